@@ -1,0 +1,3 @@
+"""Collective robustness certificates for graph neural networks."""
+
+__version__ = "0.1.0"

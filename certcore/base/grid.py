@@ -1,0 +1,147 @@
+"""What every base certificate offers, and the plainest one: a boolean grid per node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.fronts import Fronts, fronts_from_grid
+from certcore.perturbations import ATTR_ADD, ATTR_DEL, LABELS, TYPES
+
+
+@dataclass(frozen=True)
+class BaseLocal:
+    """The local budget a base certificate relied on: per type (None: no limit), or joint for attribute flips."""
+
+    per_type: tuple[int | None, int | None, int | None, int | None] = (None, None, None, None)
+    joint: int | None = None
+
+    @classmethod
+    def from_array(cls, array: np.ndarray) -> BaseLocal:
+        """Read the file form: one number (joint for attribute flips), or four (-1: no limit)."""
+        array = np.asarray(array)
+        if array.dtype.kind not in "iu" or array.shape not in ((), (1,), (4,)):
+            raise InputError(f"base_local has shape {array.shape}; expected one whole number or four (-1: no limit)")
+        values = [int(v) for v in array.reshape(-1)]
+        if min(values) < -1 or (len(values) == 1 and values[0] < 0):
+            raise InputError(f"base_local contains {min(values)}; expected counts of at least 0 (or -1 for no limit)")
+        if len(values) == 1:
+            return cls(joint=values[0])
+        a, b, c, d = (None if v < 0 else v for v in values)
+        return cls(per_type=(a, b, c, d))
+
+    def to_array(self) -> np.ndarray:
+        if self.joint is not None:
+            return np.array(self.joint, dtype=np.int64)
+        return np.array([-1 if v is None else v for v in self.per_type], dtype=np.int64)
+
+    def check(self, budgets: Sequence[int], limits: np.ndarray) -> None:
+        """Refuse a threat model that may put more flips on one node than the base certificate considered.
+
+        `limits` is the (4, N) array of local budgets. A global budget limits every node too.
+        """
+        most = np.minimum(limits, np.asarray(budgets, dtype=np.int64)[:, None])
+        for k, allowed in enumerate(self.per_type):
+            if allowed is not None and most[k].max(initial=0) > allowed:
+                raise InputError(
+                    f"the base certificate holds for at most {allowed} {LABELS[TYPES[k]]} per node, the threat model "
+                    f"allows {most[k].max()}; set the local budget to {allowed} or less"
+                )
+        if self.joint is not None:
+            flips = most[ATTR_ADD] + most[ATTR_DEL]
+            if flips.max(initial=0) > self.joint:
+                raise InputError(
+                    f"the base certificate holds for at most {self.joint} attribute flips per node (additions plus "
+                    f"deletions), the threat model allows {flips.max()}; set local budgets that add up to {self.joint} or less"
+                )
+
+
+@runtime_checkable
+class BaseCertificate(Protocol):
+    """All the engine asks of a base certificate."""
+
+    @property
+    def n_nodes(self) -> int: ...
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The perturbation types it can speak about; any flip of another type is uncertified."""
+
+    @property
+    def local(self) -> BaseLocal | None:
+        """The local budget it relied on, if any."""
+
+    @property
+    def global_fields(self) -> bool:
+        """Whether its receptive fields are the whole graph (smoothing that adds edges)."""
+
+    @property
+    def fixed_adjacency(self) -> bool:
+        """Whether the adjacency is the clean one in every sample (explicit fields hold only then)."""
+
+    @property
+    def prediction(self) -> np.ndarray | None:
+        """The label of each node that is certified, if known."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What stands behind it: confidence, samples, θ, rule. Shown with every result."""
+
+    def fronts(self) -> Fronts: ...
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays of an instance file that hold it."""
+
+
+@dataclass(frozen=True, eq=False)
+class GridBase:
+    """A base certificate given as a boolean grid: first axis nodes, further axes the types in `axes`.
+
+    Entry (n, b₁, b₂, …) says whether node n is certified at that budget. Budgets beyond the end of an axis and
+    flips of types without an axis are uncertified.
+    """
+
+    grid: np.ndarray
+    axes: tuple[str, ...]
+    local: BaseLocal | None = None
+    prediction: np.ndarray | None = None
+    global_fields: bool = False
+    fixed_adjacency: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", tuple(str(a) for a in self.axes))
+        self.fronts()
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.grid)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        sides = " × ".join(str(side - 1) for side in self.grid.shape[1:])
+        return {"kind": "grid", "axes": list(self.axes), "largest_budgets": sides}
+
+    @cached_property
+    def _fronts(self) -> Fronts:
+        return fronts_from_grid(self.grid, self.axes)
+
+    def fronts(self) -> Fronts:
+        return self._fronts
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        arrays = {"base_grid": np.asarray(self.grid, dtype=bool), "base_axes": np.array(self.axes, dtype=str)}
+        if self.local is not None:
+            arrays["base_local"] = self.local.to_array()
+        if self.prediction is not None:
+            arrays["prediction"] = np.asarray(self.prediction)
+        # A grid that came from smoothed edges must not be mistaken for one with local fields.
+        if self.global_fields:
+            arrays["base_global_fields"] = np.array(True)
+        if not self.fixed_adjacency:
+            arrays["base_smoothed_edges"] = np.array(True)
+        return arrays

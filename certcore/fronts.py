@@ -1,0 +1,169 @@
+"""Fronts: the minimal uncertified budgets of every node (the paper's Pareto fronts P)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.perturbations import TYPES
+
+
+@dataclass(frozen=True, eq=False)
+class Fronts:
+    """The front of every node, stored once for nodes that share it.
+
+    Front f consists of `points[indptr[f]:indptr[f + 1]]`, each a budget per perturbation type. A budget is
+    uncertified for a node iff it reaches one of the points of its front in all four types. An empty front means
+    certified at every budget; the zero point means uncertified even without an attack.
+    """
+
+    front_of_node: np.ndarray
+    indptr: np.ndarray
+    points: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("front_of_node", "indptr", "points"):
+            array = np.ascontiguousarray(getattr(self, name), dtype=np.int64)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if self.points.ndim != 2 or self.points.shape[1] != len(TYPES):
+            raise InputError(f"front points have shape {self.points.shape}; expected (number of points, 4)")
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.front_of_node)
+
+    @property
+    def n_fronts(self) -> int:
+        """Number of distinct fronts."""
+        return len(self.indptr) - 1
+
+    def certified(self, budget: Sequence[int]) -> np.ndarray:
+        """Which nodes the base certificate covers at this one budget (bool per node)."""
+        reached = (self.points <= np.asarray(budget, dtype=np.int64)).all(axis=1)
+        return ~self._any_per_front(reached)[self.front_of_node]
+
+    def uncertified_at(self, nodes: np.ndarray, inside: np.ndarray) -> np.ndarray:
+        """Which of `nodes` are uncertified when each receives its own perturbation (one row of `inside` each)."""
+        result = np.zeros(len(nodes), dtype=bool)
+        fronts = self.front_of_node[nodes]
+        sizes = np.diff(self.indptr)[fronts]
+        owner = np.repeat(np.arange(len(nodes)), sizes)
+        which = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + self.indptr[fronts][owner]
+        np.logical_or.at(result, owner, (self.points[which] <= inside[owner]).all(axis=1))
+        return result
+
+    def of_node(self, node: int) -> np.ndarray:
+        """The points of one node's front."""
+        front = self.front_of_node[node]
+        return self.points[self.indptr[front] : self.indptr[front + 1]]
+
+    def _any_per_front(self, flags: np.ndarray) -> np.ndarray:
+        owner = np.repeat(np.arange(self.n_fronts), np.diff(self.indptr))
+        return np.bincount(owner[flags], minlength=self.n_fronts) > 0
+
+
+def fronts_from_lists(front_of_node: np.ndarray, fronts: Sequence[np.ndarray]) -> Fronts:
+    """Put one array of points per distinct front together."""
+    sizes = [len(front) for front in fronts]
+    points = np.concatenate([np.reshape(f, (-1, 4)) for f in fronts]) if fronts else np.zeros((0, 4), np.int64)
+    return Fronts(front_of_node, np.concatenate([[0], np.cumsum(sizes)]), points)
+
+
+def fronts_from_grid(grid: np.ndarray, axes: Sequence[str]) -> Fronts:
+    """Fronts of a boolean grid: first axis nodes, further axes the perturbation types named by `axes`.
+
+    A point is on the front iff it is uncertified and every neighbour with one flip less is certified (or would be
+    negative). That is a difference along each axis, taken for all distinct certificates at once. The grid is
+    padded by one uncertified layer, so that budgets beyond its end count as uncertified; a type without an axis
+    has length one before padding, so that any flip of it is uncertified.
+    """
+    full = _four_axes(grid, axes)
+    distinct, front_of_node = distinct_rows(full.reshape(len(full), -1))
+    certified = np.pad(distinct.reshape(-1, *full.shape[1:]), [(0, 0)] + [(0, 1)] * 4)
+    minimal = ~certified
+    for axis in range(1, 5):
+        below = np.roll(certified, 1, axis=axis)
+        first = [slice(None)] * 5
+        first[axis] = slice(0, 1)
+        below[tuple(first)] = True
+        minimal &= below
+    found = np.argwhere(minimal)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(found[:, 0], minlength=len(certified)))])
+    return Fronts(front_of_node, indptr, found[:, 1:])
+
+
+def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of a boolean matrix, and for each row which of them it equals."""
+    packed = np.packbits(rows, axis=1)
+    keys = np.ascontiguousarray(packed).view([("", packed.dtype)] * packed.shape[1]).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return rows[first], which.reshape(-1)
+
+
+def _four_axes(grid: np.ndarray, axes: Sequence[str]) -> np.ndarray:
+    """Bring a grid into the order of the perturbation types, with an axis of length one for each missing type."""
+    grid = np.asarray(grid)
+    names = [str(name) for name in axes]
+    if grid.dtype != np.bool_:
+        if grid.dtype.kind not in "iu" or not np.isin(grid, (0, 1)).all():
+            raise InputError(f"base_grid has type {grid.dtype}; expected booleans (or only 0 and 1)")
+        grid = grid.astype(bool)
+    for name in names:
+        if name not in TYPES:
+            raise InputError(f"base_axes names {name!r}; expected names among {', '.join(TYPES)}")
+        if names.count(name) > 1:
+            raise InputError(f"base_axes names {name!r} twice; every perturbation type may have one axis")
+    if grid.ndim != len(names) + 1:
+        raise InputError(
+            f"base_grid has {grid.ndim} axes; expected one for the nodes and one for each of the {len(names)} types"
+        )
+    if 0 in grid.shape:
+        raise InputError(f"base_grid has shape {grid.shape}; expected at least one node and one budget on every axis")
+    order = sorted(range(len(names)), key=lambda i: TYPES.index(names[i]))
+    ordered = grid.transpose(0, *(i + 1 for i in order))
+    shape = [grid.shape[names.index(t) + 1] if t in names else 1 for t in TYPES]
+    full = ordered.reshape(len(grid), *shape)
+    for axis in range(1, 5):
+        low, high = [slice(None)] * 5, [slice(None)] * 5
+        low[axis], high[axis] = slice(0, -1), slice(1, None)
+        wrong = np.argwhere(full[tuple(high)] & ~full[tuple(low)])
+        if len(wrong):
+            node, *budget = wrong[0].tolist()
+            lower = tuple(budget)
+            budget[axis - 1] += 1
+            raise InputError(
+                f"base_grid is not monotone: node {node} is certified at budget {tuple(budget)} but not at the smaller "
+                f"budget {lower} (order {', '.join(TYPES)}); a larger budget cannot be easier to certify"
+            )
+    return full
+
+
+def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[int]) -> np.ndarray:
+    """Front of one node from a membership test, by flood fill and thinning (the paper's algorithm 1).
+
+    Only budgets up to `limits` are looked at, and only front points within them are returned.
+    """
+    visited = {(0, 0, 0, 0)}
+    waiting = [(0, 0, 0, 0)]
+    outside: set[tuple[int, ...]] = set()
+    while waiting:
+        budget = waiting.pop()
+        if not certified(budget):
+            outside.add(budget)
+            continue
+        for axis in range(4):
+            if budget[axis] < limits[axis]:
+                larger = (*budget[:axis], budget[axis] + 1, *budget[axis + 1 :])
+                if larger not in visited:
+                    visited.add(larger)
+                    waiting.append(larger)
+    steps = [step for step in product((0, 1), repeat=4) if any(step)]
+    front = [
+        point for point in outside if not any(tuple(np.subtract(point, step).tolist()) in outside for step in steps)
+    ]
+    return np.array(sorted(front), dtype=np.int64).reshape(-1, 4)

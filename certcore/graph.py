@@ -1,0 +1,161 @@
+"""The clean graph: a sparse adjacency and sparse binary attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.errors import InputError
+
+#: Larger graphs are refused before anything is allocated for them.
+MAX_NODES = 5_000_000
+MAX_ATTRS = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """One attributed graph in CSR form; entry (i, j) of the adjacency means that i receives from j.
+
+    Undirected graphs store both entries. There are no self loops. Build it with `Graph.from_edges` or from CSR
+    arrays; either way it validates itself and keeps sorted, read-only int64 arrays.
+    """
+
+    n_nodes: int
+    n_attrs: int
+    adj_indptr: np.ndarray
+    adj_indices: np.ndarray
+    attr_indptr: np.ndarray
+    attr_indices: np.ndarray
+    directed: bool = False
+
+    def __post_init__(self) -> None:
+        for name, limit in (("n_nodes", MAX_NODES), ("n_attrs", MAX_ATTRS)):
+            value = int(getattr(self, name))
+            if not (1 if name == "n_nodes" else 0) <= value <= limit:
+                raise InputError(f"{name} is {value}; expected between 1 and {limit:,} (0 attributes are allowed)")
+            object.__setattr__(self, name, value)
+        adj = _csr_arrays(self.adj_indptr, self.adj_indices, self.n_nodes, self.n_nodes, "adj")
+        attr = _csr_arrays(self.attr_indptr, self.attr_indices, self.n_nodes, self.n_attrs, "attr")
+        for name, value in zip(("adj_indptr", "adj_indices", "attr_indptr", "attr_indices"), (*adj, *attr)):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "directed", bool(self.directed))
+        rows = self._adj_rows
+        loops = np.flatnonzero(rows == self.adj_indices)
+        if len(loops):
+            raise InputError(f"the adjacency has a self loop at node {rows[loops[0]]}; remove self loops")
+        if not self.directed:
+            forward = rows * self.n_nodes + self.adj_indices
+            backward = np.sort(self.adj_indices * self.n_nodes + rows)
+            if not np.array_equal(forward, backward):
+                lonely = np.setdiff1d(forward, backward)[0]
+                raise InputError(
+                    f"the adjacency is not symmetric: entry ({lonely // self.n_nodes}, {lonely % self.n_nodes}) has "
+                    "no counterpart; add it, or mark the graph as directed"
+                )
+
+    @classmethod
+    def from_edges(
+        cls,
+        n_nodes: int,
+        edges: np.ndarray,
+        attributes: sp.csr_array | np.ndarray | None = None,
+        *,
+        directed: bool = False,
+        n_attrs: int | None = None,
+    ) -> Graph:
+        """Build a graph from an (E, 2) array of edges; undirected edges may be given in either direction or both."""
+        pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+        if len(pairs) and (pairs.min() < 0 or pairs.max() >= n_nodes):
+            raise InputError(f"an edge names node {pairs.max()}; expected indices from 0 to {n_nodes - 1}")
+        if not directed:
+            pairs = np.concatenate([pairs, pairs[:, ::-1]])
+        keys = np.unique(pairs[:, 0] * n_nodes + pairs[:, 1])
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(keys // n_nodes, minlength=n_nodes))])
+        if attributes is None:
+            attrs = sp.csr_array((n_nodes, n_attrs or 0), dtype=np.int8)
+        else:
+            attrs = sp.csr_array(attributes)
+            values = np.unique(attrs.data)
+            if not np.isin(values, (0, 1)).all():
+                odd = values[~np.isin(values, (0, 1))][0]
+                raise InputError(f"an attribute has the value {odd}; expected only 0 and 1: make them binary first")
+            attrs.eliminate_zeros()
+        attrs.sort_indices()
+        return cls(
+            n_nodes, attrs.shape[1], indptr, keys % n_nodes, attrs.indptr, attrs.indices, directed
+        )
+
+    @property
+    def _adj_rows(self) -> np.ndarray:
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.adj_indptr))
+
+    @cached_property
+    def adjacency(self) -> sp.csr_array:
+        """The adjacency as a sparse 0/1 matrix."""
+        data = np.ones(len(self.adj_indices), dtype=np.int8)
+        return sp.csr_array((data, self.adj_indices, self.adj_indptr), shape=(self.n_nodes, self.n_nodes))
+
+    @cached_property
+    def attributes(self) -> sp.csr_array:
+        """The attributes as a sparse 0/1 matrix."""
+        data = np.ones(len(self.attr_indices), dtype=np.int8)
+        return sp.csr_array((data, self.attr_indices, self.attr_indptr), shape=(self.n_nodes, self.n_attrs))
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """Every edge once: (i, j) with i < j if undirected, (receiver, sender) if directed."""
+        rows = self._adj_rows
+        keep = slice(None) if self.directed else rows < self.adj_indices
+        return np.stack([rows[keep], self.adj_indices[keep]], axis=1)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges; an undirected edge is one edge (and one bit)."""
+        return len(self.adj_indices) if self.directed else len(self.adj_indices) // 2
+
+    @cached_property
+    def incident(self) -> np.ndarray:
+        """Number of edges at each node, incoming and outgoing ones together."""
+        return np.bincount(self.edges.ravel(), minlength=self.n_nodes)
+
+    @cached_property
+    def ones(self) -> np.ndarray:
+        """Number of attributes each node has."""
+        return np.diff(self.attr_indptr)
+
+
+def _csr_arrays(
+    indptr: np.ndarray, indices: np.ndarray, n_rows: int, n_cols: int, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Check one pair of CSR arrays and return it sorted, as int64."""
+    arrays = []
+    for part, array in (("indptr", indptr), ("indices", indices)):
+        array = np.asarray(array)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise InputError(
+                f"{name}_{part} has shape {array.shape} and type {array.dtype}; expected a flat array of integers"
+            )
+        arrays.append(array.astype(np.int64))
+    pointers, columns = arrays
+    if len(pointers) != n_rows + 1:
+        raise InputError(f"{name}_indptr has {len(pointers)} entries; expected n_nodes + 1 = {n_rows + 1}")
+    if pointers[0] != 0 or pointers[-1] != len(columns) or (np.diff(pointers) < 0).any():
+        raise InputError(
+            f"{name}_indptr does not describe {name}_indices: it must rise from 0 to {len(columns)} without falling"
+        )
+    if len(columns) and (columns.min() < 0 or columns.max() >= n_cols):
+        odd = columns[(columns < 0) | (columns >= n_cols)][0]
+        raise InputError(f"{name}_indices contains {odd}; expected indices from 0 to {n_cols - 1}")
+    rows = np.repeat(np.arange(n_rows), np.diff(pointers))
+    keys = np.sort(rows * max(n_cols, 1) + columns)
+    twice = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(twice):
+        key = keys[twice[0]]
+        raise InputError(
+            f"{name}_indices lists entry ({key // n_cols}, {key % n_cols}) twice; every entry may appear once"
+        )
+    return pointers, keys % max(n_cols, 1)

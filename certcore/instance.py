@@ -1,0 +1,356 @@
+"""Instances: graph + fields + base certificate + targets, all that a certificate needs, and their files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
+from certcore.errors import InputError
+from certcore.graph import Graph, _csr_arrays
+from certcore.npz import read_npz, write_npz
+
+EDGE_FIELDS = ("degrees", "messages")
+MAX_LAYERS = 20
+TEST = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Everything a collective certificate is computed from; validates itself.
+
+    The receptive fields are either `layers` hops with the edge rule `edge_field`, or the explicit `node_field`
+    (a sparse 0/1 matrix, row n lists the nodes that can influence n), which holds for attribute budgets only.
+    """
+
+    graph: Graph
+    base: BaseCertificate
+    layers: int | None = 2
+    edge_field: str = "degrees"
+    node_field: sp.csr_array | None = None
+    targets: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    class_names: tuple[str, ...] | None = None
+    node_names: tuple[str, ...] | None = None
+    layout: np.ndarray | None = None
+    split: np.ndarray | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n = self.graph.n_nodes
+        if self.base.n_nodes != n:
+            raise InputError(f"the base certificate covers {self.base.n_nodes} nodes; expected all {n} nodes of the graph")
+        if self.node_field is None:
+            layers = self.layers
+            if layers is None or not 0 <= int(layers) <= MAX_LAYERS:
+                raise InputError(f"layers is {layers}; expected 0 to {MAX_LAYERS}, or an explicit node field")
+            if self.edge_field not in EDGE_FIELDS:
+                raise InputError(f"edge_field is {self.edge_field!r}; expected 'degrees' or 'messages'")
+        else:
+            if not self.base.fixed_adjacency or self.base.global_fields:
+                raise InputError(
+                    "explicit fields hold only while the adjacency is fixed, but the base certificate smooths edges; "
+                    "give layers and edge_field instead"
+                )
+            if self.node_field.shape != (n, n):
+                raise InputError(f"the node field has shape {self.node_field.shape}; expected ({n}, {n})")
+            object.__setattr__(self, "layers", None)
+        if self.targets is None:
+            object.__setattr__(self, "targets", np.arange(n))
+        targets = np.asarray(self.targets)
+        if targets.ndim != 1 or (targets.size and targets.dtype.kind not in "iu"):
+            raise InputError("targets are no flat list of whole numbers; expected node indices")
+        if targets.size and (targets.min() < 0 or targets.max() >= n):
+            odd = targets[(targets < 0) | (targets >= n)][0]
+            raise InputError(f"targets contain node {odd}; expected indices from 0 to {n - 1}")
+        if len(np.unique(targets)) != len(targets):
+            raise InputError("targets name a node twice; every target counts once")
+        object.__setattr__(self, "targets", targets.astype(np.int64))
+        for name, kinds in (("labels", "iu"), ("split", "iu")):
+            value = getattr(self, name)
+            if value is not None:
+                value = np.asarray(value)
+                if value.shape != (n,) or value.dtype.kind not in kinds:
+                    raise InputError(f"{name} has shape {value.shape} and type {value.dtype}; expected {n} whole numbers")
+        if self.split is not None and not np.isin(self.split, (0, 1, 2)).all():
+            raise InputError("split contains a value other than 0 (train), 1 (validation), 2 (test)")
+        if self.labels is not None and np.min(self.labels) < 0:
+            raise InputError(f"labels contain {np.min(self.labels)}; expected classes counted from 0")
+        if self.layout is not None:
+            layout = np.asarray(self.layout)
+            if layout.shape != (n, 2) or layout.dtype.kind != "f" or not np.isfinite(layout).all():
+                raise InputError(f"layout has shape {layout.shape}; expected {n} finite (x, y) positions")
+        if self.node_names is not None and len(self.node_names) != n:
+            raise InputError(f"node_names has {len(self.node_names)} entries; expected one per node, {n}")
+
+    @property
+    def prediction(self) -> np.ndarray | None:
+        """The certified label of each node, if known."""
+        return self.base.prediction
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over everything that a certificate depends on (names, layout and provenance are not in it)."""
+        arrays = self.base.arrays() | _graph_arrays(self.graph) | _field_arrays(self)
+        arrays["targets"] = np.asarray(self.targets)
+        digest = hashlib.sha256(b"certcore-instance-1")
+        for key in sorted(arrays):
+            array = np.asarray(arrays[key])
+            if array.dtype.kind in "iu":
+                array = array.astype("<i8")
+            elif array.dtype.kind == "f":
+                array = array.astype("<f8")
+            elif array.dtype.kind == "U":
+                array = np.frombuffer("\0".join(array.reshape(-1).tolist()).encode(), dtype=np.uint8)
+            head = f"{key}|{array.dtype.str}|{array.shape}|".encode()
+            digest.update(head + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def select_targets(self, which: str | None) -> np.ndarray:
+        """Targets by name: None (the instance's own), `all`, `test`, `class:K`, or a file with one index per line."""
+        n = self.graph.n_nodes
+        assert self.targets is not None
+        if which is None:
+            return self.targets
+        if which == "all":
+            return np.arange(n)
+        if which == "test":
+            if self.split is None:
+                raise InputError("this instance has no split, so there are no test nodes; use `all` or a file of indices")
+            return np.flatnonzero(np.asarray(self.split) == TEST)
+        if which.startswith("class:"):
+            if self.prediction is None:
+                raise InputError("this instance has no predicted labels; `class:K` needs them: use `all` or a file")
+            wanted = which.removeprefix("class:")
+            names = list(self.class_names or ())
+            if wanted in names:
+                label = names.index(wanted)
+            elif wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
+                label = int(wanted)
+            else:
+                raise InputError(f"{which!r} names no class; expected class:K with K a number from 0 (or a class name)")
+            chosen = np.flatnonzero(np.asarray(self.prediction) == label)
+            if not len(chosen):
+                raise InputError(f"no node is predicted as class {wanted}; choose another class")
+            return chosen
+        return _targets_from_file(which, n)
+
+    def facts(self) -> dict[str, Any]:
+        """What to tell about this instance in one line, and with every result."""
+        fields = "explicit node fields" if self.node_field is not None else f"{self.layers} layers, {self.edge_field}"
+        return {
+            "nodes": self.graph.n_nodes,
+            "edges": self.graph.n_edges,
+            "attributes": self.graph.n_attrs,
+            "directed": self.graph.directed,
+            "fields": fields,
+            "base": self.base.facts,
+        }
+
+
+def load_instance(source: str | os.PathLike[str] | bytes, *, base_rule: str = "binary", name: str | None = None) -> Instance:
+    """Read and validate an instance file (or the bytes of one); nothing in it is unpickled."""
+    return instance_from_arrays(read_npz(source, name), base_rule=base_rule)
+
+
+def save_instance(path: str | os.PathLike[str], instance: Instance) -> None:
+    """Write an instance file atomically."""
+    write_npz(path, instance_to_arrays(instance))
+
+
+def instance_to_arrays(instance: Instance) -> dict[str, np.ndarray]:
+    """The arrays of an instance file."""
+    arrays = _graph_arrays(instance.graph) | _field_arrays(instance) | instance.base.arrays()
+    arrays["targets"] = np.asarray(instance.targets)
+    for name in ("labels", "layout", "split"):
+        if getattr(instance, name) is not None:
+            arrays[name] = np.asarray(getattr(instance, name))
+    for name in ("class_names", "node_names"):
+        if getattr(instance, name) is not None:
+            arrays[name] = np.array(getattr(instance, name), dtype=str)
+    arrays["meta"] = np.array(json.dumps(instance.meta, sort_keys=True, ensure_ascii=False))
+    return arrays
+
+
+def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str = "binary") -> Instance:
+    """Build an instance from the arrays of a file; every violation is named."""
+    graph = Graph(
+        _scalar(arrays, "n_nodes"),
+        _scalar(arrays, "n_attrs"),
+        _need(arrays, "adj_indptr"),
+        _need(arrays, "adj_indices"),
+        _need(arrays, "attr_indptr"),
+        _need(arrays, "attr_indices"),
+        bool(_scalar(arrays, "directed", 0)),
+    )
+    layers: int | None = None
+    node_field = None
+    if "field_indptr" in arrays or "field_indices" in arrays:
+        n = graph.n_nodes
+        indptr, indices = _csr_arrays(_need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field")
+        node_field = sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
+    else:
+        layers = _scalar(arrays, "layers")
+    return Instance(
+        graph=graph,
+        base=_read_base(arrays, graph, base_rule),
+        layers=layers,
+        edge_field=_text(arrays, "edge_field", "degrees"),
+        node_field=node_field,
+        targets=arrays.get("targets"),
+        labels=arrays.get("labels"),
+        class_names=_names(arrays, "class_names"),
+        node_names=_names(arrays, "node_names"),
+        layout=_layout(arrays),
+        split=arrays.get("split"),
+        meta=_meta(arrays),
+    )
+
+
+def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> BaseCertificate:
+    if base_rule not in ("binary", "multiclass"):
+        raise InputError(f"the base rule is {base_rule!r}; expected 'binary' or 'multiclass'")
+    if "base_grid" in arrays:
+        if "votes" in arrays:
+            raise InputError("the file has both base_grid and votes; expected one base certificate: remove one of them")
+        axes = _need(arrays, "base_axes")
+        if axes.dtype.kind != "U" or axes.ndim != 1:
+            raise InputError("base_axes is no flat list of names; expected one perturbation type per axis of base_grid")
+        local = BaseLocal.from_array(arrays["base_local"]) if "base_local" in arrays else None
+        prediction = arrays.get("prediction")
+        if prediction is not None and (prediction.shape != (graph.n_nodes,) or prediction.dtype.kind not in "iu"):
+            raise InputError(f"prediction has shape {prediction.shape}; expected one class number per node")
+        return GridBase(
+            arrays["base_grid"],
+            tuple(axes.tolist()),
+            local,
+            prediction,
+            bool(_scalar(arrays, "base_global_fields", 0)),
+            not bool(_scalar(arrays, "base_smoothed_edges", 0)),
+        )
+    if "votes" not in arrays:
+        raise InputError("the file has no base certificate; expected base_grid with base_axes, or votes with theta and alpha")
+    from certcore.base.smoothing import SmoothingBase
+
+    theta = _need(arrays, "theta")
+    if theta.shape != (4,) or theta.dtype.kind not in "Ufiu":
+        raise InputError(f"theta has shape {theta.shape}; expected four flip probabilities as decimals")
+    alpha = _need(arrays, "alpha")
+    if alpha.shape not in ((), (1,)) or alpha.dtype.kind not in "Uf":
+        raise InputError("alpha is no single number; expected a probability such as 0.01")
+    return SmoothingBase(
+        votes=arrays["votes"],
+        prediction=_need(arrays, "prediction"),
+        n_samples=_scalar(arrays, "n_samples"),
+        alpha=_number(alpha.reshape(-1)[0], "alpha"),
+        theta=tuple(str(t) for t in theta.tolist()),
+        rule=base_rule,
+        graph=graph,
+    )
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except ValueError as error:
+        raise InputError(f"{name} is {str(value)[:40]!r}; expected a number") from error
+
+
+def _graph_arrays(graph: Graph) -> dict[str, np.ndarray]:
+    return {
+        "n_nodes": np.array(graph.n_nodes),
+        "n_attrs": np.array(graph.n_attrs),
+        "directed": np.array(graph.directed),
+        "adj_indptr": _small(graph.adj_indptr),
+        "adj_indices": _small(graph.adj_indices),
+        "attr_indptr": _small(graph.attr_indptr),
+        "attr_indices": _small(graph.attr_indices),
+    }
+
+
+def _field_arrays(instance: Instance) -> dict[str, np.ndarray]:
+    if instance.node_field is not None:
+        matrix = instance.node_field
+        return {"field_indptr": _small(matrix.indptr), "field_indices": _small(matrix.indices)}
+    return {"layers": np.array(instance.layers), "edge_field": np.array(instance.edge_field)}
+
+
+def _small(array: np.ndarray) -> np.ndarray:
+    """Indices in 32 bits: half the file."""
+    return array.astype(np.int32) if array.size == 0 or array.max() < 2**31 else array
+
+
+def _need(arrays: dict[str, np.ndarray], key: str) -> np.ndarray:
+    if key not in arrays:
+        raise InputError(f"the file has no {key!r}; an instance needs it (see the table of keys in the documentation)")
+    return arrays[key]
+
+
+def _scalar(arrays: dict[str, np.ndarray], key: str, default: int | None = None) -> int:
+    if key not in arrays and default is not None:
+        return default
+    value = _need(arrays, key)
+    if value.size != 1 or value.dtype.kind not in "iub":
+        raise InputError(f"{key} has shape {value.shape} and type {value.dtype}; expected one whole number")
+    return int(value.reshape(-1)[0])
+
+
+def _text(arrays: dict[str, np.ndarray], key: str, default: str) -> str:
+    if key not in arrays:
+        return default
+    value = arrays[key]
+    if value.size != 1 or value.dtype.kind != "U":
+        raise InputError(f"{key} is no text; expected one word")
+    return str(value.reshape(-1)[0])
+
+
+def _names(arrays: dict[str, np.ndarray], key: str) -> tuple[str, ...] | None:
+    if key not in arrays:
+        return None
+    value = arrays[key]
+    if value.ndim != 1 or value.dtype.kind != "U":
+        raise InputError(f"{key} is no flat list of text; expected one name each")
+    return tuple(value.tolist())
+
+
+def _layout(arrays: dict[str, np.ndarray]) -> np.ndarray | None:
+    layout = arrays.get("layout")
+    return layout.astype(np.float32) if layout is not None and layout.dtype.kind in "fiu" else layout
+
+
+def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    text = _text(arrays, "meta", "{}")
+    try:
+        meta = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError("meta is no valid JSON text; expected an object with the provenance") from error
+    if not isinstance(meta, dict):
+        raise InputError("meta is JSON but no object; expected an object with the provenance")
+    return meta
+
+
+def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
+    try:
+        if Path(path).stat().st_size > 64 * 2**20:
+            raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
+        lines = Path(path).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"targets {path!r} is neither all, test, class:K nor a readable text file with one node index per line"
+        ) from error
+    nodes = []
+    for number, line in enumerate(lines, 1):
+        if not (line.isascii() and line.isdigit()) or len(line) > 12 or int(line) >= n_nodes:
+            raise InputError(f"line {number} of {path} is {line[:20]!r}; expected a node index from 0 to {n_nodes - 1}")
+        nodes.append(int(line))
+    if len(set(nodes)) != len(nodes):
+        raise InputError(f"{path} names a node twice; every target counts once")
+    return np.array(nodes, dtype=np.int64)

@@ -1,0 +1,100 @@
+"""Reading `.npz` files from strangers: nothing is unpickled, and sizes are checked before memory is taken."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from certcore.errors import InputError
+from certcore.files import atomic_write
+
+MAX_FILE_BYTES = 512 * 2**20
+MAX_ARRAY_BYTES = 2**30
+MAX_ENTRIES = 200
+
+
+def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) -> dict[str, np.ndarray]:
+    """All arrays of an `.npz` file, or one clear sentence about why it cannot be read."""
+    label = name or (Path(source).name if isinstance(source, str | os.PathLike) else "the upload")
+    handle: IO[bytes]
+    try:
+        if isinstance(source, bytes):
+            size, handle = len(source), io.BytesIO(source)
+        else:
+            size, handle = os.path.getsize(source), open(source, "rb")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise InputError(f"cannot read {label}: {error.strerror or error}; give the path of an .npz file") from error
+    with handle:
+        if size > MAX_FILE_BYTES:
+            raise InputError(f"{label} has {size:,} bytes; expected at most {MAX_FILE_BYTES:,}")
+        if handle.read(2) != b"PK":
+            raise InputError(f"{label} is no .npz file (pickles and other formats are not read); save it with numpy.savez")
+        handle.seek(0)
+        try:
+            with zipfile.ZipFile(handle) as archive:
+                return _read_members(archive, label)
+        except InputError:
+            raise
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, struct.error,
+                NotImplementedError, RuntimeError, OverflowError, MemoryError, SyntaxError, TypeError,
+                IndexError, UnicodeError, RecursionError) as error:
+            raise InputError(f"{label} is damaged or cut off ({type(error).__name__}); save or download it again") from error
+
+
+def _read_members(archive: zipfile.ZipFile, label: str) -> dict[str, np.ndarray]:
+    members = archive.infolist()
+    if len(members) > MAX_ENTRIES:
+        raise InputError(f"{label} holds {len(members)} entries; expected at most {MAX_ENTRIES}")
+    total = sum(member.file_size for member in members)
+    if total > MAX_ARRAY_BYTES:
+        raise InputError(f"{label} unpacks to {total:,} bytes; expected at most {MAX_ARRAY_BYTES:,}")
+    arrays: dict[str, np.ndarray] = {}
+    for member in members:
+        if not member.filename.endswith(".npy"):
+            continue
+        key = member.filename.removesuffix(".npy")
+        with archive.open(member) as stream:
+            arrays[key] = _read_array(stream, member.file_size, f"{key!r} in {label}")
+    return arrays
+
+
+def _read_array(stream: IO[bytes], declared: int, label: str) -> np.ndarray:
+    version = npy.read_magic(stream)
+    reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+    if reader is None:
+        raise InputError(f"{label} uses array format {version}; expected 1.0 or 2.0: save it with numpy.savez")
+    shape, fortran, dtype = reader(stream)
+    if dtype.hasobject or dtype.kind not in "biufU":
+        raise InputError(f"{label} holds {dtype} values, which would need unpickling; expected numbers, booleans or text")
+    count = 1
+    for side in shape:
+        count *= int(side)
+    need = count * dtype.itemsize
+    if need > declared or any(side < 0 for side in shape):
+        raise InputError(f"{label} declares shape {shape} but holds fewer bytes; save it again")
+    data = stream.read(need)
+    if len(data) != need:
+        raise InputError(f"{label} is cut off; save or download it again")
+    stream.read()  # to the end, so that the checksum of the archive is checked
+    array = np.frombuffer(data, dtype=dtype)
+    if dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"{label} contains NaN or infinity; expected finite numbers")
+    return array.reshape(shape, order="F" if fortran else "C").astype(dtype.newbyteorder("="))
+
+
+def write_npz(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> None:
+    """Write arrays as a compressed `.npz`: atomically, and the same bytes for the same arrays."""
+    with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for key in sorted(arrays):
+            buffer = io.BytesIO()
+            npy.write_array(buffer, np.ascontiguousarray(arrays[key]), allow_pickle=False)
+            # A fixed time stamp: a file must not differ only because it was written at another hour.
+            archive.writestr(zipfile.ZipInfo(f"{key}.npy", (1980, 1, 1, 0, 0, 0)), buffer.getvalue(), zipfile.ZIP_DEFLATED)

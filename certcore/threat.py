@@ -1,0 +1,263 @@
+"""The threat model: what the attacker may do to the one shared graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.graph import Graph
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
+
+LocalBudget = int | float | str | Decimal | Fraction | Sequence[int] | np.ndarray | None
+
+#: Budgets above this are refused: no graph here has so many bits, and sums must stay exact in 64 bits.
+MAX_BUDGET = 10**9
+MAX_COST = 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class ThreatModel:
+    """Global budgets, local budgets, attacker count σ, targets, protected nodes and costs; validates itself.
+
+    Local budgets are None (no limit), one number for all nodes, or one number per node. With
+    `local_mode="relative"` they are shares of the ones (attribute types) or edges (edge types) a node has, given
+    as decimals and rounded down exactly. `sigma=None` lets the attacker control every node; 0 means none.
+    `targets=None` means the instance's own targets. Protected nodes keep their attributes and all their edges.
+    `node_costs` (per node, attribute flips) and `edge_costs` (per edge, in the order of `Graph.edges`, deletions)
+    are integers of at least one: a flip weighs its cost in the global budget.
+    """
+
+    attr_add: int = 0
+    attr_del: int = 0
+    adj_add: int = 0
+    adj_del: int = 0
+    local_attr_add: LocalBudget = None
+    local_attr_del: LocalBudget = None
+    local_adj_add: LocalBudget = None
+    local_adj_del: LocalBudget = None
+    local_mode: str = "absolute"
+    sigma: int | None = None
+    targets: np.ndarray | None = None
+    protected: np.ndarray | Sequence[int] = ()
+    node_costs: np.ndarray | Sequence[int] | None = None
+    edge_costs: np.ndarray | Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        for name in TYPES:
+            object.__setattr__(self, name, _count(getattr(self, name), f"the budget for {LABELS[name]}"))
+        if self.local_mode not in ("absolute", "relative"):
+            raise InputError(f"local_mode is {self.local_mode!r}; expected 'absolute' or 'relative'")
+        for name in TYPES:
+            key = f"local_{name}"
+            object.__setattr__(self, key, _local(getattr(self, key), LABELS[name], self.local_mode))
+        if self.sigma is not None:
+            object.__setattr__(self, "sigma", _count(self.sigma, "the attacker count σ"))
+        if self.targets is not None:
+            object.__setattr__(self, "targets", _index_array(self.targets, "targets"))
+        object.__setattr__(self, "protected", np.unique(_index_array(self.protected, "protected nodes")))
+        for name in ("node_costs", "edge_costs"):
+            costs = getattr(self, name)
+            if costs is not None:
+                object.__setattr__(self, name, _costs(costs, name))
+
+    @property
+    def budgets(self) -> tuple[int, int, int, int]:
+        """The four global budgets in the order of the perturbation types."""
+        return (self.attr_add, self.attr_del, self.adj_add, self.adj_del)
+
+    @property
+    def local(self) -> tuple[LocalBudget, LocalBudget, LocalBudget, LocalBudget]:
+        """The four local budgets as given, in the order of the perturbation types."""
+        return (self.local_attr_add, self.local_attr_del, self.local_adj_add, self.local_adj_del)
+
+    @property
+    def has_local(self) -> bool:
+        """Whether any local budget is set."""
+        return any(value is not None for value in self.local)
+
+    def replace(self, **changes: Any) -> ThreatModel:
+        """The same threat model with some parts changed."""
+        return dataclasses.replace(self, **changes)
+
+    def check(self, graph: Graph) -> None:
+        """Check everything that depends on the size of the graph."""
+        n = graph.n_nodes
+        for name in TYPES:
+            value = getattr(self, f"local_{name}")
+            if isinstance(value, np.ndarray) and len(value) != n:
+                raise InputError(
+                    f"the local budget for {LABELS[name]} has {len(value)} entries; expected one per node, {n}"
+                )
+        for name, nodes in (("targets", self.targets), ("protected nodes", self.protected)):
+            nodes = np.asarray([] if nodes is None else nodes)
+            if len(nodes) and nodes.max() >= n:
+                raise InputError(f"{name} contain node {nodes.max()}; expected indices from 0 to {n - 1}")
+        for name, costs, size in (
+            ("node_costs", self.node_costs, n),
+            ("edge_costs", self.edge_costs, graph.n_edges),
+        ):
+            if costs is not None and len(costs) != size:
+                raise InputError(f"{name} has {len(costs)} entries; expected {size}")
+
+    def local_limits(self, graph: Graph) -> np.ndarray:
+        """Local budgets as a (4, N) array of counts; UNLIMITED where none is set."""
+        self.check(graph)
+        limits = np.full((4, graph.n_nodes), UNLIMITED, dtype=np.int64)
+        for k, value in enumerate(self.local):
+            if value is None:
+                continue
+            if self.local_mode == "relative":
+                has = graph.ones if k in (ATTR_ADD, ATTR_DEL) else graph.incident
+                shares = value if isinstance(value, np.ndarray) else np.full(graph.n_nodes, value, dtype=object)
+                limits[k] = _floor_shares(shares, has)
+            else:
+                limits[k] = value
+        return limits
+
+    def capacities(self, graph: Graph) -> np.ndarray:
+        """How many flips of each type each node can take: its local budget, what exists there, protection.
+
+        For edge types this counts incident edges; an edge to a protected node does not exist for the attacker.
+        """
+        limits = self.local_limits(graph)
+        exists = np.empty_like(limits)
+        exists[ATTR_ADD] = graph.n_attrs - graph.ones
+        exists[ATTR_DEL] = graph.ones
+        free = np.ones(graph.n_nodes, dtype=bool)
+        free[self.protected] = False
+        ends = graph.edges[free[graph.edges].all(axis=1)]
+        exists[ADJ_DEL] = np.bincount(ends.ravel(), minlength=graph.n_nodes)
+        directions = 2 if graph.directed else 1
+        exists[ADJ_ADD] = directions * (int(free.sum()) - 1) - exists[ADJ_DEL]
+        return np.where(free, np.minimum(limits, exists), 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain description, the form used in proofs; `from_json` reads it back."""
+        local: dict[str, Any] | None = None
+        if self.has_local:
+            local = {"mode": self.local_mode}
+            for name, value in zip(TYPES, self.local):
+                local[name] = _plain(value)
+        result: dict[str, Any] = dict(zip(TYPES, self.budgets))
+        result |= {"local": local, "sigma": self.sigma}
+        if len(self.protected):
+            result["protected"] = np.asarray(self.protected).tolist()
+        for name in ("node_costs", "edge_costs"):
+            if getattr(self, name) is not None:
+                result[name] = np.asarray(getattr(self, name)).tolist()
+        return result
+
+    @classmethod
+    def from_json(cls, data: Any, targets: np.ndarray | None = None) -> ThreatModel:
+        """Read what `to_json` wrote; anything else is refused."""
+        if not isinstance(data, dict):
+            raise InputError("the threat model is not a JSON object; expected the object that `certify --proof` writes")
+        known = {*TYPES, "local", "sigma", "protected", "node_costs", "edge_costs"}
+        strange = sorted(set(data) - known)
+        if strange:
+            raise InputError(f"the threat model has an unknown entry {strange[0]!r}; expected {', '.join(sorted(known))}")
+        local = data.get("local") or {}
+        if not isinstance(local, dict) or set(local) - {"mode", *TYPES}:
+            raise InputError("the local budgets are not an object of perturbation types and a mode")
+        return cls(
+            **{name: data.get(name, 0) for name in TYPES},
+            **{f"local_{name}": local.get(name) for name in TYPES},
+            local_mode=local.get("mode", "absolute"),
+            sigma=data.get("sigma"),
+            targets=targets,
+            protected=data.get("protected", ()),
+            node_costs=data.get("node_costs"),
+            edge_costs=data.get("edge_costs"),
+        )
+
+
+def _count(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"{what} is {value!r}; expected a whole number of at least 0")
+    if not 0 <= int(value) <= MAX_BUDGET:
+        raise InputError(f"{what} is {value}; expected a whole number from 0 to {MAX_BUDGET:,}")
+    return int(value)
+
+
+def _share(value: Any, what: str) -> Fraction:
+    """A share as an exact fraction; a float is read by its shortest decimal form (0.29 means 29/100)."""
+    try:
+        text = str(value)
+        if len(text) > 60:
+            raise ValueError("too long")
+        if "/" in text:
+            share = Fraction(text)
+        else:
+            decimal = Decimal(text)
+            if decimal and abs(decimal.adjusted()) > 30:  # 1e999999 would fill the memory as a fraction
+                raise ValueError("too large or too small")
+            share = Fraction(decimal)
+    except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
+        raise InputError(f"the local budget for {what} is {value!r}; expected a decimal share such as 0.25") from error
+    if not 0 <= share <= MAX_BUDGET:
+        raise InputError(f"the local budget for {what} is {value}; expected a share of at least 0")
+    return share
+
+
+def _local(value: LocalBudget, what: str, mode: str) -> Any:
+    if value is None:
+        return None
+    per_node = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) > 0
+    if mode == "relative":
+        if per_node:
+            shares = np.empty(len(value), dtype=object)  # type: ignore[arg-type]
+            shares[:] = [_share(v, what) for v in value]  # type: ignore[union-attr]
+            return shares
+        return _share(value, what)
+    if per_node:
+        array = np.asarray(value)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InputError(f"the local budget for {what} is no flat array of whole numbers; give one count per node")
+        if len(array) and not (0 <= array.min() and array.max() <= UNLIMITED):
+            raise InputError(f"the local budget for {what} contains {array.min()}; expected counts of at least 0")
+        return array.astype(np.int64)
+    return _count(value, f"the local budget for {what}")
+
+
+def _floor_shares(shares: np.ndarray, has: np.ndarray) -> np.ndarray:
+    """floor(share × count) in exact integers for each node."""
+    numerators = np.array([s.numerator for s in shares], dtype=object)
+    denominators = np.array([s.denominator for s in shares], dtype=object)
+    floors = (numerators * has.astype(object)) // denominators
+    return np.minimum(floors, UNLIMITED).astype(np.int64)
+
+
+def _index_array(nodes: Any, what: str) -> np.ndarray:
+    array = np.asarray(nodes)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(f"{what} are no flat list of whole numbers; expected node indices")
+    if array.min() < 0:
+        raise InputError(f"{what} contain {array.min()}; expected node indices of at least 0")
+    if what == "targets" and len(np.unique(array)) != len(array):
+        raise InputError("targets name a node twice; every target counts once")
+    return array.astype(np.int64)
+
+
+def _costs(costs: Any, name: str) -> np.ndarray:
+    array = np.asarray(costs)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and not 1 <= array.min() <= array.max() <= MAX_COST):
+        raise InputError(f"{name} must be a flat list of whole numbers from 1 to {MAX_COST:,}")
+    return array.astype(np.int64)
+
+
+def _plain(value: Any) -> Any:
+    """Local budgets as JSON: counts as numbers, shares as exact fractions in text."""
+    if isinstance(value, np.ndarray):
+        return [_plain(v) for v in value.tolist()]
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    return value

@@ -1,0 +1,83 @@
+"""The command line: one module per command, each with `add(subparsers)` and `run(args) -> int`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from certcore import __version__
+from certcore.errors import InputError
+
+#: In the order of the data flow, which is also the order of `--help`.
+COMMANDS = (
+    "data",
+    "train",
+    "vote",
+    "bundle",
+    "base",
+    "certify",
+    "verify",
+    "curve",
+    "surface",
+    "radius",
+    "defend",
+    "figures",
+    "report",
+    "reproduce",
+)
+
+INTRODUCTION = """\
+Collective robustness certificates for graph neural networks.
+
+How many labels of one graph provably stay as they are, all at once, when an attacker flips some attributes and edges?
+
+  certcore certify precomputed/citeseer-gcn-attr-s0.npz --attr-del 50
+  certcore curve   precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --values 0:200
+  certcore verify  proof.json precomputed/citeseer-gcn-attr-s0.npz
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong options get one line and exit code 2, like every other bad input."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{self.prog}: {message}; see {self.prog} --help")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="certcore", description=INTRODUCTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"certcore {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    for name in COMMANDS:
+        if importlib.util.find_spec(f"certcore.cli.{name}") is not None:
+            importlib.import_module(f"certcore.cli.{name}").add(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    try:
+        parser = build_parser()
+        args = parser.parse_args(argv)
+        if args.command is None:
+            parser.print_help()
+            return 0
+        return int(importlib.import_module(f"certcore.cli.{args.command}").run(args))
+    except InputError as error:
+        print(f"certcore: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("certcore: interrupted; commands that take long continue where they stopped when run again", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has gone: nothing is wrong, and nobody is left to be told.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        print("certcore: out of memory; use a smaller graph or budget, or a machine with more memory", file=sys.stderr)
+        return 2

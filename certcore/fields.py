@@ -1,0 +1,77 @@
+"""Receptive fields: which nodes (ψ) and edges (Ψ) can influence each target's prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.errors import InputError
+from certcore.graph import Graph
+from certcore.instance import Instance
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """Fields of the chosen targets: one row per target, over all nodes and over all edges of `Graph.edges`.
+
+    `nodes` is for attribute flips, `edges` for edge deletions; both are sparse 0/1 patterns with sorted indices.
+    `edges` is None where the fields speak about attributes only.
+    """
+
+    nodes: sp.csr_array
+    edges: sp.csr_array | None
+
+
+def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> Fields:
+    """Derive the fields of the targets from the instance's declaration (design section 3)."""
+    if instance.node_field is not None:
+        if need_edges:
+            raise InputError(
+                "this instance has explicit node fields, which hold for attribute budgets only; "
+                "set the edge budgets to 0, or give layers and edge_field"
+            )
+        return Fields(_pattern(instance.node_field[targets]), None)
+    assert instance.layers is not None
+    return hop_fields(instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges)
+
+
+def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True) -> Fields:
+    """Fields of a message-passing network with `layers` layers; rows follow messages from receiver to sender.
+
+    Rule `messages`: an edge counts if its receiving end is within layers − 1 hops. Rule `degrees`: if either end is
+    within `layers` hops, because the sender's degree weighs its messages.
+    """
+    reach = sp.csr_array(
+        (np.ones(len(targets), dtype=np.int32), targets, np.arange(len(targets) + 1)), shape=(len(targets), graph.n_nodes)
+    )
+    adjacency = graph.adjacency.astype(np.int32)
+    inner = sp.csr_array((len(targets), graph.n_nodes), dtype=np.int32)
+    for _ in range(layers):
+        inner = reach
+        reach = _pattern(reach + reach @ adjacency)
+    if not need_edges:
+        return Fields(_pattern(reach), None)
+    receivers = _incidence(graph, both=not graph.directed)
+    edges = inner @ receivers if rule == "messages" else reach @ _incidence(graph, both=True)
+    return Fields(_pattern(reach), _pattern(edges))
+
+
+def _incidence(graph: Graph, *, both: bool) -> sp.csr_array:
+    """Nodes × edges: which edges stand at a node (only as receiver, or at either end)."""
+    edges = graph.edges
+    number = np.arange(len(edges))
+    nodes, columns = (edges.T.ravel(), np.tile(number, 2)) if both else (edges[:, 0], number)
+    data = np.ones(len(nodes), dtype=np.int32)
+    return sp.csr_array(sp.coo_array((data, (nodes, columns)), shape=(graph.n_nodes, len(edges))))
+
+
+def _pattern(matrix: sp.csr_array) -> sp.csr_array:
+    """The same non-zero entries, all with value one, indices sorted."""
+    result = sp.csr_array(matrix)
+    result.eliminate_zeros()
+    result.sort_indices()
+    return sp.csr_array(
+        (np.ones(len(result.indices), dtype=np.int32), result.indices, result.indptr), shape=result.shape
+    )

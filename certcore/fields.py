@@ -37,14 +37,17 @@ def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> F
     return hop_fields(instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges)
 
 
-def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True) -> Fields:
+def hop_fields(
+    graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True
+) -> Fields:
     """Fields of a message-passing network with `layers` layers; rows follow messages from receiver to sender.
 
     Rule `messages`: an edge counts if its receiving end is within layers − 1 hops. Rule `degrees`: if either end is
     within `layers` hops, because the sender's degree weighs its messages.
     """
     reach = sp.csr_array(
-        (np.ones(len(targets), dtype=np.int32), targets, np.arange(len(targets) + 1)), shape=(len(targets), graph.n_nodes)
+        (np.ones(len(targets), dtype=np.int32), targets, np.arange(len(targets) + 1)),
+        shape=(len(targets), graph.n_nodes),
     )
     adjacency = graph.adjacency.astype(np.int32)
     inner = sp.csr_array((len(targets), graph.n_nodes), dtype=np.int32)

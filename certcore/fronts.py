@@ -53,7 +53,9 @@ class Fronts:
         fronts = self.front_of_node[nodes]
         sizes = np.diff(self.indptr)[fronts]
         owner = np.repeat(np.arange(len(nodes)), sizes)
-        which = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + self.indptr[fronts][owner]
+        which = (
+            np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + self.indptr[fronts][owner]
+        )
         np.logical_or.at(result, owner, (self.points[which] <= inside[owner]).all(axis=1))
         return result
 
@@ -70,7 +72,9 @@ class Fronts:
 def fronts_from_lists(front_of_node: np.ndarray, fronts: Sequence[np.ndarray]) -> Fronts:
     """Put one array of points per distinct front together."""
     sizes = [len(front) for front in fronts]
-    points = np.concatenate([np.reshape(f, (-1, 4)) for f in fronts]) if fronts else np.zeros((0, 4), np.int64)
+    points = (
+        np.concatenate([np.reshape(f, (-1, 4)) for f in fronts]) if fronts else np.zeros((0, 4), np.int64)
+    )
     return Fronts(front_of_node, np.concatenate([[0], np.cumsum(sizes)]), points)
 
 
@@ -123,7 +127,9 @@ def _four_axes(grid: np.ndarray, axes: Sequence[str]) -> np.ndarray:
             f"base_grid has {grid.ndim} axes; expected one for the nodes and one for each of the {len(names)} types"
         )
     if 0 in grid.shape:
-        raise InputError(f"base_grid has shape {grid.shape}; expected at least one node and one budget on every axis")
+        raise InputError(
+            f"base_grid has shape {grid.shape}; expected at least one node and one budget on every axis"
+        )
     order = sorted(range(len(names)), key=lambda i: TYPES.index(names[i]))
     ordered = grid.transpose(0, *(i + 1 for i in order))
     shape = [grid.shape[names.index(t) + 1] if t in names else 1 for t in TYPES]
@@ -164,6 +170,8 @@ def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[in
                     waiting.append(larger)
     steps = [step for step in product((0, 1), repeat=4) if any(step)]
     front = [
-        point for point in outside if not any(tuple(np.subtract(point, step).tolist()) in outside for step in steps)
+        point
+        for point in outside
+        if not any(tuple(np.subtract(point, step).tolist()) in outside for step in steps)
     ]
     return np.array(sorted(front), dtype=np.int64).reshape(-1, 4)

@@ -47,7 +47,9 @@ class Instance:
     def __post_init__(self) -> None:
         n = self.graph.n_nodes
         if self.base.n_nodes != n:
-            raise InputError(f"the base certificate covers {self.base.n_nodes} nodes; expected all {n} nodes of the graph")
+            raise InputError(
+                f"the base certificate covers {self.base.n_nodes} nodes; expected all {n} nodes of the graph"
+            )
         if self.node_field is None:
             layers = self.layers
             if layers is None or not 0 <= int(layers) <= MAX_LAYERS:
@@ -79,7 +81,9 @@ class Instance:
             if value is not None:
                 value = np.asarray(value)
                 if value.shape != (n,) or value.dtype.kind not in kinds:
-                    raise InputError(f"{name} has shape {value.shape} and type {value.dtype}; expected {n} whole numbers")
+                    raise InputError(
+                        f"{name} has shape {value.shape} and type {value.dtype}; expected {n} whole numbers"
+                    )
         if self.split is not None and not np.isin(self.split, (0, 1, 2)).all():
             raise InputError("split contains a value other than 0 (train), 1 (validation), 2 (test)")
         if self.labels is not None and np.min(self.labels) < 0:
@@ -124,11 +128,15 @@ class Instance:
             return np.arange(n)
         if which == "test":
             if self.split is None:
-                raise InputError("this instance has no split, so there are no test nodes; use `all` or a file of indices")
+                raise InputError(
+                    "this instance has no split, so there are no test nodes; use `all` or a file of indices"
+                )
             return np.flatnonzero(np.asarray(self.split) == TEST)
         if which.startswith("class:"):
             if self.prediction is None:
-                raise InputError("this instance has no predicted labels; `class:K` needs them: use `all` or a file")
+                raise InputError(
+                    "this instance has no predicted labels; `class:K` needs them: use `all` or a file"
+                )
             wanted = which.removeprefix("class:")
             names = list(self.class_names or ())
             if wanted in names:
@@ -136,7 +144,9 @@ class Instance:
             elif wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
                 label = int(wanted)
             else:
-                raise InputError(f"{which!r} names no class; expected class:K with K a number from 0 (or a class name)")
+                raise InputError(
+                    f"{which!r} names no class; expected class:K with K a number from 0 (or a class name)"
+                )
             chosen = np.flatnonzero(np.asarray(self.prediction) == label)
             if not len(chosen):
                 raise InputError(f"no node is predicted as class {wanted}; choose another class")
@@ -145,7 +155,11 @@ class Instance:
 
     def facts(self) -> dict[str, Any]:
         """What to tell about this instance in one line, and with every result."""
-        fields = "explicit node fields" if self.node_field is not None else f"{self.layers} layers, {self.edge_field}"
+        fields = (
+            "explicit node fields"
+            if self.node_field is not None
+            else f"{self.layers} layers, {self.edge_field}"
+        )
         return {
             "nodes": self.graph.n_nodes,
             "edges": self.graph.n_edges,
@@ -156,7 +170,9 @@ class Instance:
         }
 
 
-def load_instance(source: str | os.PathLike[str] | bytes, *, base_rule: str = "binary", name: str | None = None) -> Instance:
+def load_instance(
+    source: str | os.PathLike[str] | bytes, *, base_rule: str = "binary", name: str | None = None
+) -> Instance:
     """Read and validate an instance file (or the bytes of one); nothing in it is unpickled."""
     return instance_from_arrays(read_npz(source, name), base_rule=base_rule)
 
@@ -195,7 +211,9 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str = "bin
     node_field = None
     if "field_indptr" in arrays or "field_indices" in arrays:
         n = graph.n_nodes
-        indptr, indices = _csr_arrays(_need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field")
+        indptr, indices = _csr_arrays(
+            _need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field"
+        )
         node_field = sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
     else:
         layers = _scalar(arrays, "layers")
@@ -220,13 +238,19 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         raise InputError(f"the base rule is {base_rule!r}; expected 'binary' or 'multiclass'")
     if "base_grid" in arrays:
         if "votes" in arrays:
-            raise InputError("the file has both base_grid and votes; expected one base certificate: remove one of them")
+            raise InputError(
+                "the file has both base_grid and votes; expected one base certificate: remove one of them"
+            )
         axes = _need(arrays, "base_axes")
         if axes.dtype.kind != "U" or axes.ndim != 1:
-            raise InputError("base_axes is no flat list of names; expected one perturbation type per axis of base_grid")
+            raise InputError(
+                "base_axes is no flat list of names; expected one perturbation type per axis of base_grid"
+            )
         local = BaseLocal.from_array(arrays["base_local"]) if "base_local" in arrays else None
         prediction = arrays.get("prediction")
-        if prediction is not None and (prediction.shape != (graph.n_nodes,) or prediction.dtype.kind not in "iu"):
+        if prediction is not None and (
+            prediction.shape != (graph.n_nodes,) or prediction.dtype.kind not in "iu"
+        ):
             raise InputError(f"prediction has shape {prediction.shape}; expected one class number per node")
         return GridBase(
             arrays["base_grid"],
@@ -237,7 +261,9 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
             not bool(_scalar(arrays, "base_smoothed_edges", 0)),
         )
     if "votes" not in arrays:
-        raise InputError("the file has no base certificate; expected base_grid with base_axes, or votes with theta and alpha")
+        raise InputError(
+            "the file has no base certificate; expected base_grid with base_axes, or votes with theta and alpha"
+        )
     from certcore.base.smoothing import SmoothingBase
 
     theta = _need(arrays, "theta")
@@ -290,7 +316,9 @@ def _small(array: np.ndarray) -> np.ndarray:
 
 def _need(arrays: dict[str, np.ndarray], key: str) -> np.ndarray:
     if key not in arrays:
-        raise InputError(f"the file has no {key!r}; an instance needs it (see the table of keys in the documentation)")
+        raise InputError(
+            f"the file has no {key!r}; an instance needs it (see the table of keys in the documentation)"
+        )
     return arrays[key]
 
 
@@ -340,7 +368,9 @@ def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
     try:
         if Path(path).stat().st_size > 64 * 2**20:
-            raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
+            raise InputError(
+                f"the targets file {path} is larger than 64 MB; expected one node index per line"
+            )
         lines = Path(path).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
@@ -349,7 +379,9 @@ def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
     nodes = []
     for number, line in enumerate(lines, 1):
         if not (line.isascii() and line.isdigit()) or len(line) > 12 or int(line) >= n_nodes:
-            raise InputError(f"line {number} of {path} is {line[:20]!r}; expected a node index from 0 to {n_nodes - 1}")
+            raise InputError(
+                f"line {number} of {path} is {line[:20]!r}; expected a node index from 0 to {n_nodes - 1}"
+            )
         nodes.append(int(line))
     if len(set(nodes)) != len(nodes):
         raise InputError(f"{path} names a node twice; every target counts once")

@@ -31,22 +31,43 @@ def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) ->
         else:
             size, handle = os.path.getsize(source), open(source, "rb")  # noqa: SIM115 - closed below
     except OSError as error:
-        raise InputError(f"cannot read {label}: {error.strerror or error}; give the path of an .npz file") from error
+        raise InputError(
+            f"cannot read {label}: {error.strerror or error}; give the path of an .npz file"
+        ) from error
     with handle:
         if size > MAX_FILE_BYTES:
             raise InputError(f"{label} has {size:,} bytes; expected at most {MAX_FILE_BYTES:,}")
         if handle.read(2) != b"PK":
-            raise InputError(f"{label} is no .npz file (pickles and other formats are not read); save it with numpy.savez")
+            raise InputError(
+                f"{label} is no .npz file (pickles and other formats are not read); save it with numpy.savez"
+            )
         handle.seek(0)
         try:
             with zipfile.ZipFile(handle) as archive:
                 return _read_members(archive, label)
         except InputError:
             raise
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, struct.error,
-                NotImplementedError, RuntimeError, OverflowError, MemoryError, SyntaxError, TypeError,
-                IndexError, UnicodeError, RecursionError) as error:
-            raise InputError(f"{label} is damaged or cut off ({type(error).__name__}); save or download it again") from error
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            OSError,
+            ValueError,
+            KeyError,
+            struct.error,
+            NotImplementedError,
+            RuntimeError,
+            OverflowError,
+            MemoryError,
+            SyntaxError,
+            TypeError,
+            IndexError,
+            UnicodeError,
+            RecursionError,
+        ) as error:
+            raise InputError(
+                f"{label} is damaged or cut off ({type(error).__name__}); save or download it again"
+            ) from error
 
 
 def _read_members(archive: zipfile.ZipFile, label: str) -> dict[str, np.ndarray]:
@@ -70,10 +91,14 @@ def _read_array(stream: IO[bytes], declared: int, label: str) -> np.ndarray:
     version = npy.read_magic(stream)
     reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if reader is None:
-        raise InputError(f"{label} uses array format {version}; expected 1.0 or 2.0: save it with numpy.savez")
+        raise InputError(
+            f"{label} uses array format {version}; expected 1.0 or 2.0: save it with numpy.savez"
+        )
     shape, fortran, dtype = reader(stream)
     if dtype.hasobject or dtype.kind not in "biufU":
-        raise InputError(f"{label} holds {dtype} values, which would need unpickling; expected numbers, booleans or text")
+        raise InputError(
+            f"{label} holds {dtype} values, which would need unpickling; expected numbers, booleans or text"
+        )
     count = 1
     for side in shape:
         count *= int(side)
@@ -92,9 +117,14 @@ def _read_array(stream: IO[bytes], declared: int, label: str) -> np.ndarray:
 
 def write_npz(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> None:
     """Write arrays as a compressed `.npz`: atomically, and the same bytes for the same arrays."""
-    with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with (
+        atomic_write(path) as handle,
+        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+    ):
         for key in sorted(arrays):
             buffer = io.BytesIO()
             npy.write_array(buffer, np.ascontiguousarray(arrays[key]), allow_pickle=False)
             # A fixed time stamp: a file must not differ only because it was written at another hour.
-            archive.writestr(zipfile.ZipInfo(f"{key}.npy", (1980, 1, 1, 0, 0, 0)), buffer.getvalue(), zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                zipfile.ZipInfo(f"{key}.npy", (1980, 1, 1, 0, 0, 0)), buffer.getvalue(), zipfile.ZIP_DEFLATED
+            )

@@ -115,7 +115,9 @@ class ThreatModel:
                 continue
             if self.local_mode == "relative":
                 has = graph.ones if k in (ATTR_ADD, ATTR_DEL) else graph.incident
-                shares = value if isinstance(value, np.ndarray) else np.full(graph.n_nodes, value, dtype=object)
+                shares = (
+                    value if isinstance(value, np.ndarray) else np.full(graph.n_nodes, value, dtype=object)
+                )
                 limits[k] = _floor_shares(shares, has)
             else:
                 limits[k] = value
@@ -158,11 +160,15 @@ class ThreatModel:
     def from_json(cls, data: Any, targets: np.ndarray | None = None) -> ThreatModel:
         """Read what `to_json` wrote; anything else is refused."""
         if not isinstance(data, dict):
-            raise InputError("the threat model is not a JSON object; expected the object that `certify --proof` writes")
+            raise InputError(
+                "the threat model is not a JSON object; expected the object that `certify --proof` writes"
+            )
         known = {*TYPES, "local", "sigma", "protected", "node_costs", "edge_costs"}
         strange = sorted(set(data) - known)
         if strange:
-            raise InputError(f"the threat model has an unknown entry {strange[0]!r}; expected {', '.join(sorted(known))}")
+            raise InputError(
+                f"the threat model has an unknown entry {strange[0]!r}; expected {', '.join(sorted(known))}"
+            )
         local = data.get("local") or {}
         if not isinstance(local, dict) or set(local) - {"mode", *TYPES}:
             raise InputError("the local budgets are not an object of perturbation types and a mode")
@@ -200,7 +206,9 @@ def _share(value: Any, what: str) -> Fraction:
                 raise ValueError("too large or too small")
             share = Fraction(decimal)
     except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
-        raise InputError(f"the local budget for {what} is {value!r}; expected a decimal share such as 0.25") from error
+        raise InputError(
+            f"the local budget for {what} is {value!r}; expected a decimal share such as 0.25"
+        ) from error
     if not 0 <= share <= MAX_BUDGET:
         raise InputError(f"the local budget for {what} is {value}; expected a share of at least 0")
     return share
@@ -219,9 +227,13 @@ def _local(value: LocalBudget, what: str, mode: str) -> Any:
     if per_node:
         array = np.asarray(value)
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InputError(f"the local budget for {what} is no flat array of whole numbers; give one count per node")
-        if len(array) and not (0 <= array.min() and array.max() <= UNLIMITED):
-            raise InputError(f"the local budget for {what} contains {array.min()}; expected counts of at least 0")
+            raise InputError(
+                f"the local budget for {what} is no flat array of whole numbers; give one count per node"
+            )
+        if len(array) and not (array.min() >= 0 and array.max() <= UNLIMITED):
+            raise InputError(
+                f"the local budget for {what} contains {array.min()}; expected counts of at least 0"
+            )
         return array.astype(np.int64)
     return _count(value, f"the local budget for {what}")
 
@@ -249,7 +261,11 @@ def _index_array(nodes: Any, what: str) -> np.ndarray:
 
 def _costs(costs: Any, name: str) -> np.ndarray:
     array = np.asarray(costs)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and not 1 <= array.min() <= array.max() <= MAX_COST):
+    if (
+        array.ndim != 1
+        or array.dtype.kind not in "iu"
+        or (array.size and not 1 <= array.min() <= array.max() <= MAX_COST)
+    ):
         raise InputError(f"{name} must be a flat list of whole numbers from 1 to {MAX_COST:,}")
     return array.astype(np.int64)
 

@@ -50,9 +50,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="certcore", description=INTRODUCTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = _Parser(
+        prog="certcore", description=INTRODUCTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--version", action="version", version=f"certcore {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    subparsers = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
+    )
     for name in COMMANDS:
         if importlib.util.find_spec(f"certcore.cli.{name}") is not None:
             importlib.import_module(f"certcore.cli.{name}").add(subparsers)
@@ -72,12 +76,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"certcore: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("certcore: interrupted; commands that take long continue where they stopped when run again", file=sys.stderr)
+        print(
+            "certcore: interrupted; commands that take long continue where they stopped when run again",
+            file=sys.stderr,
+        )
         return 130
     except BrokenPipeError:
         # The reader (head, less) has gone: nothing is wrong, and nobody is left to be told.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
-        print("certcore: out of memory; use a smaller graph or budget, or a machine with more memory", file=sys.stderr)
+        print(
+            "certcore: out of memory; use a smaller graph or budget, or a machine with more memory",
+            file=sys.stderr,
+        )
         return 2

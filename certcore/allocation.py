@@ -1,0 +1,165 @@
+"""Where the adversary spends its budget: whole numbers in an attack, fractions in the relaxed program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.program.problem import Problem
+from certcore.program.structure import Structure
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """Flips per node and per edge. An integer allocation is an attack; a fractional one is not.
+
+    `attributes` is (2, N): additions and deletions at each node. `deleted` holds an amount per edge of
+    `Graph.edges`. `added` lists new edges. `attackers` is the share a_n of each node (1 where no σ is set and the
+    node is used). `inside` is (targets, 4): the perturbation inside each target's field. `attacked` says for each
+    target how far it is attacked: 0 or 1 in an attack, anything between in the relaxed program.
+    """
+
+    attributes: np.ndarray
+    deleted: np.ndarray
+    added: np.ndarray
+    attackers: np.ndarray
+    inside: np.ndarray
+    attacked: np.ndarray
+    integer: bool
+
+    def spent_at(self, edges: np.ndarray) -> np.ndarray:
+        """(4, N): budget spent at each node by type; an edge counts at both its ends."""
+        n = self.attributes.shape[1]
+        spent = np.zeros((4, n), dtype=self.attributes.dtype)
+        spent[[ATTR_ADD, ATTR_DEL]] = self.attributes
+        for end in (0, 1):
+            np.add.at(spent[ADJ_DEL], edges[:, end], self.deleted)
+            if len(self.added):
+                np.add.at(spent[ADJ_ADD], self.added[:, end], 1)
+        return spent
+
+    @property
+    def totals(self) -> tuple[float, ...]:
+        """Flips of each type in the whole graph (without costs)."""
+        attr_add, attr_del = self.attributes.sum(axis=1).tolist()
+        return (attr_add, attr_del, len(self.added), self.deleted.sum().item())
+
+
+def inside_fields(problem: Problem, attributes: np.ndarray, deleted: np.ndarray, n_added: int) -> np.ndarray:
+    """(targets, 4): the perturbation inside each target's field, recomputed from the allocation."""
+    inside = np.zeros((len(problem.targets), len(TYPES)), dtype=attributes.dtype)
+    if problem.whole_graph:
+        inside[:, [ATTR_ADD, ATTR_DEL]] = attributes.sum(axis=1)
+        inside[:, ADJ_ADD] = n_added
+        inside[:, ADJ_DEL] = deleted.sum()
+        return inside
+    fields = problem.fields
+    if attributes.any():
+        psi = fields.nodes.astype(attributes.dtype)
+        inside[:, ATTR_ADD] = psi @ attributes[0]
+        inside[:, ATTR_DEL] = psi @ attributes[1]
+    if fields.edges is not None and deleted.any():
+        inside[:, ADJ_DEL] = fields.edges.astype(attributes.dtype) @ deleted
+    return inside
+
+
+def replay(
+    problem: Problem, attributes: np.ndarray, deleted: np.ndarray, added: np.ndarray, attackers: np.ndarray
+) -> Allocation:
+    """Replay an integer attack: recompute every field in integers and look each target up in its base certificate."""
+    attributes = np.asarray(attributes, dtype=np.int64)
+    deleted = np.asarray(deleted, dtype=np.int64)
+    added = np.asarray(added, dtype=np.int64).reshape(-1, 2)
+    inside = inside_fields(problem, attributes, deleted, len(added))
+    attacked = problem.fronts.uncertified_at(problem.targets, inside)
+    return Allocation(
+        attributes, deleted, added, np.asarray(attackers, dtype=float), inside, attacked.astype(float), True
+    )
+
+
+def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
+    """Why an integer allocation breaks the threat model, or None if it is admissible. Shares no code with the program."""
+    graph, threat = problem.instance.graph, problem.threat
+    attributes, deleted, added = allocation.attributes, allocation.deleted, allocation.added
+    if attributes.min(initial=0) < 0 or deleted.min(initial=0) < 0 or deleted.max(initial=0) > 1:
+        return "a count is negative, or an edge is deleted more than once"
+    node_costs = (
+        np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
+    )
+    edge_costs = (
+        np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
+    )
+    paid = (*(attributes @ node_costs).tolist(), len(added), int(deleted @ edge_costs))
+    for name, cost, budget in zip(TYPES, paid, threat.budgets):
+        if cost > budget:
+            return f"{name} costs {cost}, the global budget is {budget}"
+    spent = allocation.spent_at(graph.edges)
+    if (spent > threat.local_limits(graph)).any():
+        return "a local budget is exceeded"
+    if (attributes[0] > graph.n_attrs - graph.ones).any() or (attributes[1] > graph.ones).any():
+        return "an attribute is added twice, or one that is not there is deleted"
+    protected = np.asarray(threat.protected, dtype=np.int64)
+    if spent[:, protected].any():
+        return "a protected node is touched"
+    if len(added):
+        if (added[:, 0] == added[:, 1]).any() or graph.adjacency[added[:, 0], added[:, 1]].sum():
+            return "an added edge is a self loop or exists already"
+        keys = added if graph.directed else np.sort(added, axis=1)
+        if len(np.unique(keys, axis=0)) != len(keys):
+            return "an edge is added twice"
+    if threat.sigma is not None:
+        attackers = allocation.attackers > 0.5
+        if attackers.sum() > threat.sigma:
+            return f"{int(attackers.sum())} attackers, σ is {threat.sigma}"
+        if attributes[:, ~attackers].any():
+            return "attributes change at a node that is no attacker"
+        changed = np.concatenate([graph.edges[deleted > 0], added])
+        if not attackers[changed].any(axis=1).all():
+            return "an edge changes at which no end is an attacker"
+    return None
+
+
+def fractional(problem: Problem, structure: Structure, x: np.ndarray) -> Allocation:
+    """The relaxed adversary's allocation: bits partly flipped, nodes partly controlled, labels partly broken."""
+    graph = problem.instance.graph
+    attributes = np.zeros((2, graph.n_nodes))
+    deleted = np.zeros(graph.n_edges)
+    flips = np.clip(x[: structure.n_flips], 0.0, None)
+    for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+        chosen = structure.flip_type == k
+        attributes[row, structure.flip_site[chosen]] = flips[chosen]
+    chosen = structure.flip_type == ADJ_DEL
+    np.add.at(deleted, structure.flip_site[chosen], flips[chosen])
+    attackers = np.zeros(graph.n_nodes)
+    if structure.has_sigma:
+        attackers[structure.attackers] = np.clip(
+            x[structure.first_attacker : structure.first_point], 0.0, 1.0
+        )
+    else:
+        attackers[attributes.sum(axis=0) > 0] = 1.0
+        attackers[graph.edges[deleted > 0].ravel()] = 1.0
+    if structure.relaxation == "paper":
+        share = x[structure.first_indicator :]
+    else:
+        picked = x[structure.first_point : structure.first_indicator]
+        share = np.bincount(structure.point_group, weights=picked, minlength=structure.n_groups)
+    group = structure.group_of_target
+    attacked = np.where(group >= 0, np.clip(np.append(share, 0.0)[group], 0.0, 1.0), 0.0)
+    zero = problem.fronts.uncertified_at(problem.targets, np.zeros((len(problem.targets), 4), dtype=np.int64))
+    attacked = np.where(zero, 1.0, attacked)
+    inside = inside_fields(problem, attributes, deleted, 0)
+    return Allocation(attributes, deleted, np.zeros((0, 2), np.int64), attackers, inside, attacked, False)
+
+
+def empty_edges() -> np.ndarray:
+    return np.zeros((0, 2), dtype=np.int64)
+
+
+def columns_of(matrix: sp.csr_array) -> sp.csr_array:
+    """The transpose in CSR form with sorted indices: which rows a column touches."""
+    result = sp.csr_array(matrix.T.tocsr())
+    result.sort_indices()
+    return result

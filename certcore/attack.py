@@ -1,0 +1,305 @@
+"""Integer attacks: round the relaxed solution, improve greedily, replay.
+
+An attack gives a lower limit on what these base certificates leave uncertified, so that people see how far the
+proven bound is from the truth. It is no proof that the model's labels flip.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.allocation import Allocation, columns_of, empty_edges, inadmissible, replay
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.program.problem import Problem, whole_graph_totals
+from certcore.program.structure import Structure
+
+
+def find_attack(
+    problem: Problem, structure: Structure | None, x: np.ndarray | None, time_limit: float = 2.0
+) -> Allocation:
+    """The best admissible integer attack found within the time limit; at least the empty one."""
+    graph = problem.instance.graph
+    nothing = np.zeros((2, graph.n_nodes), dtype=np.int64), np.zeros(graph.n_edges, dtype=np.int64)
+    best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
+    if problem.whole_graph:
+        candidates = [_spend_everything(problem)]
+    elif structure is None or not structure.n_groups or not structure.n_flips or problem.threat.sigma == 0:
+        return best
+    else:
+        deadline = time.perf_counter() + time_limit
+        candidates = []
+        search = _Search(problem, structure)
+        attackers = search.attacker_sets(x)
+        for power, start in ((2.0, x), (2.0, None), (1.0, x), (4.0, None), (1.0, None)):
+            for chosen in attackers:
+                if candidates and time.perf_counter() > deadline:
+                    break
+                candidates.append(search.run(start, power, chosen, deadline))
+    for candidate in candidates:
+        problem_found = inadmissible(problem, candidate)
+        if problem_found is not None:
+            raise AssertionError(f"the attack breaks the threat model: {problem_found}")
+        if candidate.attacked.sum() > best.attacked.sum():
+            best = candidate
+    return best
+
+
+class _Search:
+    """Greedy search over flip sites: attribute flips per type and node, deletions per edge."""
+
+    def __init__(self, problem: Problem, structure: Structure) -> None:
+        self.problem, self.structure = problem, structure
+        graph = problem.instance.graph
+        self.edges = graph.edges
+        node_costs = (
+            np.ones(graph.n_nodes, np.int64)
+            if problem.threat.node_costs is None
+            else problem.threat.node_costs
+        )
+        edge_costs = (
+            np.ones(graph.n_edges, np.int64)
+            if problem.threat.edge_costs is None
+            else problem.threat.edge_costs
+        )
+        # All sites that exist, also those the program dropped as dominated: in an attack capacities always bind.
+        kinds, sites, caps, costs, blocks = [], [], [], [], []
+        for k in structure.types:
+            field = problem.fields.edges if k == ADJ_DEL else problem.fields.nodes
+            assert field is not None
+            field = field[structure.representative]
+            if k == ADJ_DEL:
+                capacity, cost = (
+                    problem.free[graph.edges].all(axis=1).astype(np.int64),
+                    np.asarray(edge_costs),
+                )
+            else:
+                capacity, cost = problem.capacities[k], np.asarray(node_costs)
+            chosen = np.flatnonzero(
+                (capacity > 0) & (np.bincount(field.indices, minlength=field.shape[1]) > 0)
+            )
+            kinds.append(np.full(len(chosen), k))
+            sites.append(chosen)
+            caps.append(capacity[chosen])
+            costs.append(cost[chosen])
+            blocks.append(
+                sp.csr_array(field[:, chosen]) if len(chosen) else sp.csr_array((field.shape[0], 0))
+            )
+        self.kind, self.site, self.cap, self.cost = map(np.concatenate, (kinds, sites, caps, costs))
+        self.is_edge = self.kind == ADJ_DEL
+        self.by_site = columns_of(sp.csr_array(sp.hstack(blocks, format="csr")).astype(np.float64))
+        self.ends = np.repeat(self.site[:, None], 2, axis=1)
+        self.ends[self.is_edge] = self.edges[self.site[self.is_edge]]
+
+    def attacker_sets(self, x: np.ndarray | None) -> list[np.ndarray | None]:
+        """Candidate sets of σ attackers: by the relaxed solution, and by how many targets they reach."""
+        sigma = self.problem.threat.sigma
+        if sigma is None:
+            return [None]
+        n = self.problem.instance.graph.n_nodes
+        weight = self.structure.weight.astype(float)
+        reach = (self.by_site @ weight) * np.minimum(self.cap, 16)
+        potential = np.zeros(n)
+        for end in (0, 1):
+            np.add.at(potential, self.ends[:, end], reach)
+        sets = []
+        if x is not None:
+            share = np.zeros(n)
+            share[self.structure.attackers] = x[self.structure.first_attacker : self.structure.first_point]
+            sets.append(np.lexsort((-potential, -np.round(share, 9)))[:sigma])
+        sets.append(np.argsort(-potential, kind="stable")[:sigma])
+        return [np.sort(chosen) for chosen in sets]
+
+    def run(
+        self, x: np.ndarray | None, power: float, attackers: np.ndarray | None, deadline: float
+    ) -> Allocation:
+        """One greedy run from the rounded-down relaxed solution (or from nothing)."""
+        problem, structure = self.problem, self.structure
+        graph, threat = problem.instance.graph, problem.threat
+        self.amount = np.zeros(len(self.site), dtype=np.int64)
+        self.left = np.array(threat.budgets, dtype=np.int64)
+        self.room = problem.local_limits[ADJ_DEL].copy()
+        self.inside = np.zeros((structure.n_groups, 4), dtype=np.int64)
+        allowed = np.ones(len(self.site), dtype=bool)
+        if attackers is not None:
+            is_attacker = np.zeros(graph.n_nodes, dtype=bool)
+            is_attacker[attackers] = True
+            allowed = is_attacker[self.ends].any(axis=1)
+        if x is not None:
+            self._start(x, allowed)
+        for _ in range(3):
+            self._greedy(allowed, power, deadline)
+            if not self._reclaim():
+                break
+        attributes = np.zeros((2, graph.n_nodes), dtype=np.int64)
+        for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+            chosen = self.kind == k
+            attributes[row, self.site[chosen]] = self.amount[chosen]
+        deleted = np.zeros(graph.n_edges, dtype=np.int64)
+        deleted[self.site[self.is_edge]] = self.amount[self.is_edge]
+        control = np.zeros(graph.n_nodes)
+        if attackers is None:
+            control[attributes.sum(axis=0) > 0] = 1
+            control[graph.edges[deleted > 0].ravel()] = 1
+        else:
+            control[attackers] = 1
+        return replay(problem, attributes, deleted, empty_edges(), control)
+
+    def _place(self, site: int, count: int) -> None:
+        k = self.kind[site]
+        self.amount[site] += count
+        self.left[k] -= count * self.cost[site]
+        rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
+        self.inside[rows, k] += count
+        if self.is_edge[site]:
+            self.room[self.ends[site]] -= count
+
+    def _fits(self, site: int) -> int:
+        """How many more flips the site can take."""
+        if self.is_edge[site]:
+            return int(
+                self.amount[site] == 0
+                and self.left[ADJ_DEL] >= self.cost[site]
+                and self.room[self.ends[site]].min() > 0
+            )
+        return int(min(self.cap[site] - self.amount[site], self.left[self.kind[site]] // self.cost[site]))
+
+    def _start(self, x: np.ndarray, allowed: np.ndarray) -> None:
+        structure = self.structure
+        width = max(len(self.edges), structure.flip_site.max(initial=0), self.site.max(initial=0)) + 1
+        place = np.searchsorted(
+            self.kind * width + self.site, structure.flip_type * width + structure.flip_site
+        )
+        value = np.zeros(len(self.site) + 1)
+        np.add.at(value, np.minimum(place, len(self.site)), x[: structure.n_flips])
+        value = value[:-1]
+        whole = np.floor(value + 1e-6).astype(np.int64)
+        for site in np.flatnonzero((whole > 0) & allowed).tolist():
+            count = min(int(whole[site]), self._fits(site))
+            if count > 0:
+                self._place(site, count)
+
+    def _deficits(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each group the point that is closest (in shares of the remaining budget) and what it still misses."""
+        s = self.structure
+        missing = np.maximum(s.points - self.inside[s.point_group], 0)
+        effort = np.where(missing > 0, missing / np.maximum(self.left, 1e-9), 0.0)
+        out_of_reach = (missing > self.left).any(axis=1)
+        total = np.where(out_of_reach, np.inf, effort.sum(axis=1))
+        order = np.lexsort((total, s.point_group))
+        starts = np.searchsorted(s.point_group[order], np.arange(s.n_groups))
+        closest = order[starts]
+        return missing[closest], total[closest]
+
+    def _greedy(self, allowed: np.ndarray, power: float, deadline: float) -> None:
+        weight = self.structure.weight
+        while self.left.any() and time.perf_counter() < deadline:
+            missing, effort = self._deficits()
+            useful = np.isfinite(effort) & (effort > 0)
+            if not useful.any():
+                return
+            pull = np.zeros(len(effort))
+            pull[useful] = weight[useful] / effort[useful] ** power
+            score = np.zeros(len(self.site))
+            for k in self.structure.types:
+                mine = self.kind == k
+                score[mine] = (self.by_site @ np.where(missing[:, k] > 0, pull, 0.0))[mine]
+            open_ = allowed & (self.amount < self.cap) & (self.left[self.kind] >= self.cost)
+            if self.is_edge.any():
+                open_ &= ~self.is_edge | (self.room[self.ends].min(axis=1) > 0)
+            score = np.where(open_, score / self.cost, 0.0)
+            site = int(np.argmax(score))
+            if score[site] <= 0:
+                return
+            rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
+            rows = rows[useful[rows] & (missing[rows, self.kind[site]] > 0)]
+            step = int(missing[rows, self.kind[site]].min()) if len(rows) else 1
+            self._place(site, max(1, min(step, self._fits(site))))
+
+    def _reclaim(self) -> bool:
+        """Take back flips that no attacked group needs; says whether anything came back."""
+        s = self.structure
+        reached = (s.points <= self.inside[s.point_group]).all(axis=1)
+        need = np.full((s.n_groups, 4), 0, dtype=np.int64)
+        first = np.unique(s.point_group[reached], return_index=True)
+        need[first[0]] = s.points[reached][first[1]]
+        came_back = False
+        for site in np.flatnonzero(self.amount > 0).tolist():
+            k = self.kind[site]
+            rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
+            needed = rows[need[rows, k] > 0]
+            slack = (
+                int((self.inside[needed, k] - need[needed, k]).min())
+                if len(needed)
+                else int(self.amount[site])
+            )
+            slack = min(slack, int(self.amount[site]))
+            if slack > 0:
+                self._place(site, -slack)
+                came_back = True
+        return came_back
+
+
+def _spend_everything(problem: Problem) -> Allocation:
+    """With whole-graph fields only totals count: flip as much of every type as the threat model allows."""
+    graph, threat = problem.instance.graph, problem.threat
+    totals = whole_graph_totals(problem)
+    caps = problem.capacities
+    sigma = graph.n_nodes if threat.sigma is None else threat.sigma
+    wanted = np.minimum(caps, totals[:, None])
+    attackers = np.argsort(-(wanted / np.maximum(totals, 1)[:, None]).sum(axis=0), kind="stable")[:sigma]
+    control = np.zeros(graph.n_nodes, dtype=bool)
+    control[attackers] = True
+    attributes = np.zeros((2, graph.n_nodes), dtype=np.int64)
+    costs = np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
+    for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+        left = threat.budgets[k]
+        for node in attackers[np.argsort(costs[attackers], kind="stable")].tolist():
+            if left < costs[node]:
+                break
+            attributes[row, node] = min(int(caps[k, node]), left // int(costs[node]))
+            left -= int(attributes[row, node] * costs[node])
+    edge_costs = (
+        np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
+    )
+    deleted = np.zeros(graph.n_edges, dtype=np.int64)
+    room, left = caps[ADJ_DEL].copy(), threat.adj_del
+    usable = (
+        np.flatnonzero(control[graph.edges].any(axis=1) & problem.free[graph.edges].all(axis=1))
+        if left
+        else ()
+    )
+    for edge in sorted(usable, key=lambda e: (edge_costs[e], e)):
+        ends = graph.edges[edge]
+        if left >= edge_costs[edge] and room[ends].min() > 0:
+            deleted[edge] = 1
+            left -= int(edge_costs[edge])
+            room[ends] -= 1
+    return replay(problem, attributes, deleted, _additions(problem, attackers), control.astype(float))
+
+
+def _additions(problem: Problem, attackers: np.ndarray) -> np.ndarray:
+    """As many new edges as the budget and the local limits allow, each with an attacker at one end."""
+    graph = problem.instance.graph
+    left = problem.threat.adj_add
+    room = problem.capacities[ADJ_ADD].copy()
+    added: list[tuple[int, int]] = []
+    seen: set[tuple[int, int]] = set()
+    others = np.flatnonzero(room > 0).tolist()
+    for node in attackers.tolist():
+        neighbours = set(graph.adj_indices[graph.adj_indptr[node] : graph.adj_indptr[node + 1]].tolist())
+        for other in others:
+            if left == 0 or room[node] <= 0:
+                break
+            key = (node, other) if graph.directed else (min(node, other), max(node, other))
+            if other == node or other in neighbours or room[other] <= 0 or key in seen:
+                continue
+            seen.add(key)
+            added.append(key)
+            room[[node, other]] -= 1
+            left -= 1
+        if left == 0:
+            break
+    return np.array(added, dtype=np.int64).reshape(-1, 2)

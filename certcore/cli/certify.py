@@ -1,0 +1,105 @@
+"""`certcore certify`: one collective certificate."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from certcore.certificate import Certificate
+from certcore.certify import certify
+from certcore.cli.options import (
+    add_instance,
+    add_relaxation,
+    add_threat,
+    print_json,
+    read_instance,
+    read_threat,
+    write_csv,
+)
+from certcore.errors import InputError
+from certcore.files import atomic_write
+from certcore.instance import Instance
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "certify",
+        help="certify how many labels stay under one shared perturbed graph",
+        description="Certify how many target labels provably stay as they are, all at once.",
+        epilog="example: certcore certify precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --proof proof.json",
+    )
+    add_instance(parser)
+    add_threat(parser)
+    add_relaxation(parser)
+    parser.add_argument(
+        "--proof", metavar="FILE", help="write the proof as JSON, to be checked with `certcore verify`"
+    )
+    parser.add_argument(
+        "--allocation", metavar="FILE.csv", help="write the per-node allocation of the best attack found"
+    )
+    parser.add_argument(
+        "--fractional", metavar="FILE.csv", help="write the relaxed adversary's allocation (not an attack)"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="also show the program's size next to the paper's formula"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    instance = read_instance(args)
+    threat = read_threat(args, instance)
+    certificate = certify(instance, threat, relaxation=args.relaxation, time_limit=args.time_limit)
+    if args.proof:
+        with atomic_write(args.proof, "w") as handle:
+            json.dump(certificate.proof, handle, allow_nan=False)
+    if args.allocation:
+        _write_allocation(args.allocation, certificate, instance, integer=True)
+    if args.fractional:
+        if certificate.fractional is None:
+            raise InputError(
+                "there is no relaxed allocation here (the fields are the whole graph, or nothing was solved)"
+            )
+        _write_allocation(args.fractional, certificate, instance, integer=False)
+    if args.json:
+        report = certificate.to_json()
+        if args.verbose and certificate.size:
+            report["size"] = vars(certificate.size)
+        print_json(report)
+    else:
+        print(_words(certificate, verbose=args.verbose))
+    return 0
+
+
+def _write_allocation(path: str, certificate: Certificate, instance: Instance, *, integer: bool) -> None:
+    columns: dict[str, Any] = certificate.nodes(instance.base.fronts(), instance.graph.edges, integer=integer)
+    if instance.node_names is not None:
+        columns = {"node": columns.pop("node"), "name": instance.node_names, **columns}
+    with atomic_write(path, "w") as handle:
+        write_csv(handle, columns)
+
+
+def _words(c: Certificate, *, verbose: bool) -> str:
+    lines = [
+        f"certified         {c.certified:,} of {c.targets:,} targets ({c.ratio:.2%})",
+        f"naive             {c.naive_certified:,}",
+        f"can be attacked   at most {float(c.bound):,.4f} ({c.relaxation}; {'verified' if c.verified else 'not verified'})",
+    ]
+    if c.relaxation == "exact":
+        lines.append(f"                  the verified count of the tight program is {c.verified_certified:,}")
+    if c.attack_found is not None:
+        lines.append(f"best attack found {c.attack_found:,} (integer, replayed on the base certificates)")
+    base = c.facts.get("base", {})
+    if "samples" in base:
+        lines.append(
+            f"confidence        1 − α = {1 - float(base['alpha']):g} over all nodes, {base['samples']:,} samples"
+        )
+    lines.append(f"status            {c.status}: {c.status.sentence} ({c.seconds:.2f} s)")
+    if verbose and c.size is not None:
+        s = c.size
+        lines.append(f"program           {s.rows:,} rows, {s.columns:,} columns, {s.entries:,} entries")
+        lines.append(
+            f"paper's formula   {s.paper_rows:,} rows, {s.paper_columns:,} columns (13·Σ|P| + 8N + 2e + 5)"
+        )
+    return "\n".join(lines)

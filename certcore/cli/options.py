@@ -1,0 +1,166 @@
+"""Options that several commands share: the instance, the threat model, the relaxation."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from certcore.certify import RELAXATIONS
+from certcore.errors import InputError
+from certcore.instance import Instance, load_instance
+from certcore.perturbations import LABELS, TYPES
+from certcore.threat import ThreatModel
+
+
+def whole_number(text: str) -> int:
+    """A whole number of at least 0, as an argparse type."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number of seconds")
+    return value
+
+
+def add_instance(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "instance", metavar="INSTANCE", help="an instance file (.npz), for example a bundle in precomputed/"
+    )
+    parser.add_argument(
+        "--base-rule",
+        choices=("binary", "multiclass"),
+        default="binary",
+        help="how votes become base certificates (default: binary, as in the paper)",
+    )
+
+
+def add_threat(parser: argparse.ArgumentParser) -> None:
+    """Budgets, local budgets, σ, targets, protection and costs."""
+    group = parser.add_argument_group("threat model")
+    for name in TYPES:
+        group.add_argument(
+            f"--{name.replace('_', '-')}", type=whole_number, default=0, metavar="N",
+            help=f"global budget: {LABELS[name]} in the whole graph (default 0)",
+        )  # fmt: skip
+    for name in TYPES:
+        group.add_argument(
+            f"--local-{name.replace('_', '-')}",
+            metavar="N",
+            help=f"local budget: {LABELS[name]} at each node (default: no limit)",
+        )
+    group.add_argument(
+        "--local-mode", choices=("absolute", "relative"), default="absolute",
+        help="local budgets as counts, or as decimal shares of what the node has, rounded down",
+    )  # fmt: skip
+    group.add_argument(
+        "--sigma", type=whole_number, metavar="N", help="how many nodes the attacker controls (default: all)"
+    )
+    group.add_argument(
+        "--targets", metavar="all|test|class:K|FILE",
+        help="whose labels are counted (default: the instance's own targets); FILE has one node index per line",
+    )  # fmt: skip
+    group.add_argument("--protect", metavar="FILE", help="nodes that cannot be touched, one index per line")
+    group.add_argument(
+        "--node-costs", metavar="FILE", help="cost of an attribute flip, one whole number per node and line"
+    )
+    group.add_argument(
+        "--edge-costs", metavar="FILE", help="cost of a deletion, one whole number per edge and line"
+    )
+
+
+def add_relaxation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--relaxation",
+        choices=RELAXATIONS,
+        default="tight",
+        help="which program bounds the adversary (default: tight)",
+    )
+    parser.add_argument(
+        "--time-limit", type=seconds, metavar="S", help="seconds (default: 30 for exact, 600 otherwise)"
+    )
+
+
+def read_instance(args: argparse.Namespace) -> Instance:
+    return load_instance(args.instance, base_rule=args.base_rule)
+
+
+def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
+    """The threat model the options describe."""
+    values: dict[str, Any] = {name: getattr(args, name) for name in TYPES}
+    for name in TYPES:
+        text = getattr(args, f"local_{name}")
+        values[f"local_{name}"] = (
+            text if text is None or args.local_mode == "relative" else _local_count(text, name)
+        )
+    return ThreatModel(
+        **values,
+        local_mode=args.local_mode,
+        sigma=args.sigma,
+        targets=None if args.targets is None else instance.select_targets(args.targets),
+        protected=() if args.protect is None else instance.select_targets(_existing(args.protect)),
+        node_costs=None if args.node_costs is None else _numbers(args.node_costs),
+        edge_costs=None if args.edge_costs is None else _numbers(args.edge_costs),
+    )
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on standard output."""
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def write_csv(handle: Any, columns: dict[str, Any]) -> None:
+    """Equally long columns as CSV; text that a spreadsheet would run as a formula is made harmless."""
+    writer = csv.writer(handle, lineterminator="\n")
+    writer.writerow(columns)
+    plain = [
+        column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns.values()
+    ]
+    for row in zip(*plain):
+        writer.writerow([_harmless(v) for v in row])
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + value
+    return value
+
+
+def _local_count(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        raise InputError(
+            f"the local budget for {LABELS[name]} is {text[:20]!r}; expected a whole number of at least 0 "
+            "(or a share together with --local-mode relative)"
+        )
+    return int(text)
+
+
+def _existing(path: str) -> str:
+    if path in ("all", "test") or path.startswith("class:"):
+        raise InputError(f"--protect takes a file with one node index per line, not {path!r}")
+    return path
+
+
+def _numbers(path: str) -> np.ndarray:
+    try:
+        with open(path, encoding="utf-8") as handle:
+            words = handle.read(64 * 2**20).split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"cannot read {path}; expected a text file with one whole number per line"
+        ) from error
+    for number, word in enumerate(words, 1):
+        if not (word.isascii() and word.isdigit()) or len(word) > 12:
+            raise InputError(f"line {number} of {path} is {word[:20]!r}; expected a whole number")
+    return np.array([int(word) for word in words], dtype=np.int64)

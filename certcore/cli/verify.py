@@ -1,0 +1,46 @@
+"""`certcore verify`: check a proof without a solver."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from certcore.cli.options import print_json
+from certcore.instance import load_instance
+from certcore.verify.proof import read_proof, verify_proof
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "verify",
+        help="check a proof against its instance, without any solver",
+        description="Re-derive the program from the instance and re-evaluate the bound in exact integers. "
+        "Exit code 0: accepted, 1: rejected, 2: unreadable.",
+        epilog="example: certcore verify proof.json precomputed/citeseer-gcn-attr-s0.npz",
+    )
+    parser.add_argument("proof", metavar="PROOF", help="a proof written by certify --proof")
+    parser.add_argument("instance", metavar="INSTANCE", help="the instance it speaks about")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    proof = read_proof(args.proof)
+    verdict = verify_proof(proof, load_instance(args.instance, base_rule=proof["base_rule"]))
+    if args.json:
+        print_json(
+            {
+                "accepted": verdict.accepted,
+                "reason": verdict.reason,
+                "certified": verdict.certified if verdict.accepted else None,
+                "targets": verdict.targets if verdict.accepted else None,
+                "bound": float(verdict.bound) if verdict.accepted else None,
+            }
+        )
+    elif verdict.accepted:
+        print(
+            f"accepted: at least {verdict.certified:,} of {verdict.targets:,} labels stay "
+            f"(at most {float(verdict.bound):,.4f} can be attacked)"
+        )
+    else:
+        print(f"rejected: {verdict.reason}")
+    return 0 if verdict.accepted else 1

@@ -1,0 +1,1 @@
+"""The adversary's program: how many targets can one perturbed graph break at most?"""

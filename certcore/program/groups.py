@@ -1,0 +1,151 @@
+"""Targets that the adversary cannot tell apart become one, weighted by their number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.fronts import Fronts
+
+
+@dataclass(frozen=True, eq=False)
+class LiveFronts:
+    """Fronts cut down to the types in play and the budgets within an extent, for the targets."""
+
+    front_of_target: np.ndarray
+    indptr: np.ndarray
+    points: np.ndarray
+    fallen: np.ndarray
+    """Targets whose front contains the zero point: uncertified with no attack at all."""
+
+    @property
+    def alive(self) -> np.ndarray:
+        """Targets with at least one point, the zero point aside: those the program is about."""
+        return (np.diff(self.indptr)[self.front_of_target] > 0) & ~self.fallen
+
+
+def live_fronts(fronts: Fronts, targets: np.ndarray, extent: np.ndarray) -> LiveFronts:
+    """Drop points beyond the extent (the paper's set L) and unify fronts that have become equal."""
+    keep = (fronts.points <= extent).all(axis=1)
+    owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
+    counts = np.bincount(owner[keep], minlength=fronts.n_fronts)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    points = fronts.points[keep]
+    seen: dict[bytes, int] = {}
+    unified = np.array(
+        [seen.setdefault(points[indptr[f] : indptr[f + 1]].tobytes(), f) for f in range(fronts.n_fronts)],
+        dtype=np.int64,
+    )
+    zero = np.zeros(fronts.n_fronts, dtype=bool)
+    zero[owner[(fronts.points == 0).all(axis=1)]] = True
+    front_of_target = unified[fronts.front_of_node[targets]]
+    return LiveFronts(front_of_target, indptr, points, zero[fronts.front_of_node[targets]])
+
+
+def merge_rows(labels: np.ndarray, rows: list[sp.csr_array]) -> tuple[np.ndarray, np.ndarray]:
+    """Group positions with equal labels and equal rows in every matrix.
+
+    Returns the representative position of each group and the group of each position. Rows are compared by a hash
+    first; the members of a group are then compared with their representative entry by entry, so a collision can
+    never merge what differs.
+    """
+    rng = np.random.default_rng(20210501)
+    columns = [labels.astype(np.uint64)]
+    for matrix in rows:
+        salt = rng.integers(0, 2**64, size=(matrix.shape[1] + 1), dtype=np.uint64)
+        columns += [_row_sums(salt, matrix), np.diff(matrix.indptr).astype(np.uint64)]
+    _, first, group = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    representative, group = first[order], rank[group]
+    for matrix in rows:
+        wrong = _differ(matrix, np.arange(len(group)), representative[group])
+        if wrong.any():
+            extra = np.flatnonzero(wrong)
+            group[extra] = len(representative) + np.arange(len(extra))
+            representative = np.concatenate([representative, extra])
+    return representative, group
+
+
+def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
+    """Columns of `influence` (groups × sites) not contained in another allowed column; of equal ones, the first.
+
+    A site whose influenced groups all are influenced by another site, which costs the same and whose own limit can
+    never bind, gives the adversary nothing.
+    """
+    by_site = sp.csr_array(influence.T.tocsr())
+    by_site.sort_indices()
+    sizes = np.diff(by_site.indptr)
+    keep = allowed & (sizes > 0)
+    sites = np.flatnonzero(keep)
+    # A site can only be dominated by one that shares its smallest row: look for candidates there.
+    row_sizes = np.diff(influence.indptr)
+    entry_site = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((row_sizes[by_site.indices], entry_site))
+    smallest = by_site.indices[order[by_site.indptr[sites]]]
+    lengths = row_sizes[smallest]
+    left = np.repeat(sites, lengths)
+    right = influence.indices[_ranges(influence.indptr[smallest], lengths)]
+    possible = keep[right] & (left != right)
+    larger = (sizes[right] > sizes[left]) | ((sizes[right] == sizes[left]) & (right < left))
+    left, right = left[possible & larger], right[possible & larger]
+    # Membership by search in the sorted list of all entries (site, group); most pairs fail in the first rounds.
+    width = influence.shape[0]
+    entries = entry_site.astype(np.int64) * width + by_site.indices
+    for round_ in range(3):
+        position = np.minimum(round_, sizes[left] - 1)
+        group = by_site.indices[order[by_site.indptr[left] + position]]
+        stays = _contains(entries, right.astype(np.int64) * width + group)
+        left, right = left[stays], right[stays]
+    # One dominating site is enough: check survivors completely, in blocks that fit into memory.
+    dominated = np.zeros(len(sizes), dtype=bool)
+    block = 0
+    while block < len(left):
+        stop = block + max(
+            1, int(np.searchsorted(np.cumsum(sizes[left[block : block + 200_000]]), 4_000_000))
+        )
+        pair_left, pair_right = left[block:stop], right[block:stop]
+        block = stop
+        open_ = ~dominated[pair_left]
+        pair_left, pair_right = pair_left[open_], pair_right[open_]
+        lengths = sizes[pair_left]
+        group = by_site.indices[_ranges(by_site.indptr[pair_left], lengths)]
+        inside = _contains(entries, np.repeat(pair_right.astype(np.int64), lengths) * width + group)
+        owner = np.repeat(np.arange(len(pair_left)), lengths)
+        missing = np.bincount(owner[~inside], minlength=len(pair_left))
+        dominated[pair_left[missing == 0]] = True
+    return keep & ~dominated
+
+
+def _contains(sorted_entries: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    if not len(sorted_entries):
+        return np.zeros(len(wanted), dtype=bool)
+    place = np.minimum(np.searchsorted(sorted_entries, wanted), len(sorted_entries) - 1)
+    return sorted_entries[place] == wanted
+
+
+def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """All positions of several index ranges, one after the other."""
+    total = int(lengths.sum())
+    offsets = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    return offsets + np.arange(total)
+
+
+def _row_sums(salt: np.ndarray, matrix: sp.csr_array) -> np.ndarray:
+    sums = np.concatenate([[np.uint64(0)], np.cumsum(salt[matrix.indices], dtype=np.uint64)])
+    return sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
+
+
+def _differ(matrix: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether row left[i] differs from row right[i]."""
+    sizes = np.diff(matrix.indptr)
+    unequal = sizes[left] != sizes[right]
+    lengths = np.where(unequal, 0, sizes[left])
+    a = matrix.indices[_ranges(matrix.indptr[left], lengths)]
+    b = matrix.indices[_ranges(matrix.indptr[right], lengths)]
+    owner = np.repeat(np.arange(len(left)), lengths)
+    return unequal | (np.bincount(owner[a != b], minlength=len(left)) > 0)

@@ -1,0 +1,99 @@
+"""A threat model applied to an instance: who is a target, what can reach it, what exists to be flipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.fields import Fields, fields_of
+from certcore.fronts import Fronts
+from certcore.instance import Instance
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, TYPES, UNLIMITED
+from certcore.threat import ThreatModel
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """An instance under a threat model, checked and resolved; the start of every certificate."""
+
+    instance: Instance
+    threat: ThreatModel
+
+    def __post_init__(self) -> None:
+        threat, graph = self.threat, self.instance.graph
+        threat.check(graph)
+        if self.instance.base.local is not None:
+            self.instance.base.local.check(threat.budgets, threat.local_limits(graph))
+        if self.instance.node_field is not None and (threat.adj_add or threat.adj_del):
+            raise InputError(
+                "this instance has explicit node fields, which hold for attribute budgets only; "
+                "set the edge budgets to 0, or give layers and edge_field"
+            )
+
+    @cached_property
+    def targets(self) -> np.ndarray:
+        """The nodes whose labels are counted."""
+        chosen = self.threat.targets
+        return np.asarray(self.instance.targets if chosen is None else chosen)
+
+    @cached_property
+    def fronts(self) -> Fronts:
+        return self.instance.base.fronts()
+
+    @property
+    def in_play(self) -> tuple[int, ...]:
+        """The perturbation types with a budget; the others disappear together with the points that need them."""
+        return tuple(k for k in range(len(TYPES)) if self.threat.budgets[k] > 0)
+
+    @property
+    def whole_graph(self) -> bool:
+        """Whether every field is the whole graph: edges may be added, by the attacker or by the smoothing."""
+        return self.threat.adj_add > 0 or self.instance.base.global_fields
+
+    @cached_property
+    def fields(self) -> Fields:
+        """Fields of the targets, one row per target."""
+        return fields_of(self.instance, self.targets, need_edges=ADJ_DEL in self.in_play)
+
+    @cached_property
+    def local_limits(self) -> np.ndarray:
+        return self.threat.local_limits(self.instance.graph)
+
+    @cached_property
+    def capacities(self) -> np.ndarray:
+        """(4, N): flips each node can take, by local budget, existence and protection."""
+        return self.threat.capacities(self.instance.graph)
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Nodes that are not protected."""
+        free = np.ones(self.instance.graph.n_nodes, dtype=bool)
+        free[self.threat.protected] = False
+        return free
+
+    def limited(self, kind: int) -> bool:
+        """Whether a local budget is set for this type."""
+        return self.threat.local[kind] is not None
+
+    @cached_property
+    def naive_certified(self) -> int:
+        """Targets certified one by one at the global budgets (the paper's naive certificate)."""
+        return int(self.fronts.certified(self.threat.budgets)[self.targets].sum())
+
+
+def whole_graph_totals(problem: Problem) -> np.ndarray:
+    """The largest perturbation of each type that any admissible graph can contain (R in design section 4)."""
+    graph, threat = problem.instance.graph, problem.threat
+    totals = np.array(threat.budgets, dtype=np.int64)
+    sigma = graph.n_nodes if threat.sigma is None else min(threat.sigma, graph.n_nodes)
+    for k in range(len(TYPES)):
+        caps = np.sort(problem.capacities[k])[::-1]
+        totals[k] = min(totals[k], int(caps[:sigma].sum()))
+        if k in (ADJ_ADD, ADJ_DEL):
+            # Every flipped edge takes one from the capacity of both its ends. The σ sum is not halved: an edge
+            # between an attacker and somebody else is charged to the attacker once.
+            totals[k] = min(totals[k], int(caps.sum()) // 2)
+    return np.minimum(totals, UNLIMITED)

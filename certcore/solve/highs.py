@@ -1,0 +1,164 @@
+"""One HiGHS model: built once, then only bounds and a few coefficients change."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.program.program import Program
+
+
+class Outcome(StrEnum):
+    """What the solver says of itself."""
+
+    OPTIMAL = "optimal"
+    TIME_LIMIT = "time_limit"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What the solver proposes: values, multipliers and an objective. Nothing in it has been checked."""
+
+    outcome: Outcome
+    x: np.ndarray | None
+    multipliers: np.ndarray | None
+    objective: float
+    limit: float
+    """The solver's own upper bound on the optimum (integer programs)."""
+    seconds: float
+    iterations: int
+    basis: Any = None
+
+
+_OUTCOMES = {
+    highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
+    highspy.HighsModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Outcome.TIME_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Outcome.INTERRUPTED,
+    highspy.HighsModelStatus.kHighsInterrupt: Outcome.INTERRUPTED,
+}
+
+
+class HighsModel:
+    """A linear (or integer) program inside HiGHS, minimising −objective.
+
+    Not thread-safe: one thread uses it at a time. `solve` releases the interpreter lock while HiGHS works.
+    """
+
+    def __init__(self, program: Program, *, integer: bool = False) -> None:
+        self._h = highspy.Highs()
+        self._h.setOptionValue("output_flag", False)
+        self._h.setOptionValue("threads", 1)
+        self._integer = integer
+        self._upper = program.upper
+        self._rhs = program.rhs
+        self._coefficients = _payer_values(program)
+        self._structure = program.structure
+        matrix = sp.csr_array(program.matrix)
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
+        lp.col_cost_ = -program.objective.astype(np.float64)
+        lp.col_lower_ = np.zeros(lp.num_col_)
+        lp.col_upper_ = program.upper.astype(np.float64)
+        lp.row_lower_ = np.full(lp.num_row_, -highspy.kHighsInf)
+        lp.row_upper_ = program.rhs.astype(np.float64)
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
+        lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
+        lp.a_matrix_.value_ = matrix.data.astype(np.float64)
+        if integer:
+            lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
+        self._h.passModel(lp)
+
+    def update(self, program: Program) -> None:
+        """Move to other budgets of the same structure: changed bounds and attackers' coefficients only."""
+        columns = np.flatnonzero(program.upper != self._upper)
+        if len(columns):
+            self._h.changeColsBounds(
+                len(columns),
+                columns.astype(np.int32),
+                np.zeros(len(columns)),
+                program.upper[columns].astype(np.float64),
+            )
+        for row in np.flatnonzero(program.rhs != self._rhs).tolist():
+            self._h.changeRowBounds(row, -highspy.kHighsInf, float(program.rhs[row]))
+        coefficients = _payer_values(program)
+        entries = program.structure.payer_entries
+        indptr, indices = program.matrix.indptr, program.matrix.indices
+        for i in np.flatnonzero(coefficients != self._coefficients).tolist():
+            row = int(np.searchsorted(indptr, entries[i], side="right")) - 1
+            self._h.changeCoeff(row, int(indices[entries[i]]), float(coefficients[i]))
+        self._upper, self._rhs, self._coefficients = program.upper, program.rhs, coefficients
+
+    def add_rows(self, rows: sp.csr_array) -> None:
+        """Append rows with right-hand side 0 (cuts)."""
+        count = rows.shape[0]
+        self._h.addRows(
+            count,
+            np.full(count, -highspy.kHighsInf),
+            np.zeros(count),
+            rows.nnz,
+            rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32),
+            rows.data.astype(np.float64),
+        )
+
+    def set_basis(self, basis: Any) -> None:
+        """Start the next solve from a known basis of this model."""
+        self._h.setBasis(basis)
+
+    def clear(self) -> None:
+        """Forget basis and solution: the next solve starts cold, with presolve."""
+        self._h.clearSolver()
+
+    def solve(
+        self, *, time_limit: float, cancel: threading.Event | None = None, method: str = "simplex"
+    ) -> Solution:
+        """Solve within the time limit; `method` is `simplex`, `ipm` (no crossover) or `choose` for integer programs."""
+        started = time.perf_counter()
+        h = self._h
+        h.setOptionValue("time_limit", float(h.getRunTime() + max(time_limit, 0.0)))
+        h.setOptionValue("solver", {"ipm": "ipx"}.get(method, method))
+        h.setOptionValue("run_crossover", "off" if method == "ipm" else "on")
+
+        def stop(event: Any) -> None:
+            if cancel is not None and cancel.is_set():
+                event.interrupt()
+
+        hooks = [h.cbSimplexInterrupt, h.cbIpmInterrupt, h.cbMipInterrupt] if cancel is not None else []
+        for hook in hooks:
+            hook.subscribe(stop)
+        try:
+            h.run()
+        finally:
+            for hook in hooks:
+                hook.unsubscribe(stop)
+        outcome = _OUTCOMES.get(h.getModelStatus(), Outcome.FAILED)
+        solution, info = h.getSolution(), h.getInfo()
+        x = np.array(solution.col_value) if solution.value_valid else None
+        y = -np.array(solution.row_dual) if solution.dual_valid and not self._integer else None
+        limit = -info.mip_dual_bound if self._integer else float("nan")
+        basis = h.getBasis() if not self._integer and method != "ipm" else None
+        return Solution(
+            outcome=outcome,
+            x=x,
+            multipliers=y,
+            objective=-info.objective_function_value if x is not None else float("nan"),
+            limit=limit,
+            seconds=time.perf_counter() - started,
+            iterations=int(info.simplex_iteration_count + info.ipm_iteration_count),
+            basis=basis if basis is not None and basis.valid else None,
+        )
+
+
+def _payer_values(program: Program) -> np.ndarray:
+    return program.matrix.data[program.structure.payer_entries]

@@ -1,0 +1,197 @@
+"""Proofs: a JSON file with multipliers from which anybody can recompute a certified count without a solver."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.instance import Instance
+from certcore.program.cuts import Cuts
+from certcore.program.problem import Problem, whole_graph_totals
+from certcore.program.program import program_at
+from certcore.program.structure import build_structure
+from certcore.solve.relaxed import Proven, rows_of
+from certcore.threat import ThreatModel
+from certcore.verify.bound import SCALE_BITS, exact_bound
+
+FORMAT = "certcore-proof-1"
+MAX_BYTES = 256 * 2**20
+_KEYS = {
+    "format", "instance_digest", "threat", "targets", "target_nodes", "base_rule", "relaxation", "bound", "certified",
+    "multipliers", "digest",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a proof stands, why not, and what it shows."""
+
+    accepted: bool
+    reason: str
+    certified: int = 0
+    targets: int = 0
+    bound: Fraction = Fraction(0)
+
+
+def digest_of(proof: dict[str, Any]) -> str:
+    """SHA-256 of everything but the digest, as canonical JSON."""
+    rest = {key: value for key, value in proof.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def certified_count(targets: int, bound: Fraction) -> int:
+    """|T| − floor(bound), never negative."""
+    return max(0, targets - bound.numerator // bound.denominator)
+
+
+def make_proof(problem: Problem, relaxation: str, bound: Fraction, proven: Proven | None) -> dict[str, Any]:
+    """Write down what proves the bound; `proven` is None where fields are the whole graph and totals suffice."""
+    own = problem.threat.targets
+    multipliers: dict[str, Any] | None = None
+    if proven is not None:
+        rows = np.flatnonzero(proven.multipliers)
+        multipliers = {
+            "scale_bits": SCALE_BITS,
+            "rows": rows.tolist(),
+            "values": proven.multipliers[rows].tolist(),
+            "cuts_touch": proven.cuts.is_touch.astype(int).tolist(),
+            "cuts_index": proven.cuts.index.tolist(),
+        }
+    proof: dict[str, Any] = {
+        "format": FORMAT,
+        "instance_digest": problem.instance.digest,
+        "threat": problem.threat.to_json(),
+        "targets": len(problem.targets),
+        "target_nodes": None if own is None else np.asarray(own).tolist(),
+        "base_rule": problem.instance.base.facts.get("rule", "binary"),
+        "relaxation": relaxation,
+        "bound": [bound.numerator, bound.denominator],
+        "certified": certified_count(len(problem.targets), bound),
+        "multipliers": multipliers,
+    }
+    proof["digest"] = digest_of(proof)
+    return proof
+
+
+def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
+    """Read a proof file; what is no proof at all is refused with one sentence."""
+    try:
+        if isinstance(source, bytes):
+            data = source
+        else:
+            if os.path.getsize(source) > MAX_BYTES:
+                raise InputError(
+                    f"the proof is larger than {MAX_BYTES:,} bytes; expected a file written by certify --proof"
+                )
+            with open(source, "rb") as handle:
+                data = handle.read()
+        proof = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+    except OSError as error:
+        raise InputError(
+            f"cannot read the proof: {error.strerror or error}; give the path of a proof file"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "the proof is no valid JSON text; expected a file written by certify --proof"
+        ) from error
+    if not isinstance(proof, dict) or proof.get("format") != FORMAT:
+        raise InputError(f"this is no proof of format {FORMAT}; expected a file written by certify --proof")
+    missing, strange = sorted(_KEYS - set(proof)), sorted(set(proof) - _KEYS)
+    if missing or strange:
+        what = f"lacks {missing[0]!r}" if missing else f"has an unknown entry {strange[0]!r}"
+        raise InputError(f"the proof {what}; expected exactly the entries that certify --proof writes")
+    if proof["base_rule"] not in ("binary", "multiclass"):
+        raise InputError("the proof names an unknown base rule; expected binary or multiclass")
+    return proof
+
+
+def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
+    """Recompute everything the proof claims, without a solver. The instance must be loaded with the proof's base rule."""
+    if proof["digest"] != digest_of(proof):
+        return Verdict(False, "the digest does not match the content: the file was changed")
+    if proof["instance_digest"] != instance.digest:
+        return Verdict(False, "the proof belongs to another instance (the instance digest differs)")
+    try:
+        targets = proof["target_nodes"]
+        nodes = None if targets is None else np.array(targets, dtype=np.int64)
+        threat = ThreatModel.from_json(proof["threat"], nodes)
+        problem = Problem(instance, threat)
+        bound = _recompute(problem, proof["relaxation"], proof["multipliers"])
+    except (InputError, ValueError, TypeError, OverflowError, KeyError) as error:
+        return Verdict(False, f"the claim cannot be rebuilt from the instance: {error}")
+    if threat.to_json() != proof["threat"]:
+        return Verdict(False, "the threat model is not written in its canonical form")
+    if proof["targets"] != len(problem.targets):
+        return Verdict(
+            False,
+            f"the proof speaks of {proof['targets']} targets, the instance gives {len(problem.targets)}",
+        )
+    if proof["bound"] != [bound.numerator, bound.denominator]:
+        return Verdict(
+            False, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed"
+        )
+    count = certified_count(len(problem.targets), bound)
+    if proof["certified"] != count or isinstance(proof["certified"], bool):
+        return Verdict(False, f"the bound certifies {count} targets, the proof claims {proof['certified']}")
+    return Verdict(True, "accepted", count, len(problem.targets), bound)
+
+
+def _recompute(problem: Problem, relaxation: Any, multipliers: Any) -> Fraction:
+    if relaxation not in ("paper", "tight"):
+        raise InputError(f"the relaxation is {relaxation!r}; expected 'paper' or 'tight'")
+    if problem.whole_graph:
+        if multipliers is not None:
+            raise InputError("multipliers are given although the fields are the whole graph")
+        return Fraction(whole_graph_attacked(problem))
+    if not isinstance(multipliers, dict) or set(multipliers) != {
+        "scale_bits",
+        "rows",
+        "values",
+        "cuts_touch",
+        "cuts_index",
+    }:
+        raise InputError("the multipliers are not in the form that certify --proof writes")
+    if multipliers["scale_bits"] != SCALE_BITS:
+        raise InputError(f"the multipliers have scale 2^{multipliers['scale_bits']}; expected 2^{SCALE_BITS}")
+    structure = build_structure(problem, relaxation)
+    is_touch = _integers(multipliers["cuts_touch"], 1).astype(bool)
+    limits = np.where(is_touch, structure.n_groups, structure.n_flips)
+    index = _integers(multipliers["cuts_index"], int(limits.max(initial=1)) - 1)
+    if len(index) != len(is_touch) or (index >= limits).any() or (len(index) and structure.touch is None):
+        raise InputError("the cuts do not fit the program")
+    if (structure.flip_payer[index[~is_touch]] < 0).any():
+        raise InputError("a link cut names a flip without a payer")
+    cuts = Cuts(is_touch, index)
+    n_rows = structure.matrix.shape[0] + len(cuts)
+    rows = _integers(multipliers["rows"], n_rows - 1)
+    values = _integers(multipliers["values"], 2**62)
+    if len(rows) != len(values) or (np.diff(rows) <= 0).any() or (values == 0).any():
+        raise InputError("rows and values of the multipliers do not fit together")
+    y = np.zeros(n_rows, dtype=np.int64)
+    y[rows] = values
+    program = program_at(structure, problem.threat.budgets, problem.threat.sigma)
+    return structure.constant + exact_bound(rows_of(program, cuts), y)
+
+
+def whole_graph_attacked(problem: Problem) -> int:
+    """Targets that the largest possible totals leave uncertified."""
+    certified = problem.fronts.certified(whole_graph_totals(problem).tolist())
+    return int((~certified[problem.targets]).sum())
+
+
+def _integers(values: Any, largest: int) -> np.ndarray:
+    if not isinstance(values, list) or not all(type(v) is int and 0 <= v <= largest for v in values):
+        raise InputError(f"expected a list of whole numbers from 0 to {largest}")
+    return np.array(values, dtype=np.int64)
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is no number")

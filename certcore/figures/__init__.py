@@ -1,0 +1,119 @@
+"""Figures: plain numbers first, then drawn for the screen, for print and for LaTeX.
+
+A figure is a frozen object of plain numbers. Build it from results of the engine with the functions of
+`certcore.figures.build`, or from arrays with the classes themselves. Nothing here computes a certificate.
+
+    from certcore import figures, export
+
+    figure = figures.curve_figure([curve], vary="attr_del", marker=50)       # a Curve of certcore.sweep
+    figure = figures.CurveFigure(vary="sigma", lines=(figures.Line(values=[0, 1, 2], ratio=[1, .8, .8]),))
+    screen = figures.plotly(figure, dark=True)          # go.Figure; show it with config=figures.PLOTLY_CONFIG
+    figures.alt_text(figure)                            # one or two sentences for those who cannot see it
+    figures.table(figure)                               # Table(columns, rows): exactly the plotted numbers
+    figures.from_json(figures.to_json(figure))          # the same figure again
+    export.export(figure, "pdf", width="one-column")    # bytes; see certcore.export for all formats
+
+Figure classes (all fields by keyword; every one also takes name, title, facts, recipes):
+
+    CurveFigure         certified ratio against one budget: vary, lines: tuple[Line], log, marker, plateaus,
+                        x_label
+    Line                values, ratio, kind ("collective", "naive", "paper", "exact"), name, group, certified,
+                        targets, low, high, average_radius
+    ContourFigure       map over two budgets: x, y, x_values, y_values, ratio[nx, ny], reference[nx, ny],
+                        reference_kind, kind, show ("ratio", "reference", "difference"), levels, marker,
+                        x_log, y_log, measure, certified, reference_certified, targets (NaN: not computed yet)
+    BarFigure           certified ratio per class, votes: categories, series: tuple[Bars], label, sizes, limit
+    GraphFigure         graph with attack: positions, edges, state, groups, palette, deleted, amount,
+    attackers,
+                        protected, spent, names, relaxed
+    FrontFigure         front of one node in two types: x, y, points, received, budgets, node
+    DistributionFigure  distribution of p: edges, series: tuple[Bars], label, thresholds, log
+    CompareFigure       several instances on the same axes: as CurveFigure, with columns and rows of a table
+
+Builders (`certcore.figures.build`), all duck-typed on the engine's results; they pass name=, title=, facts=
+and recipes= on to the figure:
+
+    lines_of(curve, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
+    mean_lines(curves_of_splits, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
+    curve_figure(curves, vary=..., names=(), paper=(), naive=True, log=False, marker=None)
+    contour_figure(surface, x=..., y=..., show="ratio", reference=None, levels=(0.5, 0.7), marker=None)
+    class_figure(class_names, certified, naive, sizes)
+    graph_figure(instance, certificate, relaxed=False, palette="state")
+    front_figure(points, x, y, received=None, budgets=None, node="")
+    distribution_figure(p, thresholds=(("abstains", 0.5),), bins=50)
+    votes_figure(votes, class_names, prediction=None, node="")
+    base_figure(fronts, x, y=None, x_values=None, y_values=None, nodes=None)
+    compare_figure([CompareEntry(name, curve, accuracy), ...], vary=...)
+
+Reading the screen figures back (clicks in the dashboard): every point of a curve carries `customdata[0]` =
+the true budget (on a logarithmic axis 0 is drawn at one half), every cell of a map `customdata` = [x, y, …],
+every node of a graph `customdata[0]` = its index.
+"""
+
+from __future__ import annotations
+
+from certcore.figures.build import (
+    CompareEntry,
+    base_figure,
+    class_figure,
+    compare_figure,
+    contour_figure,
+    curve_figure,
+    distribution_figure,
+    front_figure,
+    graph_figure,
+    lines_of,
+    mean_lines,
+    votes_figure,
+)
+from certcore.figures.data import (
+    BarFigure,
+    Bars,
+    CompareFigure,
+    ContourFigure,
+    CurveFigure,
+    DistributionFigure,
+    Figure,
+    FrontFigure,
+    GraphFigure,
+    Line,
+)
+from certcore.figures.describe import alt_text
+from certcore.figures.draw import PLOTLY_CONFIG, matplotlib, plotly
+from certcore.figures.recipe import Recipe
+from certcore.figures.serial import from_json, to_json
+from certcore.figures.table import Table, table
+
+__all__ = [
+    "PLOTLY_CONFIG",
+    "BarFigure",
+    "Bars",
+    "CompareEntry",
+    "CompareFigure",
+    "ContourFigure",
+    "CurveFigure",
+    "DistributionFigure",
+    "Figure",
+    "FrontFigure",
+    "GraphFigure",
+    "Line",
+    "Recipe",
+    "Table",
+    "alt_text",
+    "base_figure",
+    "class_figure",
+    "compare_figure",
+    "contour_figure",
+    "curve_figure",
+    "distribution_figure",
+    "from_json",
+    "front_figure",
+    "graph_figure",
+    "lines_of",
+    "matplotlib",
+    "mean_lines",
+    "plotly",
+    "table",
+    "to_json",
+    "votes_figure",
+]

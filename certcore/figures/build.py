@@ -1,0 +1,431 @@
+"""Figures from results of the engine. Only attributes are read, so anything of the same shape will do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.figures.data import (
+    BarFigure,
+    Bars,
+    CompareFigure,
+    ContourFigure,
+    CurveFigure,
+    DistributionFigure,
+    FrontFigure,
+    GraphFigure,
+    Line,
+)
+from certcore.figures.layout import positions_of
+from certcore.figures.recipe import Recipe
+from certcore.figures.style import STATES
+from certcore.perturbations import TYPES
+
+STATE_KEYS = tuple(STATES)
+
+
+def lines_of(
+    curve: Any, name: str = "", group: int = 0, kind: str = "collective", naive: bool = True
+) -> tuple[Line, ...]:
+    """The lines of one `Curve`: its certificate and, if wanted, the naive count."""
+    parts = [(kind, curve.certified, curve.average_radius)]
+    if naive:
+        parts.append(("naive", curve.naive, curve.naive_average_radius))
+    return tuple(
+        Line(
+            values=curve.values,
+            ratio=np.asarray(counts) / max(int(curve.targets), 1),
+            kind=which,
+            name=name,
+            group=group,
+            certified=counts,
+            targets=int(curve.targets),
+            average_radius=radius,
+        )
+        for which, counts, radius in parts
+    )
+
+
+def mean_lines(
+    curves: Sequence[Any], name: str = "", group: int = 0, kind: str = "collective", naive: bool = True
+) -> tuple[Line, ...]:
+    """Lines of several splits as one: the mean ratio with a band of one sample standard deviation.
+
+    As in the paper, ratios are averaged first and the average radius is taken of the mean.
+    """
+    if not curves:
+        raise InputError("there is no curve to average; give at least one split")
+    if len(curves) == 1:
+        return lines_of(curves[0], name, group, kind, naive)
+    values = np.asarray(curves[0].values)
+    if any(not np.array_equal(values, curve.values) for curve in curves):
+        raise InputError("the splits have curves over different budgets; compute them over the same values")
+    lines = []
+    for which in (kind, "naive") if naive else (kind,):
+        counts = [curve.naive if which == "naive" else curve.certified for curve in curves]
+        ratios = np.array([np.asarray(c) / max(int(curve.targets), 1) for c, curve in zip(counts, curves)])
+        mean, deviation = ratios.mean(axis=0), ratios.std(axis=0, ddof=1)
+        lines.append(
+            Line(
+                values=values,
+                ratio=mean,
+                kind=which,
+                name=name,
+                group=group,
+                low=np.clip(mean - deviation, 0, 1),
+                high=np.clip(mean + deviation, 0, 1),
+                average_radius=average_radius(values, mean),
+            )
+        )
+    return tuple(lines)
+
+
+def average_radius(values: np.ndarray, ratio: np.ndarray) -> float | None:
+    """The paper's r̄ = Σ ω(r)·r / Σ ω(r); None unless the values are 0, 1, 2, … and the ratio ends at 0."""
+    values, ratio = np.asarray(values), np.asarray(ratio, dtype=float)
+    if not np.array_equal(values, np.arange(len(values))) or ratio[-1] != 0:
+        return None
+    total = float(ratio.sum())
+    return float((ratio * values).sum() / total) if total > 0 else 0.0
+
+
+def curve_figure(
+    curves: Sequence[Any],
+    *,
+    vary: str,
+    names: Sequence[str] = (),
+    paper: Sequence[Any] = (),
+    naive: bool = True,
+    log: bool = False,
+    marker: float | None = None,
+    title: str = "",
+    name: str = "",
+    facts: dict[str, Any] | None = None,
+    recipes: Sequence[Recipe] = (),
+) -> CurveFigure:
+    """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
+
+    A member of the family may be a list of curves, one per split: it is drawn as their mean with a band. The
+    naive count does not depend on local budgets or σ, so a family with one common naive line shows it once.
+    """
+    members = [curve if isinstance(curve, list | tuple) else [curve] for curve in curves]
+    lines: list[Line] = []
+    seen: set[bytes] = set()
+    for group, splits in enumerate(members):
+        label = names[group] if group < len(names) else ""
+        for line in mean_lines(splits, label, group, "collective", naive):
+            key = line.values.tobytes() + line.ratio.tobytes()
+            if line.kind == "naive":
+                if key in seen:
+                    continue
+                seen.add(key)
+            lines.append(line)
+    for group, curve in enumerate(paper):
+        label = names[group] if group < len(names) else ""
+        splits = curve if isinstance(curve, list | tuple) else [curve]
+        lines += mean_lines(splits, label, group, "paper", naive=False)
+    return CurveFigure(
+        vary=vary,
+        lines=tuple(lines),
+        log=log,
+        marker=marker,
+        title=title,
+        name=name or f"curve-{vary}",
+        facts=facts or {},
+        recipes=tuple(recipes),
+    )
+
+
+def contour_figure(
+    surface: Any,
+    *,
+    x: str,
+    y: str,
+    show: str = "ratio",
+    reference: Any = None,
+    reference_kind: str = "naive",
+    kind: str = "collective",
+    levels: Sequence[float] = (0.5, 0.7),
+    marker: tuple[float, float] | None = None,
+    x_log: bool = False,
+    y_log: bool = False,
+    title: str = "",
+    name: str = "",
+    facts: dict[str, Any] | None = None,
+    recipes: Sequence[Recipe] = (),
+) -> ContourFigure:
+    """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's)."""
+    targets = max(int(surface.targets), 1)
+    certified = _counts(surface.certified, getattr(surface, "done", None))
+    if reference is None:
+        compared = _counts(surface.naive, getattr(surface, "done", None))
+    else:
+        compared = _counts(reference.certified, getattr(reference, "done", None))
+    return ContourFigure(
+        x=x,
+        y=y,
+        x_values=surface.x_values,
+        y_values=surface.y_values,
+        ratio=certified / targets,
+        reference=compared / targets,
+        reference_kind=reference_kind,
+        kind=kind,
+        show=show,
+        levels=tuple(levels),
+        marker=marker,
+        x_log=x_log,
+        y_log=y_log,
+        certified=certified,
+        reference_certified=compared,
+        targets=int(surface.targets),
+        title=title,
+        name=name or ("contours" if show == "ratio" else show) + f"-{x}-{y}",
+        facts=facts or {},
+        recipes=tuple(recipes),
+    )
+
+
+def _counts(counts: Any, done: Any) -> np.ndarray:
+    """Counts, with gaps where a cell has not been computed yet."""
+    array = np.asarray(counts)
+    if done is None or np.asarray(done).all():
+        return array
+    return np.where(np.asarray(done), array, np.nan)
+
+
+def class_figure(
+    class_names: Sequence[str],
+    certified: Sequence[int],
+    naive: Sequence[int],
+    sizes: Sequence[int],
+    **more: Any,
+) -> BarFigure:
+    """Certified ratio per class, collective and naive, from counts."""
+    size = np.maximum(np.asarray(sizes), 1)
+    return BarFigure(
+        categories=tuple(class_names),
+        series=(
+            Bars(label="collective", values=np.asarray(certified) / size, counts=certified),
+            Bars(label="naive", values=np.asarray(naive) / size, counts=naive, kind="naive"),
+        ),
+        sizes=np.asarray(sizes),
+        **{"name": "classes", **more},
+    )
+
+
+def votes_figure(
+    votes: Sequence[int],
+    class_names: Sequence[str],
+    prediction: int | None = None,
+    node: str = "",
+    **more: Any,
+) -> BarFigure:
+    """Estimation votes of one node per class; the certified label is marked."""
+    names = [f"{name} (label)" if k == prediction else str(name) for k, name in enumerate(class_names)]
+    title = f"Votes of node {node}" if node else ""
+    return BarFigure(
+        categories=tuple(names),
+        series=(Bars(label="votes", values=np.asarray(votes)),),
+        label="votes",
+        limit=None,
+        **{"name": "votes", "title": title, **more},
+    )
+
+
+def graph_figure(
+    instance: Any, certificate: Any, *, relaxed: bool = False, palette: str = "state", **more: Any
+) -> GraphFigure:
+    """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
+
+    States of targets: uncertified without any attack, attacked, partly attacked (relaxed only), certified by
+    itself at the global budgets, and the rest, which one shared graph cannot break together with the others.
+    """
+    graph = instance.graph
+    allocation = certificate.fractional if relaxed else certificate.attack
+    threat = certificate.threat
+    targets = np.asarray(instance.targets if threat.targets is None else threat.targets)
+    fronts = instance.base.fronts()
+    state = np.full(graph.n_nodes, STATE_KEYS.index("other"))
+    alone = fronts.certified(threat.budgets)[targets]
+    state[targets] = np.where(alone, STATE_KEYS.index("robust"), STATE_KEYS.index("shared"))
+    deleted = amount = attackers = spent = None
+    if allocation is not None:
+        share = np.asarray(allocation.attacked, dtype=float)
+        state[targets[share > 1e-6]] = STATE_KEYS.index("partly")
+        state[targets[share > 1 - 1e-6]] = STATE_KEYS.index("attacked")
+        amounts = np.asarray(allocation.amount, dtype=float)
+        used = amounts > 1e-6
+        deleted, amount = np.asarray(allocation.edges).reshape(-1, 2)[used], amounts[used]
+        spent = np.asarray(allocation.attr_add, dtype=float) + np.asarray(allocation.attr_del, dtype=float)
+        if threat.sigma is not None:
+            attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > 1e-6)
+    state[targets[~fronts.certified((0, 0, 0, 0))[targets]]] = STATE_KEYS.index("uncertified")
+    groups: Sequence[str] = STATE_KEYS
+    if palette == "class":
+        labels = instance.prediction if instance.prediction is not None else instance.labels
+        if labels is None:
+            raise InputError(
+                "this instance has neither predicted nor true labels; colour the graph by state instead"
+            )
+        state = np.asarray(labels)
+        groups = instance.class_names or tuple(f"class {k}" for k in range(int(state.max()) + 1))
+    return GraphFigure(
+        positions=positions_of(instance),
+        edges=graph.edges,
+        state=state,
+        groups=tuple(groups),
+        palette=palette,
+        deleted=deleted,
+        amount=amount,
+        attackers=attackers,
+        protected=np.asarray(threat.protected, dtype=np.int64),
+        spent=spent,
+        names=instance.node_names,
+        relaxed=relaxed,
+        **{"name": "graph-relaxed" if relaxed else "graph", **more},
+    )
+
+
+def front_figure(
+    points: np.ndarray,
+    x: str,
+    y: str,
+    *,
+    received: Sequence[float] | None = None,
+    budgets: Sequence[float] | None = None,
+    node: str = "",
+    **more: Any,
+) -> FrontFigure:
+    """The front of one node in two of its four types, at the perturbation it receives in the other two.
+
+    `points`, `received` and `budgets` speak about all four types. Points that need more of the other two
+    types than the node receives of them are out of reach and not drawn; of the rest, only the minimal ones
+    count.
+    """
+    i, j = TYPES.index(x), TYPES.index(y)
+    others = [k for k in range(4) if k not in (i, j)]
+    level = np.zeros(4) if received is None else np.asarray(received, dtype=float)
+    points = np.asarray(points).reshape(-1, 4)
+    flat = np.unique(points[(points[:, others] <= level[others]).all(axis=1)][:, [i, j]], axis=0)
+    minimal = [p for p in flat if not any((q <= p).all() and (q < p).any() for q in flat)]
+    return FrontFigure(
+        x=x,
+        y=y,
+        points=np.array(minimal, dtype=np.int64).reshape(-1, 2),
+        received=None if received is None else (float(received[i]), float(received[j])),
+        budgets=None if budgets is None else (float(budgets[i]), float(budgets[j])),
+        node=node,
+        **{"name": "front", **more},
+    )
+
+
+def distribution_figure(
+    p: np.ndarray,
+    *,
+    thresholds: Sequence[tuple[str, float]] = (("abstains", 0.5),),
+    bins: int = 50,
+    **more: Any,
+) -> DistributionFigure:
+    """Distribution of the lower bounds p of all nodes; nodes at or below one half abstain."""
+    values = np.asarray(p, dtype=float)
+    edges = np.linspace(0.0, 1.0, bins + 1)
+    speaks = values > 0.5
+    series = []
+    for label, chosen, kind in (
+        ("certifiable", speaks, "collective"),
+        ("abstains (p ≤ 1/2)", ~speaks, "naive"),
+    ):
+        if chosen.any():
+            series.append(Bars(label=label, values=np.histogram(values[chosen], edges)[0], kind=kind))
+    if not series:
+        series = [Bars(label="nodes", values=np.zeros(bins, dtype=np.int64))]
+    return DistributionFigure(
+        edges=edges, series=tuple(series), thresholds=tuple(thresholds), **{"name": "distribution-p", **more}
+    )
+
+
+def base_figure(
+    fronts: Any,
+    x: str,
+    y: str | None = None,
+    *,
+    x_values: Sequence[int] | None = None,
+    y_values: Sequence[int] | None = None,
+    nodes: np.ndarray | None = None,
+    **more: Any,
+) -> ContourFigure:
+    """Share of nodes that the base certificate covers at each budget of one or two types, node by node."""
+    axes = [x] if y is None else [x, y]
+    ends = [min(int(_largest(fronts, key)), 60) for key in axes]
+    xs = np.arange(ends[0] + 1) if x_values is None else np.asarray(x_values)
+    other = y or next(key for key in TYPES if key != x)
+    ys = (
+        np.zeros(1, np.int64)
+        if y is None
+        else np.arange(ends[1] + 1)
+        if y_values is None
+        else np.asarray(y_values)
+    )
+    chosen = np.arange(fronts.n_nodes) if nodes is None else np.asarray(nodes)
+    counts = np.zeros((len(xs), len(ys)), dtype=np.int64)
+    for i, a in enumerate(xs.tolist()):
+        for j, b in enumerate(ys.tolist()):
+            budget = [0, 0, 0, 0]
+            budget[TYPES.index(x)], budget[TYPES.index(other)] = a, b
+            counts[i, j] = int(fronts.certified(budget)[chosen].sum())
+    return ContourFigure(
+        x=x,
+        y=other,
+        x_values=xs,
+        y_values=ys,
+        ratio=counts / max(len(chosen), 1),
+        certified=counts,
+        targets=len(chosen),
+        kind="naive",
+        levels=(0.5,),
+        measure="share of nodes certified by themselves",
+        **{"name": "base-" + "-".join(axes), **more},
+    )
+
+
+def _largest(fronts: Any, key: str) -> int:
+    points = fronts.points[:, TYPES.index(key)]
+    return int(points.max()) if len(points) else 1
+
+
+@dataclass(frozen=True, eq=False)
+class CompareEntry:
+    """One instance of a comparison: its curve (or one curve per split), and its accuracy if known."""
+
+    name: str
+    curve: Any
+    accuracy: float | None = None
+
+
+def compare_figure(
+    entries: Sequence[CompareEntry], *, vary: str, log: bool = False, marker: float | None = None, **more: Any
+) -> CompareFigure:
+    """Several instances on the same axes, with their accuracy, naive and collective r̄, and the gain."""
+    lines: list[Line] = []
+    rows = []
+    for group, entry in enumerate(entries):
+        splits = entry.curve if isinstance(entry.curve, list | tuple) else [entry.curve]
+        ours, naive = mean_lines(splits, entry.name, group)
+        lines += [ours, naive]
+        gain = None
+        if ours.average_radius is not None and naive.average_radius:
+            gain = ours.average_radius / naive.average_radius
+        rows.append((entry.name, entry.accuracy, naive.average_radius, ours.average_radius, gain))
+    return CompareFigure(
+        vary=vary,
+        lines=tuple(lines),
+        log=log,
+        marker=marker,
+        columns=("instance", "accuracy", "r̄ naive", "r̄ collective", "gain (×)"),
+        rows=tuple(rows),
+        **{"name": f"compare-{vary}", **more},
+    )

@@ -1,0 +1,111 @@
+"""Names come from strangers: make them harmless for HTML, Plotly, SVG, LaTeX, CSV, shell and file names."""
+
+from __future__ import annotations
+
+import html
+import re
+import shlex
+import unicodedata
+from typing import Any
+
+MAX_NAME = 80
+
+#: Signs of our own labels, and what pdfLaTeX understands instead.
+_LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "-": "{-}",  # no ligatures: two hyphens of a name are two hyphens
+    "α": r"\ensuremath{\alpha}",
+    "θ": r"\ensuremath{\theta}",
+    "σ": r"\ensuremath{\sigma}",
+    "ρ": r"\ensuremath{\rho}",
+    "−": r"\ensuremath{-}",
+    "×": r"\ensuremath{\times}",
+    "≤": r"\ensuremath{\leq}",
+    "≥": r"\ensuremath{\geq}",
+    "…": r"\dots{}",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "’": r"\textquoteright{}",
+    "·": r"\ensuremath{\cdot}",
+    "²": r"\ensuremath{^2}",
+    "→": r"\ensuremath{\rightarrow}",
+}
+
+
+def clean(text: Any, limit: int = MAX_NAME) -> str:
+    """One line without control, invisible or direction-changing characters, at most `limit` long."""
+    normal = unicodedata.normalize("NFC", " ".join(str(text).split()))
+    # Cc and Cf hold control and direction marks, Cs lone surrogates, Co and Cn what no font can show.
+    plain = "".join(
+        sign for sign in normal if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+    )
+    return plain if len(plain) <= limit else plain[: limit - 1] + "…"
+
+
+def for_html(text: Any, limit: int = 10_000) -> str:
+    """Text for an HTML page or attribute."""
+    return html.escape(clean(text, limit), quote=True)
+
+
+def for_plotly(text: Any, limit: int = MAX_NAME) -> str:
+    """Text for Plotly, which reads some HTML tags and `%{…}` and `$…$` in its strings."""
+    escaped = html.escape(clean(text, limit), quote=False).replace("%{", "%\u200b{")
+    # Plotly hands a string to MathJax if it begins and ends with a dollar sign.
+    return escaped.replace("$", "&#36;")
+
+
+def for_latex(text: Any, limit: int = MAX_NAME) -> str:
+    """Text for pdfLaTeX with T1 fonts: specials escaped, letters it cannot set shown by their code."""
+    parts: list[str] = []
+    signs = clean(text, limit).replace("r̄", "\ue000")
+    for sign in signs:
+        if sign == "\ue000":
+            parts.append(r"\ensuremath{\bar{r}}")
+        elif sign in _LATEX_SIGNS:
+            parts.append(_LATEX_SIGNS[sign])
+        elif " " <= sign <= "~" or (
+            "\u00c0" <= sign <= "\u017e" and unicodedata.category(sign) in ("Lu", "Ll")
+        ):
+            parts.append(sign)
+        else:
+            parts.append(rf"\texttt{{U+{ord(sign):04X}}}")
+    # A bracket would end an optional argument early; commas and equals signs are safe inside braces.
+    return "".join(parts).replace("[", "{[}").replace("]", "{]}")
+
+
+def for_csv(text: Any) -> str:
+    """Text for a cell of a spreadsheet, which must not become a formula."""
+    cell = clean(text, 10_000)
+    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "|", "%") else cell
+
+
+def for_shell(text: Any) -> str:
+    """One argument of a command line."""
+    return shlex.quote(str(text).replace("\0", ""))
+
+
+def for_comment(text: Any) -> str:
+    """Text for one line of a comment (Python, shell, LaTeX): nothing in it can start a new line."""
+    return clean(text, 400)
+
+
+def for_file_name(text: Any) -> str:
+    """A short, plain, portable file name without folders."""
+    ascii_only = unicodedata.normalize("NFKD", clean(text, 200)).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", ascii_only).strip("-._")[:60].strip("-._")
+    return name or "figure"

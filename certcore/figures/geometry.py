@@ -1,0 +1,140 @@
+"""Where things go: the same coordinates for the screen, print and LaTeX."""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: Where the budget 0 is drawn on a logarithmic axis.
+LOG_ZERO = 0.5
+
+
+def positions(values: np.ndarray, log: bool) -> np.ndarray:
+    """Budgets as positions on an axis; a logarithmic one has no zero, it stands at one half."""
+    array = np.asarray(values, dtype=float)
+    return np.where(array <= 0, LOG_ZERO, array) if log else array
+
+
+def log_ticks(largest: float) -> tuple[list[float], list[str]]:
+    """Ticks of a logarithmic axis from 0 to `largest`, with the labels people expect."""
+    where, text = [LOG_ZERO], ["0"]
+    power = 1
+    while power <= max(largest, 1):
+        where.append(float(power))
+        text.append(f"{power:,}")
+        power *= 10
+    if len(where) <= 3:
+        extra = [v for v in (2, 5, 20, 50) if v <= largest]
+        where += [float(v) for v in extra]
+        text += [str(v) for v in extra]
+    order = np.argsort(where)
+    return [where[i] for i in order], [text[i] for i in order]
+
+
+def cell_edges(values: np.ndarray, log: bool = False) -> np.ndarray:
+    """Edges of the cells of a map: a cell covers the whole numbers after the last value up to its own.
+
+    A certificate at a larger budget holds for the smaller ones, so a cell never claims more than was
+    computed. With steps of one the cells are centred on the whole numbers.
+    """
+    array = np.asarray(values, dtype=float)
+    first = array[0] - 0.5
+    if log and first <= 0:
+        first = LOG_ZERO / 2
+    return np.concatenate([[first], array + 0.5])
+
+
+def boundary(
+    inside: np.ndarray, known: np.ndarray, x_edges: np.ndarray, y_edges: np.ndarray
+) -> list[np.ndarray]:
+    """The border between cells inside and outside a set, as polylines along the edges of the cells.
+
+    Exact where a smooth contour would interpolate. Cells that are not known have no border.
+    """
+    steps: dict[tuple[int, int], list[tuple[int, int]]] = {}
+
+    def connect(a: tuple[int, int], b: tuple[int, int]) -> None:
+        steps.setdefault(a, []).append(b)
+        steps.setdefault(b, []).append(a)
+
+    both = known[:-1] & known[1:] & (inside[:-1] != inside[1:])
+    for i, j in np.argwhere(both).tolist():
+        connect((i + 1, j), (i + 1, j + 1))
+    both = known[:, :-1] & known[:, 1:] & (inside[:, :-1] != inside[:, 1:])
+    for i, j in np.argwhere(both).tolist():
+        connect((i, j + 1), (i + 1, j + 1))
+
+    lines: list[np.ndarray] = []
+    ends = [corner for corner, around in steps.items() if len(around) % 2]
+    for start in ends + list(steps):
+        while steps.get(start):
+            path = [start]
+            while steps.get(path[-1]):
+                following = steps[path[-1]].pop()
+                steps[following].remove(path[-1])
+                path.append(following)
+            corners = np.array(path)
+            lines.append(np.stack([x_edges[corners[:, 0]], y_edges[corners[:, 1]]], axis=1))
+    return lines
+
+
+def level_lines(grid: np.ndarray, level: float, x_edges: np.ndarray, y_edges: np.ndarray) -> list[np.ndarray]:
+    """Where a map falls below a level."""
+    known = np.isfinite(grid)
+    return boundary(np.where(known, grid, 0) >= level, known, x_edges, y_edges)
+
+
+def label_spot(lines: list[np.ndarray], share: float) -> tuple[float, float] | None:
+    """A place for a label, at a share of the longest line."""
+    if not lines:
+        return None
+    line = max(lines, key=len)
+    x, y = line[min(len(line) - 1, round(share * (len(line) - 1)))]
+    return float(x), float(y)
+
+
+def staircase(points: np.ndarray, x_end: float, y_end: float) -> np.ndarray:
+    """The outline of the certified region below a front: from the top left to the bottom right corner.
+
+    Points are minimal uncertified budgets; the outline runs half a flip below them, between whole numbers.
+    """
+    order = points[np.argsort(points[:, 0], kind="stable")].astype(float)
+    path: list[tuple[float, float]] = []
+    height = y_end
+    path.append((-0.5, height))
+    for x, y in order.tolist():
+        if y - 0.5 >= height and path:
+            continue
+        path.append((x - 0.5, height))
+        height = y - 0.5
+        path.append((x - 0.5, height))
+    path.append((x_end, height))
+    return np.array(path)
+
+
+def front_extent(points: np.ndarray, received: tuple[float, float] | None) -> tuple[float, float]:
+    """How far the axes of a front reach: one flip beyond everything that has to be seen."""
+    far = np.array([1.0, 1.0])
+    if len(points):
+        far = np.maximum(far, points.max(axis=0))
+    if received is not None:
+        far = np.maximum(far, np.ceil(received))
+    return float(far[0] + 1.5), float(far[1] + 1.5)
+
+
+def plateau(values: np.ndarray, ratio: np.ndarray) -> int | None:
+    """Index from which a line stays constant above zero to its end, if that is a real stretch of it."""
+    if len(ratio) < 4 or ratio[-1] <= 0:
+        return None
+    changes = np.flatnonzero(np.diff(ratio) != 0)
+    start = int(changes[-1]) + 1 if len(changes) else 0
+    long_enough = len(ratio) - start >= max(3, len(ratio) // 8)
+    return start if start > 0 and long_enough else None
+
+
+def spread_marks(x: np.ndarray, offset: int = 0, total: int = 1, wanted: int = 9) -> np.ndarray:
+    """Indices that carry a marker: evenly along the axis, shifted between lines so that none hides."""
+    if len(x) <= wanted:
+        return np.arange(len(x))
+    span = x[-1] - x[0]
+    goals = x[0] + span * (np.arange(wanted) + (offset + 0.5) / max(total, 1)) / wanted
+    return np.unique(np.clip(np.searchsorted(x, goals), 0, len(x) - 1))

@@ -1,0 +1,520 @@
+"""Figures for the screen (Plotly): hover texts with units, light and dark, the same colours as in print."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from certcore.errors import InputError
+from certcore.figures.data import (
+    BarFigure,
+    ContourFigure,
+    CurveFigure,
+    DistributionFigure,
+    Figure,
+    FrontFigure,
+    GraphFigure,
+)
+from certcore.figures.describe import alt_text, line_label, measure
+from certcore.figures.escape import for_plotly
+from certcore.figures.geometry import (
+    cell_edges,
+    front_extent,
+    label_spot,
+    level_lines,
+    log_ticks,
+    plateau,
+    positions,
+    staircase,
+)
+from certcore.figures.style import (
+    ATTACKER_LABEL,
+    BLACK,
+    DELETED_COLOUR,
+    DELETED_LABEL,
+    GREY,
+    KINDS,
+    PLATEAU_LABEL,
+    PROTECTED_COLOUR,
+    PROTECTED_LABEL,
+    RATIO_LABEL,
+    SKY,
+    STATES,
+    VERMILLION,
+    axis_label,
+    colour_scale,
+    on_background,
+    series_colour,
+    series_marker,
+)
+
+#: Above this many nodes and edges the graph is drawn by WebGL; below, as SVG, which needs no graphics card.
+_WEBGL_FROM = 12_000
+_FONT = "Source Sans Pro, Source Sans 3, Segoe UI, DejaVu Sans, Helvetica, Arial, sans-serif"
+
+
+def draw(figure: Figure, *, dark: bool = False, title: bool = False, transparent: bool = False) -> go.Figure:
+    """The figure for the screen; its alternative text is in `layout.meta["alt"]`."""
+    screen = _draw(figure, dark)
+    screen.update_layout(**_layout(dark, transparent), meta={"alt": alt_text(figure), "name": figure.name})
+    if title and figure.title:
+        screen.update_layout(title={"text": for_plotly(figure.title), "x": 0.02}, margin={"t": 48})
+    return screen
+
+
+def _layout(dark: bool, transparent: bool) -> dict[str, Any]:
+    ink, paper, grid = ("#E6E6E6", "#0E1117", "#31353D") if dark else ("#1F2328", "#FFFFFF", "#E3E5E8")
+    clear = "rgba(0,0,0,0)"
+    axis = {
+        "gridcolor": grid,
+        "linecolor": ink,
+        "zerolinecolor": grid,
+        "automargin": True,
+        "ticks": "outside",
+    }
+    return {
+        "template": "plotly_dark" if dark else "plotly_white",
+        "paper_bgcolor": clear if transparent else paper,
+        "plot_bgcolor": clear if transparent else paper,
+        "font": {"color": ink, "family": _FONT, "size": 14},
+        "xaxis": axis,
+        "yaxis": axis,
+        "margin": {"l": 8, "r": 8, "t": 16, "b": 8},
+        "hoverlabel": {"font": {"family": _FONT}},
+        "legend": {"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0, "font": {"size": 13}},
+        "modebar": {"orientation": "v", "bgcolor": clear},
+    }
+
+
+@singledispatch
+def _draw(figure: Figure, dark: bool) -> go.Figure:
+    raise InputError(f"there is no drawing of a {type(figure).__name__} for the screen")
+
+
+@_draw.register
+def _curve(figure: CurveFigure, dark: bool) -> go.Figure:
+    screen = go.Figure()
+    family = len({line.group for line in figure.lines}) > 1
+    axis = for_plotly(figure.x_label or axis_label(figure.vary))
+    for k, line in enumerate(figure.lines):
+        kind = KINDS[line.kind]
+        colour = on_background(series_colour(line.group) if family else kind.colour, dark)
+        x = positions(line.values, figure.log)
+        if line.low is not None and line.high is not None:
+            screen.add_trace(_band(x, line.low, line.high, colour, f"band-{k}"))
+        label = for_plotly(line_label(line.name, line.kind, line.average_radius))
+        data = [line.values]
+        hover = f"{axis}: %{{customdata[0]:,}}<br>{RATIO_LABEL}: %{{y:.4f}}"
+        if line.certified is not None:
+            data += [line.certified, np.full(len(x), line.targets or 0)]
+            hover += "<br>certified: %{customdata[1]:,} of %{customdata[2]:,} nodes"
+        if line.low is not None and line.high is not None:
+            data += [line.low, line.high]
+            at = len(data) - 2
+            hover += f"<br>over splits: %{{customdata[{at}]:.4f}} … %{{customdata[{at + 1}]:.4f}}"
+        screen.add_trace(
+            go.Scatter(
+                x=x,
+                y=line.ratio,
+                customdata=np.column_stack(data),
+                name=label,
+                mode="lines+markers",
+                line={"color": colour, "dash": kind.dash.screen, "width": 2.5, "shape": "vh"},
+                marker={"symbol": series_marker(line.group).screen, "size": 7, "maxdisplayed": 10},
+                unselected={"marker": {"opacity": 1}},
+                hovertemplate=f"<b>{label}</b><br>{hover}<extra></extra>",
+                legendgroup=f"line-{k}",
+            )
+        )
+    if figure.plateaus:
+        _plateaus(screen, figure, dark)
+    if figure.marker is not None:
+        where = float(positions(np.array([figure.marker]), figure.log)[0])
+        screen.add_vline(x=where, line={"color": on_background(BLACK, dark), "width": 1.5, "dash": "dash"})
+        screen.add_annotation(
+            x=np.log10(where) if figure.log else where,
+            y=1.0,
+            yref="paper",
+            yanchor="bottom",
+            text=f"{figure.marker:,g}",
+            showarrow=False,
+        )
+        screen.update_layout(margin={"t": 28})
+    screen.update_yaxes(title=RATIO_LABEL, range=[-0.02, 1.02], tickformat=".1f")
+    screen.update_xaxes(title=axis)
+    if figure.log:
+        where_ticks, text = log_ticks(max(float(line.values[-1]) for line in figure.lines))
+        screen.update_xaxes(type="log", tickvals=where_ticks, ticktext=text)
+    screen.update_layout(hovermode="closest", clickmode="event+select")
+    return screen
+
+
+def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, group: str) -> go.Scatter:
+    """A filled band of steps: each stretch has the limits of its right end, as the line itself."""
+    steps = np.repeat(x, 2)[:-1] if len(x) > 1 else np.repeat(x, 2)
+    top, bottom = (
+        np.concatenate([v[:1], np.repeat(v[1:], 2)]) if len(x) > 1 else np.repeat(v, 2) for v in (high, low)
+    )
+    return go.Scatter(
+        x=np.concatenate([steps, steps[::-1]]),
+        y=np.concatenate([top, bottom[::-1]]),
+        fill="toself",
+        fillcolor=_translucent(colour, 0.18),
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+        name=group,
+    )
+
+
+def _translucent(colour: str, alpha: float) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def _plateaus(screen: go.Figure, figure: CurveFigure, dark: bool) -> None:
+    found = [(line, plateau(line.values, line.ratio)) for line in figure.lines if line.kind != "naive"]
+    starts = [(line, start) for line, start in found if start is not None]
+    if not starts:
+        return
+    screen.add_trace(
+        go.Scatter(
+            x=positions(np.array([line.values[start] for line, start in starts]), figure.log),
+            y=[line.ratio[start] for line, start in starts],
+            customdata=[[float(line.values[start])] for line, start in starts],
+            name=PLATEAU_LABEL,
+            mode="markers",
+            marker={
+                "symbol": "line-ns-open",
+                "size": 16,
+                "line": {"width": 2.5},
+                "color": on_background(BLACK, dark),
+            },
+            hovertemplate="constant from %{customdata[0]:,} on<br>"
+            + f"{RATIO_LABEL}: %{{y:.4f}}<extra></extra>",
+        )
+    )
+
+
+@_draw.register
+def _contour(figure: ContourFigure, dark: bool) -> go.Figure:
+    screen = go.Figure()
+    xs, ys = cell_edges(figure.x_values, figure.x_log), cell_edges(figure.y_values, figure.y_log)
+    what = for_plotly(measure(figure))
+    filled = figure.filled
+    known = filled[np.isfinite(filled)]
+    difference = figure.show == "difference"
+    low, high = 0.0, 1.0
+    if difference:
+        low, high = min(0.0, float(known.min(initial=0))), max(1e-9, float(known.max(initial=0)))
+    colours = colour_scale(difference)
+    grid_x, grid_y = np.meshgrid(figure.x_values, figure.y_values, indexing="ij")
+    data = [grid_x, grid_y]
+    hover = f"{axis_label(figure.x)}: %{{customdata[0]:,}}<br>{axis_label(figure.y)}: %{{customdata[1]:,}}"
+    hover += f"<br>{what}: %{{z:.4f}}"
+    if figure.reference is not None:
+        data += [figure.ratio, figure.reference]
+        hover += f"<br>{KINDS[figure.kind].label}: %{{customdata[2]:.4f}}"
+        hover += f"<br>{KINDS[figure.reference_kind].label}: %{{customdata[3]:.4f}}"
+    screen.add_trace(
+        go.Heatmap(
+            x=xs,
+            y=ys,
+            z=filled.T,
+            customdata=np.stack(data, axis=-1).transpose(1, 0, 2),
+            zmin=low,
+            zmax=high,
+            colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
+            colorbar={"title": {"text": what, "side": "right"}, "thickness": 14},
+            hoverongaps=False,
+            hovertemplate=hover + "<extra></extra>",
+        )
+    )
+    _contour_lines(screen, figure, xs, ys)
+    if figure.marker is not None:
+        x, y = figure.marker
+        screen.add_trace(
+            go.Scatter(
+                x=positions(np.array([x]), figure.x_log),
+                y=positions(np.array([y]), figure.y_log),
+                mode="markers",
+                name="current budgets",
+                marker={
+                    "symbol": "x",
+                    "size": 13,
+                    "color": VERMILLION,
+                    "line": {"color": "#FFFFFF", "width": 1.5},
+                },
+                customdata=[[x, y]],
+                hovertemplate="current budgets: %{customdata[0]:,} and %{customdata[1]:,}<extra></extra>",
+            )
+        )
+    for update, key, log, edges in (
+        (screen.update_xaxes, figure.x, figure.x_log, xs),
+        (screen.update_yaxes, figure.y, figure.y_log, ys),
+    ):
+        update(title=for_plotly(axis_label(key)), showgrid=False, zeroline=False)
+        if log:
+            where, text = log_ticks(float(edges[-1]))
+            update(type="log", tickvals=where, ticktext=text, range=np.log10(edges[[0, -1]]).tolist())
+        else:
+            update(range=[float(edges[0]), float(edges[-1])])
+    if len(figure.y_values) == 1:
+        screen.update_yaxes(tickvals=figure.y_values.tolist())
+    screen.update_layout(clickmode="event+select")
+    return screen
+
+
+def _contour_lines(screen: go.Figure, figure: ContourFigure, xs: np.ndarray, ys: np.ndarray) -> None:
+    parts = [(figure.kind, "solid", figure.ratio)]
+    if figure.reference is not None:
+        parts.append((figure.reference_kind, "dot", figure.reference))
+    for kind, dash, grid in parts:
+        for k, level in enumerate(figure.levels):
+            lines = level_lines(grid, level, xs, ys)
+            gap = np.full((1, 2), np.nan)
+            path = np.concatenate([np.concatenate([line, gap]) for line in lines] or [gap])
+            name = f"{KINDS[kind].label} {level:g}"
+            for width, colour in ((5, "#FFFFFF"), (2, BLACK)):
+                screen.add_trace(
+                    go.Scatter(
+                        x=path[:, 0],
+                        y=path[:, 1],
+                        mode="lines",
+                        line={"color": colour, "width": width, "dash": "solid" if width == 5 else dash},
+                        opacity=0.65 if width == 5 else 1,
+                        name=name,
+                        legendgroup=name,
+                        showlegend=width == 2,
+                        hoverinfo="skip",
+                    )
+                )
+            spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
+            if spot is not None:
+                x, y = spot
+                screen.add_annotation(
+                    x=np.log10(x) if figure.x_log else x,
+                    y=np.log10(y) if figure.y_log else y,
+                    text=f"{level:g}",
+                    showarrow=False,
+                    font={"size": 12, "color": BLACK},
+                    bgcolor="rgba(255,255,255,0.8)",
+                    borderpad=1,
+                )
+
+
+@_draw.register
+def _bars(figure: BarFigure, dark: bool) -> go.Figure:
+    screen = go.Figure()
+    names = [for_plotly(name, 40) for name in figure.categories]
+    # Names may be equal (or become so when cut) and must stay separate bars: the axis counts, the text names.
+    rows = list(range(len(names)))
+    for bars in figure.series:
+        kind = KINDS[bars.kind]
+        label = for_plotly(bars.label)
+        data = [names]
+        hover = f"%{{customdata[0]}}<br>{label}: %{{x:,.4~f}}"
+        if bars.counts is not None and figure.sizes is not None:
+            data += [bars.counts.tolist(), figure.sizes.tolist()]
+            hover += "<br>%{customdata[1]:,} of %{customdata[2]:,} nodes"
+        screen.add_trace(
+            go.Bar(
+                y=rows,
+                x=bars.values,
+                orientation="h",
+                name=label,
+                customdata=[list(cell) for cell in zip(*data)],
+                marker={
+                    "color": on_background(kind.colour, dark),
+                    "pattern": {"shape": "" if bars.kind == "collective" else "/", "solidity": 0.35},
+                },
+                hovertemplate=hover + "<extra></extra>",
+            )
+        )
+    screen.update_yaxes(tickvals=rows, ticktext=names, autorange="reversed", showgrid=False)
+    screen.update_xaxes(title=for_plotly(figure.label), rangemode="tozero")
+    if figure.limit is not None:
+        screen.update_xaxes(range=[0, figure.limit * 1.02])
+    screen.update_layout(barmode="group", bargap=0.3, showlegend=len(figure.series) > 1)
+    return screen
+
+
+@_draw.register
+def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
+    large = len(figure.positions) + len(figure.edges) > _WEBGL_FROM
+    scatter = go.Scattergl if large else go.Scatter
+    screen = go.Figure()
+    gone = set(map(tuple, np.sort(figure.deleted, axis=1).tolist())) if figure.deleted is not None else set()
+    kept = np.array([tuple(pair) not in gone for pair in np.sort(figure.edges, axis=1).tolist()], dtype=bool)
+    edges = figure.edges[kept] if len(figure.edges) else figure.edges
+    screen.add_trace(
+        scatter(
+            **_segments(figure.positions, edges),
+            mode="lines",
+            line={"color": "#4A4F57" if dark else "#C9CCD1", "width": 0.6},
+            hoverinfo="skip",
+            showlegend=False,
+            name="edges",
+        )
+    )
+    if figure.deleted is not None and len(figure.deleted):
+        screen.add_trace(
+            scatter(
+                **_segments(figure.positions, figure.deleted),
+                mode="lines",
+                line={"color": DELETED_COLOUR, "width": 2.5, "dash": "solid" if large else "dash"},
+                hoverinfo="skip",
+                name=f"{DELETED_LABEL} ({len(figure.deleted):,})",
+            )
+        )
+    size = float(np.clip(220 / np.sqrt(max(len(figure.positions), 1)), 4, 14))
+    for group, name in enumerate(figure.groups):
+        members = np.flatnonzero(figure.state == group)
+        if len(members):
+            screen.add_trace(_nodes(figure, scatter, members, group, name, size, dark))
+    for nodes, label, symbol, colour in (
+        (figure.attackers, ATTACKER_LABEL, "circle-open", on_background(BLACK, dark)),
+        (figure.protected, PROTECTED_LABEL, "square-open", PROTECTED_COLOUR),
+    ):
+        if nodes is not None and len(nodes):
+            screen.add_trace(
+                scatter(
+                    x=figure.positions[nodes, 0],
+                    y=figure.positions[nodes, 1],
+                    mode="markers",
+                    marker={"symbol": symbol, "size": size * 2, "color": colour, "line": {"width": 2}},
+                    name=f"{label} ({len(nodes):,})",
+                    customdata=nodes.reshape(-1, 1),
+                    hoverinfo="skip",
+                )
+            )
+    screen.update_xaxes(visible=False)
+    screen.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
+    screen.update_layout(clickmode="event+select", legend={"itemsizing": "constant", "y": -0.02})
+    return screen
+
+
+def _nodes(
+    figure: GraphFigure, scatter: Any, members: np.ndarray, group: int, name: str, size: float, dark: bool
+) -> Any:
+    if figure.palette == "state":
+        state = STATES[name]
+        label, colour, symbol, scale = state.label, state.colour, state.marker.screen, state.scale
+        label = "partly attacked" if figure.relaxed and name == "partly" else label
+    else:
+        label, scale = for_plotly(name), 1.0
+        colour, symbol = series_colour(group), series_marker(group).screen
+    names = [for_plotly(figure.names[i]) if figure.names is not None else str(i) for i in members.tolist()]
+    data: list[list[Any]] = [[i, text] for i, text in zip(members.tolist(), names)]
+    hover = f"node %{{customdata[0]}}: %{{customdata[1]}}<br>{label}"
+    if figure.spent is not None:
+        for row, spent in zip(data, figure.spent[members].tolist()):
+            row.append(spent)
+        hover += "<br>flips at this node: %{customdata[2]:,.3~f}"
+    return scatter(
+        x=figure.positions[members, 0],
+        y=figure.positions[members, 1],
+        mode="markers",
+        marker={
+            "color": on_background(colour, dark),
+            "symbol": symbol,
+            "size": size * scale,
+            "line": {"width": 0.5, "color": "#0E1117" if dark else "#FFFFFF"},
+        },
+        name=f"{label} ({len(members):,})",
+        customdata=data,
+        hovertemplate=hover + "<extra></extra>",
+        unselected={"marker": {"opacity": 1}},
+    )
+
+
+def _segments(where: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
+    """All edges as one broken line."""
+    path = np.full((len(edges), 3, 2), np.nan)
+    path[:, :2] = where[edges] if len(edges) else path[:, :2]
+    return {"x": path[:, :, 0].ravel(), "y": path[:, :, 1].ravel()}
+
+
+@_draw.register
+def _front(figure: FrontFigure, dark: bool) -> go.Figure:
+    screen = go.Figure()
+    x_end, y_end = front_extent(figure.points, figure.received)
+    outline = staircase(figure.points, x_end, y_end)
+    corner = [[-0.5, -0.5]]
+    area = np.concatenate([corner, outline, [[outline[-1, 0], -0.5]], corner])
+    screen.add_trace(
+        go.Scatter(
+            x=area[:, 0],
+            y=area[:, 1],
+            fill="toself",
+            fillcolor=_translucent(SKY, 0.3),
+            line={"color": KINDS["collective"].colour, "width": 2.5},
+            mode="lines",
+            name="certified budgets",
+            hoverinfo="skip",
+        )
+    )
+    screen.add_trace(
+        go.Scatter(
+            x=figure.points[:, 0],
+            y=figure.points[:, 1],
+            mode="markers",
+            marker={"symbol": "square", "size": 10, "color": VERMILLION},
+            name="smallest uncertified budgets",
+            hovertemplate="%{x:,} " + axis_label(figure.x) + " and %{y:,} " + axis_label(figure.y)
+            + "<br>uncertified from here on<extra></extra>",
+        )
+    )  # fmt: skip
+    if figure.received is not None:
+        screen.add_trace(
+            go.Scatter(
+                x=[figure.received[0]],
+                y=[figure.received[1]],
+                mode="markers",
+                marker={"symbol": "star", "size": 17, "color": on_background(BLACK, dark)},
+                name="received: " + ("attacked" if figure.attacked else "not attacked"),
+                hovertemplate="it receives %{x:,} and %{y:,}<extra></extra>",
+            )
+        )
+    for k, (end, line) in enumerate(((x_end, screen.add_vline), (y_end, screen.add_hline))):
+        if figure.budgets is not None and figure.budgets[k] < end:
+            line(**{"xy"[k]: figure.budgets[k]}, line={"color": GREY, "dash": "dash", "width": 1.5})
+    screen.update_xaxes(title=axis_label(figure.x), range=[-0.5, x_end], tickformat="d", zeroline=False)
+    screen.update_yaxes(title=axis_label(figure.y), range=[-0.5, y_end], tickformat="d", zeroline=False)
+    return screen
+
+
+@_draw.register
+def _distribution(figure: DistributionFigure, dark: bool) -> go.Figure:
+    screen = go.Figure()
+    for bars in figure.series:
+        kind = KINDS[bars.kind]
+        screen.add_trace(
+            go.Bar(
+                x=(figure.edges[:-1] + figure.edges[1:]) / 2,
+                width=np.diff(figure.edges),
+                y=bars.values,
+                name=for_plotly(bars.label),
+                customdata=np.column_stack([figure.edges[:-1], figure.edges[1:]]),
+                marker={
+                    "color": kind.colour,
+                    "line": {"width": 0.3, "color": "#FFFFFF"},
+                    "pattern": {"shape": "" if bars.kind == "collective" else "/", "solidity": 0.35},
+                },
+                hovertemplate="%{customdata[0]:.3f} to %{customdata[1]:.3f}: %{y:,} nodes<extra></extra>",
+            )
+        )
+    for label, value in figure.thresholds:
+        screen.add_vline(x=value, line={"color": on_background(BLACK, dark), "dash": "dash", "width": 1.5})
+        screen.add_annotation(
+            x=value, y=1, yref="paper", yanchor="bottom", text=for_plotly(label), showarrow=False
+        )
+    screen.update_layout(barmode="stack", bargap=0, margin={"t": 28})
+    screen.update_xaxes(
+        title=for_plotly(figure.label), range=[float(figure.edges[0]), float(figure.edges[-1])]
+    )
+    screen.update_yaxes(title="nodes", type="log" if figure.log else "linear", tickformat=",d")
+    return screen

@@ -1,0 +1,25 @@
+"""How the numbers of a figure were computed, precise enough to compute them again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One call of the engine: `certify`, `curve` or `surface` on an instance file.
+
+    `threat` is what `ThreatModel.to_json` returns, `targets` the selection by name (None: the instance's
+    own), and `arguments` what else the call takes: `vary` and `values`, or `x`, `x_values`, `y`, `y_values`.
+    """
+
+    command: str
+    instance: str
+    threat: Mapping[str, Any] = field(default_factory=dict)
+    targets: str | None = None
+    relaxation: str = "tight"
+    base_rule: str = "binary"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""

@@ -1,0 +1,154 @@
+"""One table of colours, labels, line styles and markers, shared by the screen, print and LaTeX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from certcore.perturbations import LABELS
+
+# Okabe and Ito's palette: distinguishable with every common form of colour blindness.
+BLACK: Final = "#000000"
+ORANGE: Final = "#E69F00"
+SKY: Final = "#56B4E9"
+GREEN: Final = "#009E73"
+YELLOW: Final = "#F0E442"
+BLUE: Final = "#0072B2"
+VERMILLION: Final = "#D55E00"
+PURPLE: Final = "#CC79A7"
+GREY: Final = "#7F7F7F"
+
+#: Colours of a family of lines or of classes, in order; yellow comes last, it is weak on white.
+SERIES: Final = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
+
+
+@dataclass(frozen=True)
+class Marker:
+    """One marker in the words of matplotlib, Plotly and pgfplots."""
+
+    print: str
+    screen: str
+    latex: str
+
+
+#: Markers of a family, in order: they tell lines apart without colour.
+MARKERS: Final = (
+    Marker("o", "circle", "*"),
+    Marker("s", "square", "square*"),
+    Marker("^", "triangle-up", "triangle*"),
+    Marker("D", "diamond", "diamond*"),
+    Marker("v", "triangle-down", "halfcircle*"),
+    Marker("P", "cross", "+"),
+    Marker("X", "x", "x"),
+    Marker("*", "star", "star"),
+)
+
+
+@dataclass(frozen=True)
+class Dash:
+    """One line style in the words of matplotlib, Plotly and pgfplots."""
+
+    print: str | tuple[int, tuple[float, ...]]
+    screen: str
+    latex: str
+
+
+SOLID: Final = Dash("-", "solid", "solid")
+DOTTED: Final = Dash((0, (1.0, 1.4)), "dot", "densely dotted")
+DASH_DOTTED: Final = Dash((0, (4.0, 1.4, 1.0, 1.4)), "dashdot", "densely dashdotted")
+DASHED: Final = Dash((0, (5.0, 2.0)), "dash", "densely dashed")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one kind of certificate looks: label, dashes, colour when it stands alone, hatch as a bar."""
+
+    label: str
+    dash: Dash
+    colour: str
+    hatch: str
+
+
+KINDS: Final[dict[str, Kind]] = {
+    "collective": Kind("collective", SOLID, BLUE, ""),
+    "naive": Kind("naive", DOTTED, VERMILLION, "////"),
+    "paper": Kind("paper's relaxation", DASH_DOTTED, GREEN, "...."),
+    "exact": Kind("exact", DASHED, PURPLE, "\\\\\\\\"),
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """How nodes of one state look in the graph."""
+
+    label: str
+    colour: str
+    marker: Marker
+    #: Drawn larger than the rest, because there are few of them and they matter.
+    scale: float
+
+
+STATES: Final[dict[str, State]] = {
+    "other": State("not a target", "#BDBDBD", MARKERS[0], 0.7),
+    "robust": State("certified by itself", SKY, MARKERS[0], 1.0),
+    "shared": State("not attacked", GREEN, MARKERS[4], 1.1),
+    "partly": State("partly attacked (relaxed adversary)", ORANGE, MARKERS[3], 1.3),
+    "attacked": State("attacked", VERMILLION, MARKERS[1], 1.4),
+    "uncertified": State("uncertified without attack", BLACK, MARKERS[6], 1.2),
+}
+ATTACKER_LABEL: Final = "attacker"
+PROTECTED_LABEL: Final = "protected"
+DELETED_LABEL: Final = "deleted edge"
+DELETED_COLOUR: Final = PURPLE
+PROTECTED_COLOUR: Final = BLUE
+
+RATIO_LABEL: Final = "certified ratio"
+RADIUS_SIGN: Final = "r̄"
+PLATEAU_LABEL: Final = "constant from here on"
+
+
+def axis_label(key: str) -> str:
+    """What stands at an axis over a budget: `attr_del`, `local_attr_del` (or `local-attr_del`), `sigma`."""
+    plain = key.replace("-", "_")
+    if plain == "sigma":
+        return "attacker-controlled nodes σ"
+    if plain.startswith("local_") and plain.removeprefix("local_") in LABELS:
+        return f"{LABELS[plain.removeprefix('local_')]} per node"
+    if plain in LABELS:
+        return LABELS[plain]
+    return key
+
+
+def series_colour(index: int, dark: bool = False) -> str:
+    """Colour of the index-th member of a family."""
+    colour = SERIES[index % len(SERIES)]
+    return on_background(colour, dark)
+
+
+def on_background(colour: str, dark: bool) -> str:
+    """Black things are white on a dark screen; every other colour stays what it is."""
+    return "#F2F2F2" if dark and colour == BLACK else colour
+
+
+def series_marker(index: int) -> Marker:
+    """Marker of the index-th member of a family; shifted after one round so that pairs do not repeat."""
+    return MARKERS[(index + index // len(SERIES)) % len(MARKERS)]
+
+
+#: Column widths of papers, in centimetres.
+WIDTHS: Final = {"one-column": 8.5, "two-column": 17.5}
+
+#: Viridis and cividis at even steps: the same map on screen, in print and in LaTeX.
+VIRIDIS: Final = (
+    "#440154", "#482475", "#414487", "#355F8D", "#2A788E", "#21918C",
+    "#22A884", "#44BF70", "#7AD151", "#BDDF26", "#FDE725",
+)  # fmt: skip
+CIVIDIS: Final = (
+    "#00224E", "#083370", "#35456C", "#4F576C", "#666970", "#7D7C78",
+    "#948E77", "#AEA371", "#C8B866", "#E5CF52", "#FEE838",
+)  # fmt: skip
+
+
+def colour_scale(difference: bool) -> tuple[str, ...]:
+    """Viridis for ratios; cividis for differences, so that the two maps are never mistaken for each other."""
+    return CIVIDIS if difference else VIRIDIS

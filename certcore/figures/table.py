@@ -1,0 +1,231 @@
+"""The plain table behind each figure: exactly the plotted numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.figures.data import (
+    BarFigure,
+    CompareFigure,
+    ContourFigure,
+    CurveFigure,
+    DistributionFigure,
+    Figure,
+    FrontFigure,
+    GraphFigure,
+)
+from certcore.figures.escape import for_csv, for_html
+from certcore.figures.style import KINDS
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows; cells are text, whole numbers, floats, booleans or None."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def csv(self) -> str:
+        """RFC 4180 text; floats in their shortest exact form, names that cannot become formulas."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\r\n")
+        writer.writerow([for_csv(column) for column in self.columns])
+        writer.writerows([_csv_cell(cell) for cell in row] for row in self.rows)
+        return text.getvalue()
+
+    def html(self, *, limit: int | None = None) -> str:
+        """An HTML table; says so when only the first `limit` rows are shown."""
+        rows = self.rows if limit is None else self.rows[:limit]
+        head = "".join(f'<th scope="col">{for_html(column)}</th>' for column in self.columns)
+        body = "".join("<tr>" + "".join(_html_cell(cell) for cell in row) + "</tr>" for row in rows)
+        more = ""
+        if len(rows) < len(self.rows):
+            more = (
+                f"<p>The first {len(rows):,} of {len(self.rows):,} rows; all of them are in the CSV file.</p>"
+            )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def make_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """A table of plain Python values (numpy scalars become numbers, NaN becomes None)."""
+    return Table(tuple(columns), tuple(tuple(_plain(cell) for cell in row) for row in rows))
+
+
+@singledispatch
+def table(figure: Figure) -> Table:
+    """The table behind a figure."""
+    raise InputError(f"there is no table for a {type(figure).__name__}")
+
+
+@table.register
+def _curve(figure: CurveFigure) -> Table:
+    columns = [
+        "line",
+        "kind",
+        figure.vary,
+        "certified_ratio",
+        "certified",
+        "targets",
+        "low",
+        "high",
+        "average_radius",
+    ]
+    rows: list[tuple[Any, ...]] = []
+    for line in figure.lines:
+        n = len(line.values)
+        blank = [None] * n
+        parts = (line.values, line.ratio, line.certified, [line.targets] * n, line.low, line.high)
+        cells = zip(*(blank if part is None else part for part in parts))
+        rows += [(line.name, line.kind, *row, line.average_radius) for row in cells]
+    return _without_empty(make_table(columns, rows))
+
+
+@table.register
+def _compare(figure: CompareFigure) -> Table:
+    return _curve(figure)
+
+
+@table.register
+def _contour(figure: ContourFigure) -> Table:
+    columns = [figure.x, figure.y, "certified_ratio", f"{figure.reference_kind}_ratio", "difference"]
+    columns += ["certified", f"{figure.reference_kind}_certified", "targets"]
+    rows = []
+    difference = None if figure.reference is None else figure.ratio - figure.reference
+    for i, x in enumerate(figure.x_values):
+        for j, y in enumerate(figure.y_values):
+            shares = [
+                None if part is None else part[i, j] for part in (figure.ratio, figure.reference, difference)
+            ]
+            counts = [
+                None if part is None else part[i, j]
+                for part in (figure.certified, figure.reference_certified)
+            ]
+            rows.append((x, y, *shares, *(_whole(count) for count in counts), figure.targets))
+    return _without_empty(make_table(columns, rows))
+
+
+@table.register
+def _bars(figure: BarFigure) -> Table:
+    columns = ["category", "size"]
+    for bars in figure.series:
+        columns += [bars.label, f"{bars.label} (count)"]
+    rows = []
+    for i, name in enumerate(figure.categories):
+        row: list[Any] = [name, None if figure.sizes is None else figure.sizes[i]]
+        for bars in figure.series:
+            row += [bars.values[i], None if bars.counts is None else bars.counts[i]]
+        rows.append(row)
+    return _without_empty(make_table(columns, rows))
+
+
+@table.register
+def _graph(figure: GraphFigure) -> Table:
+    columns = [
+        "element",
+        "node",
+        "other_node",
+        "name",
+        "x",
+        "y",
+        "state",
+        "spent",
+        "attacker",
+        "protected",
+        "deleted",
+    ]
+    attackers = set(() if figure.attackers is None else figure.attackers.tolist())
+    protected = set(() if figure.protected is None else figure.protected.tolist())
+    rows: list[tuple[Any, ...]] = []
+    for i, (x, y) in enumerate(figure.positions.tolist()):
+        name = None if figure.names is None else figure.names[i]
+        spent = None if figure.spent is None else figure.spent[i]
+        state = figure.groups[int(figure.state[i])]
+        rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, None))
+    gone = deleted_amounts(figure)
+    for i, j in figure.edges.tolist():
+        amount = gone.get((min(i, j), max(i, j)), 0)
+        rows.append(("edge", i, j, None, None, None, None, None, None, None, amount))
+    return _without_empty(make_table(columns, rows))
+
+
+def deleted_amounts(figure: GraphFigure) -> dict[tuple[int, int], float]:
+    """How much of each deleted edge is gone (1 in an attack, a share in the relaxed adversary)."""
+    if figure.deleted is None:
+        return {}
+    amounts = [1] * len(figure.deleted) if figure.amount is None else figure.amount.tolist()
+    return {(min(i, j), max(i, j)): amount for (i, j), amount in zip(figure.deleted.tolist(), amounts)}
+
+
+@table.register
+def _front(figure: FrontFigure) -> Table:
+    rows = [("front", *point) for point in figure.points.tolist()]
+    for name, pair in (("received", figure.received), ("budget", figure.budgets)):
+        if pair is not None:
+            rows.append((name, *(int(v) if float(v).is_integer() else v for v in pair)))
+    return make_table(("what", figure.x, figure.y), rows)
+
+
+@table.register
+def _distribution(figure: DistributionFigure) -> Table:
+    columns = ["from", "to", *(bars.label for bars in figure.series)]
+    rows = zip(figure.edges[:-1], figure.edges[1:], *(bars.values for bars in figure.series))
+    return make_table(columns, list(rows))
+
+
+def summary(figure: Figure) -> Table | None:
+    """A short table for the page: the comparison itself, or what a curve comes to."""
+    if isinstance(figure, CompareFigure) and figure.columns:
+        return make_table(figure.columns, figure.rows)
+    if isinstance(figure, CurveFigure):
+        rows = [
+            (line.name, KINDS[line.kind].label, line.average_radius, line.ratio[0], line.ratio[-1])
+            for line in figure.lines
+        ]
+        columns = ("line", "certificate", "average radius r̄", "ratio at first value", "ratio at last value")
+        return _without_empty(make_table(columns, rows))
+    return None
+
+
+def _without_empty(full: Table) -> Table:
+    """Drop columns in which nothing is said (None or empty text in every row)."""
+    keep = [k for k in range(len(full.columns)) if any(row[k] not in (None, "") for row in full.rows)]
+    return Table(
+        tuple(full.columns[k] for k in keep), tuple(tuple(row[k] for k in keep) for row in full.rows)
+    )
+
+
+def _whole(count: Any) -> int | None:
+    """A count as a whole number; a map that is not complete holds its counts as floats with gaps."""
+    return None if count is None or not np.isfinite(count) else int(count)
+
+
+def _plain(cell: Any) -> Any:
+    value = cell.item() if isinstance(cell, np.generic) else cell
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _csv_cell(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return for_csv(cell) if isinstance(cell, str) else repr(cell)
+
+
+def _html_cell(cell: Any) -> str:
+    if cell is None:
+        return "<td></td>"
+    if isinstance(cell, bool):
+        return f"<td>{'yes' if cell else 'no'}</td>"
+    if isinstance(cell, str):
+        return f"<td>{for_html(cell)}</td>"
+    text = f"{cell:,}" if isinstance(cell, int) else f"{cell:,.4g}" if abs(cell) < 1 else f"{cell:,.2f}"
+    return f'<td class="number">{text}</td>'

@@ -81,17 +81,13 @@ def replay(
 
 
 def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
-    """Why an integer allocation breaks the threat model, or None if it is admissible. Shares no code with the program."""
+    """Why an integer allocation breaks the threat model, or None. Shares no code with the program."""
     graph, threat = problem.instance.graph, problem.threat
     attributes, deleted, added = allocation.attributes, allocation.deleted, allocation.added
     if attributes.min(initial=0) < 0 or deleted.min(initial=0) < 0 or deleted.max(initial=0) > 1:
         return "a count is negative, or an edge is deleted more than once"
-    node_costs = (
-        np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
-    )
-    edge_costs = (
-        np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
-    )
+    node_costs = np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
+    edge_costs = np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
     paid = (*(attributes @ node_costs).tolist(), len(added), int(deleted @ edge_costs))
     for name, cost, budget in zip(TYPES, paid, threat.budgets):
         if cost > budget:
@@ -135,9 +131,7 @@ def fractional(problem: Problem, structure: Structure, x: np.ndarray) -> Allocat
     np.add.at(deleted, structure.flip_site[chosen], flips[chosen])
     attackers = np.zeros(graph.n_nodes)
     if structure.has_sigma:
-        attackers[structure.attackers] = np.clip(
-            x[structure.first_attacker : structure.first_point], 0.0, 1.0
-        )
+        attackers[structure.attackers] = np.clip(x[structure.first_attacker : structure.first_point], 0.0, 1.0)
     else:
         attackers[attributes.sum(axis=0) > 0] = 1.0
         attackers[graph.edges[deleted > 0].ravel()] = 1.0

@@ -55,14 +55,10 @@ class _Search:
         graph = problem.instance.graph
         self.edges = graph.edges
         node_costs = (
-            np.ones(graph.n_nodes, np.int64)
-            if problem.threat.node_costs is None
-            else problem.threat.node_costs
+            np.ones(graph.n_nodes, np.int64) if problem.threat.node_costs is None else problem.threat.node_costs
         )
         edge_costs = (
-            np.ones(graph.n_edges, np.int64)
-            if problem.threat.edge_costs is None
-            else problem.threat.edge_costs
+            np.ones(graph.n_edges, np.int64) if problem.threat.edge_costs is None else problem.threat.edge_costs
         )
         # All sites that exist, also those the program dropped as dominated: in an attack capacities always bind.
         kinds, sites, caps, costs, blocks = [], [], [], [], []
@@ -77,16 +73,12 @@ class _Search:
                 )
             else:
                 capacity, cost = problem.capacities[k], np.asarray(node_costs)
-            chosen = np.flatnonzero(
-                (capacity > 0) & (np.bincount(field.indices, minlength=field.shape[1]) > 0)
-            )
+            chosen = np.flatnonzero((capacity > 0) & (np.bincount(field.indices, minlength=field.shape[1]) > 0))
             kinds.append(np.full(len(chosen), k))
             sites.append(chosen)
             caps.append(capacity[chosen])
             costs.append(cost[chosen])
-            blocks.append(
-                sp.csr_array(field[:, chosen]) if len(chosen) else sp.csr_array((field.shape[0], 0))
-            )
+            blocks.append(sp.csr_array(field[:, chosen]) if len(chosen) else sp.csr_array((field.shape[0], 0)))
         self.kind, self.site, self.cap, self.cost = map(np.concatenate, (kinds, sites, caps, costs))
         self.is_edge = self.kind == ADJ_DEL
         self.by_site = columns_of(sp.csr_array(sp.hstack(blocks, format="csr")).astype(np.float64))
@@ -112,9 +104,7 @@ class _Search:
         sets.append(np.argsort(-potential, kind="stable")[:sigma])
         return [np.sort(chosen) for chosen in sets]
 
-    def run(
-        self, x: np.ndarray | None, power: float, attackers: np.ndarray | None, deadline: float
-    ) -> Allocation:
+    def run(self, x: np.ndarray | None, power: float, attackers: np.ndarray | None, deadline: float) -> Allocation:
         """One greedy run from the rounded-down relaxed solution (or from nothing)."""
         problem, structure = self.problem, self.structure
         graph, threat = problem.instance.graph, problem.threat
@@ -169,9 +159,7 @@ class _Search:
     def _start(self, x: np.ndarray, allowed: np.ndarray) -> None:
         structure = self.structure
         width = max(len(self.edges), structure.flip_site.max(initial=0), self.site.max(initial=0)) + 1
-        place = np.searchsorted(
-            self.kind * width + self.site, structure.flip_type * width + structure.flip_site
-        )
+        place = np.searchsorted(self.kind * width + self.site, structure.flip_type * width + structure.flip_site)
         value = np.zeros(len(self.site) + 1)
         np.add.at(value, np.minimum(place, len(self.site)), x[: structure.n_flips])
         value = value[:-1]
@@ -230,11 +218,7 @@ class _Search:
             k = self.kind[site]
             rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
             needed = rows[need[rows, k] > 0]
-            slack = (
-                int((self.inside[needed, k] - need[needed, k]).min())
-                if len(needed)
-                else int(self.amount[site])
-            )
+            slack = int((self.inside[needed, k] - need[needed, k]).min()) if len(needed) else int(self.amount[site])
             slack = min(slack, int(self.amount[site]))
             if slack > 0:
                 self._place(site, -slack)
@@ -261,16 +245,10 @@ def _spend_everything(problem: Problem) -> Allocation:
                 break
             attributes[row, node] = min(int(caps[k, node]), left // int(costs[node]))
             left -= int(attributes[row, node] * costs[node])
-    edge_costs = (
-        np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
-    )
+    edge_costs = np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
     deleted = np.zeros(graph.n_edges, dtype=np.int64)
     room, left = caps[ADJ_DEL].copy(), threat.adj_del
-    usable = (
-        np.flatnonzero(control[graph.edges].any(axis=1) & problem.free[graph.edges].all(axis=1))
-        if left
-        else ()
-    )
+    usable = np.flatnonzero(control[graph.edges].any(axis=1) & problem.free[graph.edges].all(axis=1)) if left else ()
     for edge in sorted(usable, key=lambda e: (edge_costs[e], e)):
         ends = graph.edges[edge]
         if left >= edge_costs[edge] and room[ends].min() > 0:

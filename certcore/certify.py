@@ -8,6 +8,8 @@ import time
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from certcore import __version__
 from certcore.allocation import fractional
 from certcore.attack import find_attack
@@ -144,9 +146,7 @@ def _integer_bound(
     return min(bound, Fraction(max(attacked, 0))), status, start
 
 
-def _from_totals(
-    problem: Problem, relaxation: str, *, attack: bool, proof: bool, started: float
-) -> Certificate:
+def _from_totals(problem: Problem, relaxation: str, *, attack: bool, proof: bool, started: float) -> Certificate:
     """Whole-graph fields: the certificate reduces to totals, which need no solver."""
     bound = Fraction(whole_graph_attacked(problem))
     count = certified_count(len(problem.targets), bound)
@@ -172,13 +172,11 @@ def _from_totals(
 def program_size(problem: Problem, structure: Structure) -> ProgramSize:
     """Our program's size next to the paper's formula: 13·Σ|P| + 8N + 2e + 5 rows, 5·Σ|P| + 4N + e columns."""
     fronts, graph = problem.fronts, problem.instance.graph
-    inside = (fronts.points <= problem.threat.budgets).all(axis=1)
+    inside: np.ndarray = np.all(fronts.points <= np.array(problem.threat.budgets), axis=1)
     total = 0
     if len(inside):
         sums = [0, *inside.cumsum().tolist()]
-        per_front = [
-            sums[b] - sums[a] for a, b in zip(fronts.indptr[:-1].tolist(), fronts.indptr[1:].tolist())
-        ]
+        per_front = [sums[b] - sums[a] for a, b in zip(fronts.indptr[:-1].tolist(), fronts.indptr[1:].tolist())]
         total = sum(per_front[f] for f in fronts.front_of_node.tolist())
     edges = graph.n_edges if ADJ_DEL in problem.in_play else 0
     n = graph.n_nodes
@@ -194,10 +192,6 @@ def result_facts(instance: Instance) -> dict[str, Any]:
 
     return instance.facts() | {
         "instance_digest": instance.digest,
-        "meta": {
-            k: instance.meta[k]
-            for k in ("dataset", "model", "seed", "split", "command")
-            if k in instance.meta
-        },
+        "meta": {k: instance.meta[k] for k in ("dataset", "model", "seed", "split", "command") if k in instance.meta},
         "versions": {"certcore": __version__, "highspy": highspy.Highs().version()},
     }

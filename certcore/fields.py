@@ -37,9 +37,7 @@ def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> F
     return hop_fields(instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges)
 
 
-def hop_fields(
-    graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True
-) -> Fields:
+def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True) -> Fields:
     """Fields of a message-passing network with `layers` layers; rows follow messages from receiver to sender.
 
     Rule `messages`: an edge counts if its receiving end is within layers − 1 hops. Rule `degrees`: if either end is

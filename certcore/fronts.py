@@ -44,7 +44,7 @@ class Fronts:
 
     def certified(self, budget: Sequence[int]) -> np.ndarray:
         """Which nodes the base certificate covers at this one budget (bool per node)."""
-        reached = (self.points <= np.asarray(budget, dtype=np.int64)).all(axis=1)
+        reached = np.all(self.points <= np.asarray(budget, dtype=np.int64), axis=1)
         return ~self._any_per_front(reached)[self.front_of_node]
 
     def uncertified_at(self, nodes: np.ndarray, inside: np.ndarray) -> np.ndarray:
@@ -53,9 +53,7 @@ class Fronts:
         fronts = self.front_of_node[nodes]
         sizes = np.diff(self.indptr)[fronts]
         owner = np.repeat(np.arange(len(nodes)), sizes)
-        which = (
-            np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + self.indptr[fronts][owner]
-        )
+        which = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + self.indptr[fronts][owner]
         np.logical_or.at(result, owner, (self.points[which] <= inside[owner]).all(axis=1))
         return result
 
@@ -72,9 +70,7 @@ class Fronts:
 def fronts_from_lists(front_of_node: np.ndarray, fronts: Sequence[np.ndarray]) -> Fronts:
     """Put one array of points per distinct front together."""
     sizes = [len(front) for front in fronts]
-    points = (
-        np.concatenate([np.reshape(f, (-1, 4)) for f in fronts]) if fronts else np.zeros((0, 4), np.int64)
-    )
+    points = np.concatenate([np.reshape(f, (-1, 4)) for f in fronts]) if fronts else np.zeros((0, 4), np.int64)
     return Fronts(front_of_node, np.concatenate([[0], np.cumsum(sizes)]), points)
 
 
@@ -127,9 +123,7 @@ def _four_axes(grid: np.ndarray, axes: Sequence[str]) -> np.ndarray:
             f"base_grid has {grid.ndim} axes; expected one for the nodes and one for each of the {len(names)} types"
         )
     if 0 in grid.shape:
-        raise InputError(
-            f"base_grid has shape {grid.shape}; expected at least one node and one budget on every axis"
-        )
+        raise InputError(f"base_grid has shape {grid.shape}; expected at least one node and one budget on every axis")
     order = sorted(range(len(names)), key=lambda i: TYPES.index(names[i]))
     ordered = grid.transpose(0, *(i + 1 for i in order))
     shape = [grid.shape[names.index(t) + 1] if t in names else 1 for t in TYPES]
@@ -154,8 +148,9 @@ def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[in
 
     Only budgets up to `limits` are looked at, and only front points within them are returned.
     """
-    visited = {(0, 0, 0, 0)}
-    waiting = [(0, 0, 0, 0)]
+    start: tuple[int, ...] = (0, 0, 0, 0)
+    visited = {start}
+    waiting = [start]
     outside: set[tuple[int, ...]] = set()
     while waiting:
         budget = waiting.pop()
@@ -170,8 +165,6 @@ def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[in
                     waiting.append(larger)
     steps = [step for step in product((0, 1), repeat=4) if any(step)]
     front = [
-        point
-        for point in outside
-        if not any(tuple(np.subtract(point, step).tolist()) in outside for step in steps)
+        point for point in outside if not any(tuple(np.subtract(point, step).tolist()) in outside for step in steps)
     ]
     return np.array(sorted(front), dtype=np.int64).reshape(-1, 4)

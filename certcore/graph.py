@@ -35,15 +35,13 @@ class Graph:
         for name, limit in (("n_nodes", MAX_NODES), ("n_attrs", MAX_ATTRS)):
             value = int(getattr(self, name))
             if not (1 if name == "n_nodes" else 0) <= value <= limit:
-                raise InputError(
-                    f"{name} is {value}; expected between 1 and {limit:,} (0 attributes are allowed)"
-                )
+                raise InputError(f"{name} is {value}; expected between 1 and {limit:,} (0 attributes are allowed)")
             object.__setattr__(self, name, value)
         adj = _csr_arrays(self.adj_indptr, self.adj_indices, self.n_nodes, self.n_nodes, "adj")
         attr = _csr_arrays(self.attr_indptr, self.attr_indices, self.n_nodes, self.n_attrs, "attr")
-        for name, value in zip(("adj_indptr", "adj_indices", "attr_indptr", "attr_indices"), (*adj, *attr)):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        for name, array in zip(("adj_indptr", "adj_indices", "attr_indptr", "attr_indices"), (*adj, *attr)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
         object.__setattr__(self, "directed", bool(self.directed))
         rows = self._adj_rows
         loops = np.flatnonzero(rows == self.adj_indices)
@@ -84,9 +82,7 @@ class Graph:
             values = np.unique(attrs.data)
             if not np.isin(values, (0, 1)).all():
                 odd = values[~np.isin(values, (0, 1))][0]
-                raise InputError(
-                    f"an attribute has the value {odd}; expected only 0 and 1: make them binary first"
-                )
+                raise InputError(f"an attribute has the value {odd}; expected only 0 and 1: make them binary first")
             attrs.eliminate_zeros()
         attrs.sort_indices()
         return cls(n_nodes, attrs.shape[1], indptr, keys % n_nodes, attrs.indptr, attrs.indices, directed)

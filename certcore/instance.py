@@ -134,9 +134,7 @@ class Instance:
             return np.flatnonzero(np.asarray(self.split) == TEST)
         if which.startswith("class:"):
             if self.prediction is None:
-                raise InputError(
-                    "this instance has no predicted labels; `class:K` needs them: use `all` or a file"
-                )
+                raise InputError("this instance has no predicted labels; `class:K` needs them: use `all` or a file")
             wanted = which.removeprefix("class:")
             names = list(self.class_names or ())
             if wanted in names:
@@ -144,9 +142,7 @@ class Instance:
             elif wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
                 label = int(wanted)
             else:
-                raise InputError(
-                    f"{which!r} names no class; expected class:K with K a number from 0 (or a class name)"
-                )
+                raise InputError(f"{which!r} names no class; expected class:K with K a number from 0 (or a class name)")
             chosen = np.flatnonzero(np.asarray(self.prediction) == label)
             if not len(chosen):
                 raise InputError(f"no node is predicted as class {wanted}; choose another class")
@@ -155,11 +151,7 @@ class Instance:
 
     def facts(self) -> dict[str, Any]:
         """What to tell about this instance in one line, and with every result."""
-        fields = (
-            "explicit node fields"
-            if self.node_field is not None
-            else f"{self.layers} layers, {self.edge_field}"
-        )
+        fields = "explicit node fields" if self.node_field is not None else f"{self.layers} layers, {self.edge_field}"
         return {
             "nodes": self.graph.n_nodes,
             "edges": self.graph.n_edges,
@@ -211,9 +203,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str = "bin
     node_field = None
     if "field_indptr" in arrays or "field_indices" in arrays:
         n = graph.n_nodes
-        indptr, indices = _csr_arrays(
-            _need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field"
-        )
+        indptr, indices = _csr_arrays(_need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field")
         node_field = sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
     else:
         layers = _scalar(arrays, "layers")
@@ -238,19 +228,13 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         raise InputError(f"the base rule is {base_rule!r}; expected 'binary' or 'multiclass'")
     if "base_grid" in arrays:
         if "votes" in arrays:
-            raise InputError(
-                "the file has both base_grid and votes; expected one base certificate: remove one of them"
-            )
+            raise InputError("the file has both base_grid and votes; expected one base certificate: remove one of them")
         axes = _need(arrays, "base_axes")
         if axes.dtype.kind != "U" or axes.ndim != 1:
-            raise InputError(
-                "base_axes is no flat list of names; expected one perturbation type per axis of base_grid"
-            )
+            raise InputError("base_axes is no flat list of names; expected one perturbation type per axis of base_grid")
         local = BaseLocal.from_array(arrays["base_local"]) if "base_local" in arrays else None
         prediction = arrays.get("prediction")
-        if prediction is not None and (
-            prediction.shape != (graph.n_nodes,) or prediction.dtype.kind not in "iu"
-        ):
+        if prediction is not None and (prediction.shape != (graph.n_nodes,) or prediction.dtype.kind not in "iu"):
             raise InputError(f"prediction has shape {prediction.shape}; expected one class number per node")
         return GridBase(
             arrays["base_grid"],
@@ -316,9 +300,7 @@ def _small(array: np.ndarray) -> np.ndarray:
 
 def _need(arrays: dict[str, np.ndarray], key: str) -> np.ndarray:
     if key not in arrays:
-        raise InputError(
-            f"the file has no {key!r}; an instance needs it (see the table of keys in the documentation)"
-        )
+        raise InputError(f"the file has no {key!r}; an instance needs it (see the table of keys in the documentation)")
     return arrays[key]
 
 
@@ -368,9 +350,7 @@ def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
     try:
         if Path(path).stat().st_size > 64 * 2**20:
-            raise InputError(
-                f"the targets file {path} is larger than 64 MB; expected one node index per line"
-            )
+            raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
         lines = Path(path).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
@@ -379,9 +359,7 @@ def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
     nodes = []
     for number, line in enumerate(lines, 1):
         if not (line.isascii() and line.isdigit()) or len(line) > 12 or int(line) >= n_nodes:
-            raise InputError(
-                f"line {number} of {path} is {line[:20]!r}; expected a node index from 0 to {n_nodes - 1}"
-            )
+            raise InputError(f"line {number} of {path} is {line[:20]!r}; expected a node index from 0 to {n_nodes - 1}")
         nodes.append(int(line))
     if len(set(nodes)) != len(nodes):
         raise InputError(f"{path} names a node twice; every target counts once")

@@ -31,9 +31,7 @@ def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) ->
         else:
             size, handle = os.path.getsize(source), open(source, "rb")  # noqa: SIM115 - closed below
     except OSError as error:
-        raise InputError(
-            f"cannot read {label}: {error.strerror or error}; give the path of an .npz file"
-        ) from error
+        raise InputError(f"cannot read {label}: {error.strerror or error}; give the path of an .npz file") from error
     with handle:
         if size > MAX_FILE_BYTES:
             raise InputError(f"{label} has {size:,} bytes; expected at most {MAX_FILE_BYTES:,}")
@@ -91,9 +89,7 @@ def _read_array(stream: IO[bytes], declared: int, label: str) -> np.ndarray:
     version = npy.read_magic(stream)
     reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if reader is None:
-        raise InputError(
-            f"{label} uses array format {version}; expected 1.0 or 2.0: save it with numpy.savez"
-        )
+        raise InputError(f"{label} uses array format {version}; expected 1.0 or 2.0: save it with numpy.savez")
     shape, fortran, dtype = reader(stream)
     if dtype.hasobject or dtype.kind not in "biufU":
         raise InputError(

@@ -115,9 +115,7 @@ class ThreatModel:
                 continue
             if self.local_mode == "relative":
                 has = graph.ones if k in (ATTR_ADD, ATTR_DEL) else graph.incident
-                shares = (
-                    value if isinstance(value, np.ndarray) else np.full(graph.n_nodes, value, dtype=object)
-                )
+                shares = value if isinstance(value, np.ndarray) else np.full(graph.n_nodes, value, dtype=object)
                 limits[k] = _floor_shares(shares, has)
             else:
                 limits[k] = value
@@ -160,9 +158,7 @@ class ThreatModel:
     def from_json(cls, data: Any, targets: np.ndarray | None = None) -> ThreatModel:
         """Read what `to_json` wrote; anything else is refused."""
         if not isinstance(data, dict):
-            raise InputError(
-                "the threat model is not a JSON object; expected the object that `certify --proof` writes"
-            )
+            raise InputError("the threat model is not a JSON object; expected the object that `certify --proof` writes")
         known = {*TYPES, "local", "sigma", "protected", "node_costs", "edge_costs"}
         strange = sorted(set(data) - known)
         if strange:
@@ -172,9 +168,10 @@ class ThreatModel:
         local = data.get("local") or {}
         if not isinstance(local, dict) or set(local) - {"mode", *TYPES}:
             raise InputError("the local budgets are not an object of perturbation types and a mode")
+        budgets: dict[str, Any] = {name: data.get(name, 0) for name in TYPES}
+        budgets |= {f"local_{name}": local.get(name) for name in TYPES}
         return cls(
-            **{name: data.get(name, 0) for name in TYPES},
-            **{f"local_{name}": local.get(name) for name in TYPES},
+            **budgets,
             local_mode=local.get("mode", "absolute"),
             sigma=data.get("sigma"),
             targets=targets,
@@ -206,9 +203,7 @@ def _share(value: Any, what: str) -> Fraction:
                 raise ValueError("too large or too small")
             share = Fraction(decimal)
     except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
-        raise InputError(
-            f"the local budget for {what} is {value!r}; expected a decimal share such as 0.25"
-        ) from error
+        raise InputError(f"the local budget for {what} is {value!r}; expected a decimal share such as 0.25") from error
     if not 0 <= share <= MAX_BUDGET:
         raise InputError(f"the local budget for {what} is {value}; expected a share of at least 0")
     return share
@@ -220,20 +215,14 @@ def _local(value: LocalBudget, what: str, mode: str) -> Any:
     per_node = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) > 0
     if mode == "relative":
         if per_node:
-            shares = np.empty(len(value), dtype=object)  # type: ignore[arg-type]
-            shares[:] = [_share(v, what) for v in value]  # type: ignore[union-attr]
-            return shares
+            return np.array([_share(v, what) for v in np.asarray(value).tolist()] + [None], dtype=object)[:-1]
         return _share(value, what)
     if per_node:
         array = np.asarray(value)
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InputError(
-                f"the local budget for {what} is no flat array of whole numbers; give one count per node"
-            )
+            raise InputError(f"the local budget for {what} is no flat array of whole numbers; give one count per node")
         if len(array) and not (array.min() >= 0 and array.max() <= UNLIMITED):
-            raise InputError(
-                f"the local budget for {what} contains {array.min()}; expected counts of at least 0"
-            )
+            raise InputError(f"the local budget for {what} contains {array.min()}; expected counts of at least 0")
         return array.astype(np.int64)
     return _count(value, f"the local budget for {what}")
 

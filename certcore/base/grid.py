@@ -26,14 +26,10 @@ class BaseLocal:
         """Read the file form: one number (joint for attribute flips), or four (-1: no limit)."""
         array = np.asarray(array)
         if array.dtype.kind not in "iu" or array.shape not in ((), (1,), (4,)):
-            raise InputError(
-                f"base_local has shape {array.shape}; expected one whole number or four (-1: no limit)"
-            )
+            raise InputError(f"base_local has shape {array.shape}; expected one whole number or four (-1: no limit)")
         values = [int(v) for v in array.reshape(-1)]
         if min(values) < -1 or (len(values) == 1 and values[0] < 0):
-            raise InputError(
-                f"base_local contains {min(values)}; expected counts of at least 0 (or -1 for no limit)"
-            )
+            raise InputError(f"base_local contains {min(values)}; expected counts of at least 0 (or -1 for no limit)")
         if len(values) == 1:
             return cls(joint=values[0])
         a, b, c, d = (None if v < 0 else v for v in values)
@@ -61,7 +57,7 @@ class BaseLocal:
             if flips.max(initial=0) > self.joint:
                 raise InputError(
                     f"the base certificate holds for at most {self.joint} attribute flips per node (additions plus "
-                    f"deletions), the threat model allows {flips.max()}; set local budgets that add up to {self.joint} or less"
+                    f"deletions), the threat model allows {flips.max()}; set local budgets that add up to at most that"
                 )
 
 

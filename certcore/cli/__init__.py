@@ -50,13 +50,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="certcore", description=INTRODUCTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = _Parser(prog="certcore", description=INTRODUCTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"certcore {__version__}")
-    subparsers = parser.add_subparsers(
-        dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
-    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
     for name in COMMANDS:
         if importlib.util.find_spec(f"certcore.cli.{name}") is not None:
             importlib.import_module(f"certcore.cli.{name}").add(subparsers)

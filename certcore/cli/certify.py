@@ -32,9 +32,7 @@ def add(subparsers: Any) -> None:
     add_instance(parser)
     add_threat(parser)
     add_relaxation(parser)
-    parser.add_argument(
-        "--proof", metavar="FILE", help="write the proof as JSON, to be checked with `certcore verify`"
-    )
+    parser.add_argument("--proof", metavar="FILE", help="write the proof as JSON, to be checked with `certcore verify`")
     parser.add_argument(
         "--allocation", metavar="FILE.csv", help="write the per-node allocation of the best attack found"
     )
@@ -81,10 +79,11 @@ def _write_allocation(path: str, certificate: Certificate, instance: Instance, *
 
 
 def _words(c: Certificate, *, verbose: bool) -> str:
+    checked = "verified" if c.verified else "not verified"
     lines = [
         f"certified         {c.certified:,} of {c.targets:,} targets ({c.ratio:.2%})",
         f"naive             {c.naive_certified:,}",
-        f"can be attacked   at most {float(c.bound):,.4f} ({c.relaxation}; {'verified' if c.verified else 'not verified'})",
+        f"can be attacked   at most {float(c.bound):,.4f} ({c.relaxation}, {checked})",
     ]
     if c.relaxation == "exact":
         lines.append(f"                  the verified count of the tight program is {c.verified_certified:,}")
@@ -99,7 +98,5 @@ def _words(c: Certificate, *, verbose: bool) -> str:
     if verbose and c.size is not None:
         s = c.size
         lines.append(f"program           {s.rows:,} rows, {s.columns:,} columns, {s.entries:,} entries")
-        lines.append(
-            f"paper's formula   {s.paper_rows:,} rows, {s.paper_columns:,} columns (13·Σ|P| + 8N + 2e + 5)"
-        )
+        lines.append(f"paper's formula   {s.paper_rows:,} rows, {s.paper_columns:,} columns (13·Σ|P| + 8N + 2e + 5)")
     return "\n".join(lines)

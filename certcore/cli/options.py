@@ -75,9 +75,7 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--node-costs", metavar="FILE", help="cost of an attribute flip, one whole number per node and line"
     )
-    group.add_argument(
-        "--edge-costs", metavar="FILE", help="cost of a deletion, one whole number per edge and line"
-    )
+    group.add_argument("--edge-costs", metavar="FILE", help="cost of a deletion, one whole number per edge and line")
 
 
 def add_relaxation(parser: argparse.ArgumentParser) -> None:
@@ -101,9 +99,7 @@ def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
     values: dict[str, Any] = {name: getattr(args, name) for name in TYPES}
     for name in TYPES:
         text = getattr(args, f"local_{name}")
-        values[f"local_{name}"] = (
-            text if text is None or args.local_mode == "relative" else _local_count(text, name)
-        )
+        values[f"local_{name}"] = text if text is None or args.local_mode == "relative" else _local_count(text, name)
     return ThreatModel(
         **values,
         local_mode=args.local_mode,
@@ -124,9 +120,7 @@ def write_csv(handle: Any, columns: dict[str, Any]) -> None:
     """Equally long columns as CSV; text that a spreadsheet would run as a formula is made harmless."""
     writer = csv.writer(handle, lineterminator="\n")
     writer.writerow(columns)
-    plain = [
-        column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns.values()
-    ]
+    plain = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns.values()]
     for row in zip(*plain):
         writer.writerow([_harmless(v) for v in row])
 
@@ -157,9 +151,7 @@ def _numbers(path: str) -> np.ndarray:
         with open(path, encoding="utf-8") as handle:
             words = handle.read(64 * 2**20).split()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot read {path}; expected a text file with one whole number per line"
-        ) from error
+        raise InputError(f"cannot read {path}; expected a text file with one whole number per line") from error
     for number, word in enumerate(words, 1):
         if not (word.isascii() and word.isdigit()) or len(word) > 12:
             raise InputError(f"line {number} of {path} is {word[:20]!r}; expected a whole number")

@@ -43,19 +43,13 @@ class Cuts:
 
     def plus(self, other: Cuts) -> Cuts:
         """These cuts followed by the others; rows are only ever appended, so multipliers keep their places."""
-        return Cuts(
-            np.concatenate([self.is_touch, other.is_touch]), np.concatenate([self.index, other.index])
-        )
+        return Cuts(np.concatenate([self.is_touch, other.is_touch]), np.concatenate([self.index, other.index]))
 
     def rows(self, structure: Structure) -> sp.csr_array:
         """The cuts as rows with right-hand side 0."""
-        stacked = sp.vstack(
-            [link_rows(structure, self.links), touch_rows(structure, self.touches)], format="csr"
-        )
+        stacked = sp.vstack([link_rows(structure, self.links), touch_rows(structure, self.touches)], format="csr")
         place = np.empty(len(self), dtype=np.int64)
-        place[np.concatenate([np.flatnonzero(~self.is_touch), np.flatnonzero(self.is_touch)])] = np.arange(
-            len(self)
-        )
+        place[np.concatenate([np.flatnonzero(~self.is_touch), np.flatnonzero(self.is_touch)])] = np.arange(len(self))
         return sp.csr_array(stacked[place])
 
 

@@ -105,9 +105,7 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     dominated = np.zeros(len(sizes), dtype=bool)
     block = 0
     while block < len(left):
-        stop = block + max(
-            1, int(np.searchsorted(np.cumsum(sizes[left[block : block + 200_000]]), 4_000_000))
-        )
+        stop = block + max(1, int(np.searchsorted(np.cumsum(sizes[left[block : block + 200_000]]), 4_000_000)))
         pair_left, pair_right = left[block:stop], right[block:stop]
         block = stop
         open_ = ~dominated[pair_left]

@@ -32,9 +32,7 @@ def program_at(structure: Structure, budgets: tuple[int, ...], sigma: int | None
     """Fill in budgets (up to the structure's extent) and σ; only bounds and attackers' coefficients change."""
     values = np.array(budgets, dtype=np.int64)
     if (values > np.array(structure.extent)).any():
-        raise ValueError(
-            f"budgets {budgets} exceed the extent {structure.extent} this structure was built for"
-        )
+        raise ValueError(f"budgets {budgets} exceed the extent {structure.extent} this structure was built for")
     if (sigma is None) == structure.has_sigma:
         raise ValueError("a structure is built either with σ or without it")
     rhs = structure.rhs.copy()
@@ -71,7 +69,7 @@ def payer_coefficients(structure: Structure, budgets: np.ndarray) -> np.ndarray:
 
 def reachable(structure: Structure, budgets: np.ndarray, sigma: int | None) -> np.ndarray:
     """Points within the budgets and, except in the paper's form, within what the field can supply."""
-    possible = (structure.points <= budgets).all(axis=1)
+    possible: np.ndarray = np.all(structure.points <= budgets, axis=1)
     for k, supply in structure.supply.items():
         limit = supply.limit(sigma)
         possible &= structure.points[:, k] <= limit[structure.point_group]

@@ -96,9 +96,7 @@ class _Rows:
         self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.rhs: list[np.ndarray] = []
 
-    def add(
-        self, name: str, rhs: np.ndarray, *entries: tuple[np.ndarray, np.ndarray, np.ndarray | int]
-    ) -> None:
+    def add(self, name: str, rhs: np.ndarray, *entries: tuple[np.ndarray, np.ndarray, np.ndarray | int]) -> None:
         """Append a block; entries are (row within the block, column, coefficient)."""
         self.blocks[name] = slice(self.count, self.count + len(rhs))
         for rows, columns, values in entries:
@@ -110,9 +108,7 @@ class _Rows:
 
     def finish(self, n_columns: int) -> tuple[sp.csr_array, np.ndarray]:
         empty = np.zeros(0, dtype=np.int64)
-        rows, columns, data = (
-            (np.concatenate(x) for x in zip(*self.parts)) if self.parts else (empty, empty, empty)
-        )
+        rows, columns, data = (np.concatenate(x) for x in zip(*self.parts)) if self.parts else (empty, empty, empty)
         matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(self.count, n_columns)))
         matrix.sort_indices()
         return matrix, np.concatenate(self.rhs) if self.rhs else empty
@@ -133,13 +129,14 @@ def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] |
     node_field = problem.fields.nodes[alive]
     attr_types = tuple(k for k in types if k in (ATTR_ADD, ATTR_DEL))
     edges_in_play = ADJ_DEL in types
-    used = ([node_field] if attr_types else []) + ([problem.fields.edges[alive]] if edges_in_play else [])
+    edge_fields = problem.fields.edges
+    used = ([node_field] if attr_types else []) + ([edge_fields[alive]] if edge_fields is not None else [])
     representative, group = merge_rows(fronts.front_of_target[alive], used)
     group_of_target = np.full(len(problem.targets), -1, dtype=np.int64)
     group_of_target[alive] = group
     n_groups = len(representative)
     psi = node_field[representative]
-    big_psi = problem.fields.edges[alive[representative]] if edges_in_play else None
+    big_psi = edge_fields[alive[representative]] if edge_fields is not None else None
 
     # Points of every group.
     front = fronts.front_of_target[alive[representative]]
@@ -151,12 +148,8 @@ def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] |
 
     # Flip columns.
     flips: list[tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
-    node_costs = (
-        np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
-    )
-    edge_costs = (
-        np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
-    )
+    node_costs = np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
+    edge_costs = np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
     for k in attr_types:
         capped = has_sigma or problem.limited(k) or always_cap
         if capped:
@@ -181,19 +174,17 @@ def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] |
         flips.append((ADJ_DEL, sites, payers, edge_costs[sites], np.ones(len(sites), dtype=np.int64)))
     empty = np.zeros(0, dtype=np.int64)
     flip_type = np.concatenate([np.full(len(f[1]), f[0]) for f in flips] or [empty])
-    flip_site, flip_payer, flip_cost, flip_cap = (
-        np.concatenate([f[i] for f in flips] or [empty]) for i in range(1, 5)
-    )
+    flip_site, flip_payer, flip_cost, flip_cap = (np.concatenate([f[i] for f in flips] or [empty]) for i in range(1, 5))
     n_flips = len(flip_type)
     is_edge = flip_type == ADJ_DEL
 
     # Attacker columns: everybody who could pay for some flip.
     if has_sigma:
-        payers = [
+        everybody = [
             flip_site[~is_edge],
             flip_payer[is_edge] if two_payers else graph.edges[flip_site[is_edge]].ravel(),
         ]
-        attackers = np.unique(np.concatenate(payers))
+        attackers = np.unique(np.concatenate(everybody))
     else:
         attackers = empty
     attacker_column = np.full(graph.n_nodes, -1, dtype=np.int64)
@@ -300,9 +291,7 @@ def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] |
     supply: dict[int, Supply] = {}
     for k in types if tight else ():
         supply[k] = (
-            edge_supply(problem, big_psi)
-            if k == ADJ_DEL
-            else attribute_supply(psi, problem.capacities[k], has_sigma)
+            edge_supply(problem, big_psi) if k == ADJ_DEL else attribute_supply(psi, problem.capacities[k], has_sigma)
         )
     touch = None
     if has_sigma and relaxation == "tight":
@@ -375,15 +364,9 @@ def _touch(
         )
         parts.append(sp.csr_array(big_psi @ ends.tocsr()))
     touch = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-    touch = (
-        sp.csr_array(touch[:, attackers])
-        if len(attackers)
-        else sp.csr_array((touch.shape[0], 0), dtype=np.int32)
-    )
+    touch = sp.csr_array(touch[:, attackers]) if len(attackers) else sp.csr_array((touch.shape[0], 0), dtype=np.int32)
     touch.sort_indices()
-    return sp.csr_array(
-        (np.ones(len(touch.indices), np.int64), touch.indices, touch.indptr), shape=touch.shape
-    )
+    return sp.csr_array((np.ones(len(touch.indices), np.int64), touch.indices, touch.indptr), shape=touch.shape)
 
 
 def _entry_positions(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

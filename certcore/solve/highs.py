@@ -44,7 +44,6 @@ _OUTCOMES = {
     highspy.HighsModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
     highspy.HighsModelStatus.kIterationLimit: Outcome.TIME_LIMIT,
     highspy.HighsModelStatus.kInterrupt: Outcome.INTERRUPTED,
-    highspy.HighsModelStatus.kHighsInterrupt: Outcome.INTERRUPTED,
 }
 
 
@@ -120,9 +119,7 @@ class HighsModel:
         """Forget basis and solution: the next solve starts cold, with presolve."""
         self._h.clearSolver()
 
-    def solve(
-        self, *, time_limit: float, cancel: threading.Event | None = None, method: str = "simplex"
-    ) -> Solution:
+    def solve(self, *, time_limit: float, cancel: threading.Event | None = None, method: str = "simplex") -> Solution:
         """Solve within the time limit; `method` is `simplex`, `ipm` (no crossover) or `choose` for integer programs."""
         started = time.perf_counter()
         h = self._h

@@ -134,9 +134,7 @@ def solve_relaxed(
         solves += 1
         if proven is not None and proven[0] < best.bound:
             best = Proven(proven[0], proven[1], cuts, Status.OPTIMAL, None, 0.0, 0.0, 0)
-        if solution.outcome is Outcome.OPTIMAL and (
-            proven is None or not agrees(proven[0], solution.objective)
-        ):
+        if solution.outcome is Outcome.OPTIMAL and (proven is None or not agrees(proven[0], solution.objective)):
             # The answer does not stand up to its check: once more, cold, by the other method.
             model.clear()
             left = time_limit - (time.perf_counter() - started)
@@ -146,9 +144,7 @@ def solve_relaxed(
             recomputed = True
             if proven is not None and proven[0] < best.bound:
                 best = Proven(proven[0], proven[1], cuts, Status.OPTIMAL, None, 0.0, 0.0, 0)
-            if solution.outcome is Outcome.OPTIMAL and (
-                proven is None or not agrees(proven[0], solution.objective)
-            ):
+            if solution.outcome is Outcome.OPTIMAL and (proven is None or not agrees(proven[0], solution.objective)):
                 status = Status.FAILED
         if solution.x is not None and solution.outcome is Outcome.OPTIMAL:
             x, objective = solution.x, solution.objective
@@ -166,9 +162,7 @@ def solve_relaxed(
         status = Status.TIME_LIMIT
     if status is Status.OPTIMAL and recomputed:
         status = Status.RECOMPUTED
-    return Proven(
-        best.bound, best.multipliers, best.cuts, status, x, objective, time.perf_counter() - started, solves
-    )
+    return Proven(best.bound, best.multipliers, best.cuts, status, x, objective, time.perf_counter() - started, solves)
 
 
 def _solve_checked(

@@ -95,13 +95,9 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
                 data = handle.read()
         proof = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
     except OSError as error:
-        raise InputError(
-            f"cannot read the proof: {error.strerror or error}; give the path of a proof file"
-        ) from error
+        raise InputError(f"cannot read the proof: {error.strerror or error}; give the path of a proof file") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            "the proof is no valid JSON text; expected a file written by certify --proof"
-        ) from error
+        raise InputError("the proof is no valid JSON text; expected a file written by certify --proof") from error
     if not isinstance(proof, dict) or proof.get("format") != FORMAT:
         raise InputError(f"this is no proof of format {FORMAT}; expected a file written by certify --proof")
     missing, strange = sorted(_KEYS - set(proof)), sorted(set(proof) - _KEYS)
@@ -114,7 +110,7 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
 
 
 def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
-    """Recompute everything the proof claims, without a solver. The instance must be loaded with the proof's base rule."""
+    """Recompute everything the proof claims, without a solver; load the instance with the proof's base rule."""
     if proof["digest"] != digest_of(proof):
         return Verdict(False, "the digest does not match the content: the file was changed")
     if proof["instance_digest"] != instance.digest:
@@ -135,9 +131,7 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
             f"the proof speaks of {proof['targets']} targets, the instance gives {len(problem.targets)}",
         )
     if proof["bound"] != [bound.numerator, bound.denominator]:
-        return Verdict(
-            False, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed"
-        )
+        return Verdict(False, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
     count = certified_count(len(problem.targets), bound)
     if proof["certified"] != count or isinstance(proof["certified"], bool):
         return Verdict(False, f"the bound certifies {count} targets, the proof claims {proof['certified']}")

@@ -183,7 +183,7 @@ class _Search:
 
     def _greedy(self, allowed: np.ndarray, power: float, deadline: float) -> None:
         weight = self.structure.weight
-        while self.left.any() and time.perf_counter() < deadline:
+        while len(self.site) and self.left.any() and time.perf_counter() < deadline:
             missing, effort = self._deficits()
             useful = np.isfinite(effort) & (effort > 0)
             if not useful.any():

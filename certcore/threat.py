@@ -250,10 +250,8 @@ def _index_array(nodes: Any, what: str) -> np.ndarray:
 
 def _costs(costs: Any, name: str) -> np.ndarray:
     array = np.asarray(costs)
-    if (
-        array.ndim != 1
-        or array.dtype.kind not in "iu"
-        or (array.size and not 1 <= array.min() <= array.max() <= MAX_COST)
+    if array.ndim != 1 or (
+        array.size and (array.dtype.kind not in "iu" or not 1 <= array.min() <= array.max() <= MAX_COST)
     ):
         raise InputError(f"{name} must be a flat list of whole numbers from 1 to {MAX_COST:,}")
     return array.astype(np.int64)

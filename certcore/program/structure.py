@@ -294,7 +294,7 @@ def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] |
             edge_supply(problem, big_psi) if k == ADJ_DEL else attribute_supply(psi, problem.capacities[k], has_sigma)
         )
     touch = None
-    if has_sigma and relaxation == "tight":
+    if has_sigma and types and relaxation == "tight":
         touch = _touch(psi if attr_types else None, big_psi, graph.edges, attackers, graph.n_nodes)
     return Structure(
         relaxation=relaxation,

@@ -1,0 +1,69 @@
+# Two commands for a newcomer: `make run` and `make test`. The virtual environment is .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8501
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: run test lint bench soak screenshots browser train clean help
+
+help:
+	@echo "make run          set up and open the dashboard on the embedded bundles (PORT=8501)"
+	@echo "make test         set up everything and run all tests"
+	@echo "make lint         ruff and mypy"
+	@echo "make bench        the table of ratios in benchmarks/RESULTS.md"
+	@echo "make soak         the long forms of the load, fault and fuzz tests"
+	@echo "make screenshots  pictures of every page into screenshots/"
+	@echo "make train        add torch and what voting and clusters need"
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; run make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: requirements.txt $(VENV)/.made
+	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.train: requirements-train.txt requirements.txt $(VENV)/.made
+	$(PIP) -r requirements-train.txt
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.dev: requirements-dev.txt requirements-train.txt requirements.txt $(VENV)/.made
+	$(PIP) -r requirements-dev.txt
+	@touch $@ $(VENV)/.train $(VENV)/.run
+
+run: $(VENV)/.run
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+train: $(VENV)/.train
+
+# Debian's Chromium for the browser tests; without root or apt the tests that need it say so and are skipped.
+browser:
+	@command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; \
+	  else \
+	    echo "The browser tests need Chromium: as root, apt-get install chromium fonts-dejavu-core. Running the rest."; \
+	  fi; }
+
+test: $(VENV)/.dev browser
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.run
+
+soak: $(VENV)/.dev browser
+	$(BIN)/python -m tests.soak
+
+screenshots: $(VENV)/.dev browser
+	$(BIN)/python -m tests.browser.screenshots
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info

@@ -1,0 +1,176 @@
+"""The collective certificate against enumeration, and its order relations, on small random graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certcore import Graph, GridBase, Instance, Status, ThreatModel, certify, inadmissible, verify_proof
+from certcore.program.problem import Problem
+from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def case(seed: int, **options: object) -> tuple[Instance, ThreatModel]:
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, max_nodes=5)
+    return instance, random_threat(rng, instance, **options)  # type: ignore[arg-type]
+
+
+@given(seeds)
+@settings(max_examples=250)
+def test_exact_is_enumeration_and_everything_is_in_order(seed: int) -> None:
+    instance, threat = case(seed)
+    truth = brute_force(instance, threat)
+    exact = certify(instance, threat, relaxation="exact")
+    tight = certify(instance, threat)
+    paper = certify(instance, threat, relaxation="paper")
+    assert exact.status is Status.OPTIMAL
+    assert exact.certified == exact.targets - truth
+    assert not exact.verified
+    assert exact.attack_found is not None
+    assert exact.attack_found <= truth <= exact.bound <= tight.bound + 1e-9
+    assert tight.bound <= paper.bound + 1e-5
+    assert paper.certified <= tight.certified <= exact.certified <= exact.targets
+    assert paper.naive_certified <= paper.certified
+    for certificate in (tight, paper):
+        assert certificate.verified
+        assert certificate.status is Status.OPTIMAL
+        assert certificate.attack is not None
+        assert inadmissible(Problem(instance, threat), certificate.attack) is None
+        assert certificate.attack_found <= truth
+        assert verify_proof(certificate.proof, instance).accepted
+
+
+@given(seeds)
+@settings(max_examples=60)
+def test_edge_additions_by_totals_never_overstate(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    axes = tuple(rng.permutation(["attr_add", "attr_del", "adj_del", "adj_add"])[:2].tolist())
+    instance = random_instance(rng, max_nodes=4, axes=axes)
+    threat = random_threat(rng, instance, additions=True)
+    truth = brute_force(instance, threat)
+    certificate = certify(instance, threat)
+    assert certificate.targets - certificate.certified >= truth
+    assert certificate.attack_found <= truth
+    assert certificate.naive_certified <= certificate.certified
+    assert verify_proof(certificate.proof, instance).accepted
+
+
+def test_edge_additions_reach_what_enumeration_reaches() -> None:
+    rng = np.random.default_rng(3)
+    equal = 0
+    for _ in range(40):
+        instance = random_instance(rng, max_nodes=4, axes=("adj_add", "attr_del"))
+        threat = ThreatModel(adj_add=int(rng.integers(1, 3)), attr_del=int(rng.integers(0, 3)))
+        certificate = certify(instance, threat)
+        equal += certificate.attack_found == brute_force(instance, threat)
+    assert equal >= 38  # without σ and local budgets totals are the truth but for full graphs
+
+
+@given(seeds, st.sampled_from(["attr_add", "attr_del", "adj_del"]), st.sampled_from(["tight", "paper"]))
+@settings(max_examples=80)
+def test_monotone_in_every_budget(seed: int, name: str, relaxation: str) -> None:
+    instance, threat = case(seed)
+    more = threat.replace(**{name: getattr(threat, name) + 1})
+    smaller = certify(instance, threat, relaxation=relaxation, attack=False)
+    larger = certify(instance, more, relaxation=relaxation, attack=False)
+    assert larger.certified <= smaller.certified
+    assert larger.bound >= smaller.bound - 1e-5
+
+
+@given(seeds)
+@settings(max_examples=80)
+def test_sigma_orders_certificates(seed: int) -> None:
+    instance, threat = case(seed, costs=False)
+    n = instance.graph.n_nodes
+    counts = [certify(instance, threat.replace(sigma=s), attack=False).certified for s in (0, 1, 2, n)]
+    assert counts == sorted(counts, reverse=True)
+    everybody = certify(instance, threat.replace(sigma=None), attack=False)
+    assert counts[-1] >= everybody.certified
+    untouched = certify(instance, ThreatModel(targets=threat.targets), attack=False)
+    assert counts[0] == untouched.certified == untouched.naive_certified
+
+
+@given(seeds)
+@settings(max_examples=60)
+def test_larger_fields_certify_no_more(seed: int) -> None:
+    instance, threat = case(seed)
+    wider = Instance(
+        instance.graph, instance.base, (instance.layers or 0) + 1, "degrees", targets=instance.targets, split=instance.split
+    )
+    assert certify(wider, threat, attack=False).certified <= certify(instance, threat, attack=False).certified
+
+
+@given(seeds)
+@settings(max_examples=60)
+def test_invariant_under_relabelling(seed: int) -> None:
+    instance, threat = case(seed)
+    rng = np.random.default_rng(seed + 1)
+    graph, n = instance.graph, instance.graph.n_nodes
+    order = rng.permutation(n)  # new node i is old node order[i]
+    place = np.argsort(order)
+    moved_edges = place[graph.edges]
+    moved = Graph.from_edges(n, moved_edges, graph.attributes[order], directed=graph.directed)
+    base = GridBase(instance.base.grid[order], instance.base.axes)  # type: ignore[attr-defined]
+    other = Instance(moved, base, instance.layers, instance.edge_field, targets=np.sort(place[instance.targets]))
+    changes: dict[str, object] = {"protected": place[np.asarray(threat.protected, dtype=int)]}
+    for name in ("local_attr_add", "local_attr_del", "local_adj_del", "node_costs"):
+        value = getattr(threat, name)
+        if isinstance(value, np.ndarray):
+            changes[name] = value[order]
+    if threat.edge_costs is not None:
+        keys = np.sort(moved_edges, axis=1) if not graph.directed else moved_edges
+        cost_of = {tuple(k): c for k, c in zip(keys.tolist(), threat.edge_costs)}
+        changes["edge_costs"] = np.array([cost_of[tuple(e)] for e in moved.edges.tolist()], dtype=np.int64)
+    for relaxation in ("tight", "paper"):
+        a = certify(instance, threat, relaxation=relaxation, attack=False)
+        b = certify(other, threat.replace(**changes), relaxation=relaxation, attack=False)
+        assert a.certified == b.certified
+        assert float(a.bound) == pytest.approx(float(b.bound), abs=1e-4)
+
+
+@given(seeds)
+@settings(max_examples=40)
+def test_targets_as_a_subset(seed: int) -> None:
+    instance, threat = case(seed)
+    everybody = np.arange(instance.graph.n_nodes)
+    whole = certify(instance, threat.replace(targets=everybody), attack=False)
+    subset = everybody[::2]
+    part = certify(instance, threat.replace(targets=subset), attack=False)
+    assert part.targets == len(subset)
+    assert part.bound <= whole.bound + 1e-5
+    assert part.targets - part.certified <= whole.targets - whole.certified
+
+
+def test_no_targets_and_no_budget() -> None:
+    instance = random_instance(np.random.default_rng(0))
+    nothing = certify(instance, ThreatModel(attr_del=2, targets=np.array([], dtype=int)))
+    assert (nothing.targets, nothing.certified, nothing.ratio) == (0, 0, 0.0)
+    calm = certify(instance, ThreatModel())
+    assert calm.certified == calm.naive_certified
+
+
+def test_tight_is_strictly_tighter_somewhere() -> None:
+    """A node with several front points is not attacked by a part of each."""
+    rng = np.random.default_rng(5)
+    graph = random_graph(rng, 8, 6, 0.4)
+    base = GridBase(random_grid(rng, 8, (4, 4)), ("attr_add", "attr_del"))
+    instance = Instance(graph, base, 1)
+    gaps = [
+        certify(instance, ThreatModel(attr_add=a, attr_del=d), relaxation="paper", attack=False).bound
+        - certify(instance, ThreatModel(attr_add=a, attr_del=d), attack=False).bound
+        for a in range(1, 4)
+        for d in range(1, 4)
+    ]
+    assert max(gaps) > 0.05
+
+
+def test_relative_local_budgets_are_exact_decimals() -> None:
+    graph = Graph.from_edges(1, np.zeros((0, 2)), np.ones((1, 100), dtype=np.int8))
+    assert ThreatModel(local_attr_del="0.29", local_mode="relative").local_limits(graph)[1, 0] == 29
+    assert ThreatModel(local_attr_del=0.29, local_mode="relative").local_limits(graph)[1, 0] == 29
+    assert ThreatModel(local_attr_add="0.5", local_mode="relative").local_limits(graph)[0, 0] == 50

@@ -1,0 +1,1 @@
+"""What the pages share: frame, sidebar, state, background work and components."""

@@ -1,0 +1,103 @@
+"""Which instances can be chosen, and loading them once for everybody."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import streamlit as st
+
+from certcore.errors import InputError
+from certcore.instance import Instance, load_instance
+from pages.shared.text import count, markdown, plain
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_IMPORTED = 20
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
+
+
+def bundle_folder() -> Path:
+    """Where the bundles are: `precomputed/`, or what the environment says."""
+    return Path(os.environ.get("CERTCORE_BUNDLES", ROOT / "precomputed"))
+
+
+def import_folder() -> Path:
+    """Where uploaded instances are kept, so that a reload or a link finds them again."""
+    return Path(os.environ.get("CERTCORE_IMPORTS", ROOT / "runs" / "imported"))
+
+
+def names() -> list[str]:
+    """Bundles in alphabetical order, then what this person imported."""
+    found = sorted(path.stem for path in bundle_folder().glob("*.npz") if _NAME.fullmatch(path.stem))
+    mine = [name for name in st.session_state.get("imported", []) if path_of(name).exists()]
+    linked = st.query_params.get("instance", "")
+    # A link to an imported instance works for whoever has the link; nobody else sees it in the list.
+    if linked.startswith("import-") and _NAME.fullmatch(linked) and path_of(linked).exists() and linked not in mine:
+        mine.append(linked)
+        st.session_state["imported"] = mine
+    return found + mine
+
+
+def path_of(name: str) -> Path:
+    folder = import_folder() if name.startswith("import-") else bundle_folder()
+    return folder / f"{name}.npz"
+
+
+def load(name: str, base_rule: str = "binary") -> Instance:
+    """The instance of that name; the same object for every session."""
+    path = path_of(name)
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError as error:
+        raise InputError(f"the bundle {name} is gone; choose another instance") from error
+    return _load(str(path), changed, base_rule)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _load(path: str, changed: int, base_rule: str) -> Instance:
+    return load_instance(path, base_rule=base_rule)
+
+
+def keep(data: bytes, name: str) -> tuple[str, Instance]:
+    """Validate an uploaded instance and keep it; returns the name it can be chosen by."""
+    instance = load_instance(data, name=name)
+    stem = re.sub(r"[^A-Za-z0-9-]+", "-", Path(name).stem).strip("-").lower()[:40] or "instance"
+    key = f"import-{instance.digest[:16]}-{stem}"
+    folder = import_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{key}.npz"
+    if not path.exists():
+        from certcore.files import atomic_write
+
+        with atomic_write(path) as handle:
+            handle.write(data)
+    for old in sorted(folder.glob("import-*.npz"), key=lambda p: p.stat().st_mtime)[:-MAX_IMPORTED]:
+        old.unlink(missing_ok=True)
+    mine = st.session_state.setdefault("imported", [])
+    if key not in mine:
+        mine.append(key)
+    return key, instance
+
+
+def title(name: str) -> str:
+    """The name of a bundle as a heading: dataset, model, types, split."""
+    if name.startswith("import-"):
+        return f"{name[len('import-') + 17 :]} (imported)"
+    return name
+
+
+def facts(instance: Instance) -> str:
+    """One line of facts about an instance (Markdown)."""
+    graph = instance.graph
+    parts = [f"{count(graph.n_nodes)} nodes", f"{count(graph.n_edges)} edges", f"{count(graph.n_attrs)} attributes"]
+    model = instance.meta.get("model")
+    if isinstance(model, str):
+        parts.insert(0, markdown(model, 30))
+    return " · ".join(parts)
+
+
+def dataset(instance: Instance) -> str:
+    """The name of the graph, if the file tells it."""
+    name = instance.meta.get("dataset")
+    return plain(name, 40) if isinstance(name, str) and name else "this"

@@ -1,0 +1,129 @@
+"""The frame around every page: page settings, our own menu, the sidebar, and what to do when there is no instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from pages.shared import sidebar, state
+from pages.shared.bundles import ROOT, bundle_folder
+from pages.shared.state import Control, View
+from pages.shared.text import markdown
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the menu."""
+
+    file: str
+    label: str
+    icon: str
+
+    @property
+    def slug(self) -> str:
+        return Path(self.file).stem
+
+
+#: A file of our own: icons by name would be fetched from a font server.
+ICON = Path(__file__).with_name("icon.png")
+
+MENU = (
+    Entry("app.py", "Overview", ":material/verified_user:"),
+    Entry("pages/curves.py", "Curves", ":material/show_chart:"),
+    Entry("pages/contours.py", "Contours", ":material/contrast_square:"),
+    Entry("pages/attack_map.py", "Attack map", ":material/hub:"),
+    Entry("pages/node.py", "Node", ":material/center_focus_strong:"),
+    Entry("pages/base.py", "Base certificate", ":material/bar_chart:"),
+    Entry("pages/compare.py", "Compare", ":material/compare_arrows:"),
+    Entry("pages/bring.py", "Bring your own", ":material/upload_file:"),
+    Entry("pages/check.py", "Check a claim", ":material/fact_check:"),
+    Entry("pages/method.py", "Method", ":material/school:"),
+)
+
+CSS = """
+<style>
+.block-container {padding-top: 2.6rem; padding-bottom: 3rem; max-width: 1280px;}
+section[data-testid="stSidebar"] .stPageLink a {padding: 0.1rem 0.35rem; min-height: 1.7rem;}
+section[data-testid="stSidebar"] .stPageLink p {font-size: 0.86rem; white-space: nowrap;}
+section[data-testid="stSidebar"] [data-testid="stVerticalBlock"] {gap: 0.55rem;}
+section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-left: 1.2rem; padding-right: 1.2rem;}
+.st-key-menu [data-testid="stVerticalBlock"], .st-key-menu {gap: 0.1rem !important;}
+[data-testid="stSidebarContent"] [data-testid="stNumberInputContainer"] input {padding-left: 0.5rem; padding-right: 0.3rem;}
+[data-testid="stSidebarHeader"] {height: 2.2rem; padding-bottom: 0; margin-bottom: 0;}
+[data-testid="stMetricLabel"] p {white-space: normal;}
+@media (max-width: 640px) {.block-container {padding-left: 0.9rem; padding-right: 0.9rem;}}
+</style>
+"""
+
+
+def menu() -> list[Entry]:
+    """The pages in order, and after them any further page that is found on disk."""
+    known = {entry.file for entry in MENU}
+    further = [
+        Entry(f"pages/{path.name}", path.stem.replace("_", " ").capitalize(), ":material/article:")
+        for path in sorted((ROOT / "pages").glob("*.py"))
+        if f"pages/{path.name}" not in known and not path.name.startswith("_")
+    ]
+    return [entry for entry in MENU if (ROOT / entry.file).exists()] + further
+
+
+def frame(file: str, title: str, lead: str = "", own: dict[str, Control] | None = None) -> View:
+    """Draw everything that surrounds a page and return the view; stops the page if there is nothing to show."""
+    entry = next((entry for entry in menu() if entry.file == file), MENU[0])
+    st.set_page_config(
+        page_title=f"{entry.label} · Collective certificates",
+        page_icon=str(ICON),
+        layout="wide",
+        initial_sidebar_state=344,
+    )
+    st.html(CSS)
+    st.session_state.setdefault("_own", {})[entry.slug] = own or {}
+    with st.sidebar:
+        place = st.container(key="menu")
+        view = sidebar.draw(entry.slug, own or {})
+    with place:
+        _draw_menu()
+    st.title(title, anchor=False)
+    if lead:
+        st.caption(lead)
+    if view is None:
+        _nothing_here()
+        if file in ("pages/bring.py", "pages/check.py"):
+            return view  # type: ignore[return-value]
+        st.stop()
+    if view.problem:
+        st.warning(markdown(view.problem, 400), icon=":material/edit:")
+        st.stop()
+    return view
+
+
+def _draw_menu() -> None:
+    entries = menu()
+    half = (len(entries) + 1) // 2
+    columns = st.columns(2, gap="small")
+    for i, entry in enumerate(entries):
+        columns[i >= half].page_link(
+            entry.file, label=entry.label, icon=entry.icon, query_params=link_parameters(entry), width="stretch"
+        )
+
+
+def link_parameters(entry: Entry) -> dict[str, str]:
+    """What the link to a page carries: the shared controls, and what was last set on that page itself."""
+    return state.parameters(st.session_state["_own"].get(entry.slug))
+
+
+def go_to_node(node: int) -> None:
+    """Open the page of one node, keeping the view."""
+    st.switch_page("pages/node.py", query_params=state.parameters(node=node))
+
+
+def _nothing_here() -> None:
+    folder = bundle_folder()
+    shown = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+    st.info(
+        f"There is no instance in `{shown}/` yet. Make one with `python -m certcore bundle`, or upload one under "
+        "**Bring your own**.",
+        icon=":material/inbox:",
+    )

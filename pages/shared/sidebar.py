@@ -1,0 +1,346 @@
+"""The sidebar: instance, budgets, attackers, targets and relaxation, the same on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from certcore.errors import InputError
+from certcore.instance import Instance
+from certcore.perturbations import LABELS, TYPES
+from certcore.threat import ThreatModel
+from pages.shared import bundles, state
+from pages.shared.state import MAX_BUDGET, SHARED, START, Control, View
+from pages.shared.text import markdown, plain
+
+ALL = "all"
+NO_LIMIT = "no limit"
+TARGETS = {
+    "file": "As in the file",
+    "test": "Test nodes",
+    "all": "All nodes",
+    "class": "One class",
+    "chosen": "Chosen nodes",
+}
+HELP = {
+    "attr_add": "How many attribute bits the attacker may switch from 0 to 1 in the whole graph.",
+    "attr_del": "How many attribute bits the attacker may switch from 1 to 0 in the whole graph.",
+    "adj_add": "How many edges the attacker may insert in the whole graph.",
+    "adj_del": "How many edges the attacker may remove in the whole graph.",
+}
+
+
+def draw(page: str, own: dict[str, Control]) -> View | None:
+    """Draw all shared controls and return the view they describe; None if there is nothing to look at."""
+    state.restore(page, own)
+    choices = bundles.names()
+    if not choices:
+        return None
+    if st.session_state["instance"] not in choices:
+        st.session_state["instance"] = next((name for name in choices if "gcn-attr" in name), choices[0])
+    name = st.selectbox(
+        "Instance",
+        choices,
+        format_func=bundles.title,
+        key="instance",
+        help="A graph with its base certificate. The files are in `precomputed/`; add your own under “Bring your own”.",
+    )
+    rule = st.session_state["rule"]
+    try:
+        instance = bundles.load(name, rule)
+    except InputError as error:
+        st.error(f"This instance cannot be used: {markdown(error, 400)}.")
+        return None
+    st.caption(bundles.facts(instance))
+    _budgets(instance)
+    mode = _local(instance)
+    _sigma(instance)
+    targets, problem = _targets(instance)
+    relaxation, limit = _relaxation(instance)
+    protected, wrong = _protected(instance)
+    st.button("Reset", on_click=_reset, icon=":material/restart_alt:", width="stretch", help="Back to the first view.")
+    state.remember(own)
+    prefix = "share" if mode == "relative" else "local"
+    local = {f"local_{t}": None if mode == "off" else st.session_state.get(f"{prefix}_{t}") for t in TYPES}
+    try:
+        threat = ThreatModel(
+            **{t: int(st.session_state[t]) for t in TYPES},
+            **local,
+            local_mode="relative" if mode == "relative" else "absolute",
+            sigma=st.session_state["sigma"],
+            targets=targets,
+            protected=protected,
+        )
+        threat.check(instance.graph)
+    except InputError as error:
+        problem = str(error)
+        threat = ThreatModel(targets=targets)
+    return View(name, instance, threat, relaxation, float(limit), rule, problem or wrong)
+
+
+def stops(limit: int) -> list[int]:
+    """Values a slider stops at: every number at first, then coarser, so that both ends are usable."""
+    values = list(range(0, min(limit, 20) + 1))
+    value = 20
+    for edge, step in ((30, 2), (60, 5), (100, 10), (200, 20), (500, 50), (1000, 100)):
+        values += list(range(value + step, min(edge, limit) + 1, step))
+        value = edge
+    scale = 1000
+    while scale < limit:
+        values += [v for v in range(scale, 10 * scale, scale // 2) if scale < v <= limit]
+        scale *= 10
+    if limit not in values:
+        values.append(limit)
+    return sorted(set(values))
+
+
+def slider_end(instance: Instance, name: str) -> int:
+    """Where a budget slider ends: at the bits that exist, and at about as many flips as there are nodes."""
+    graph = instance.graph
+    ones, edges = len(graph.attr_indices), graph.n_edges
+    exist = {
+        "attr_add": graph.n_nodes * graph.n_attrs - ones,
+        "attr_del": ones,
+        "adj_add": graph.n_nodes * (graph.n_nodes - 1) // 2 - edges,
+        "adj_del": edges,
+    }[name]
+    end = next(e for e in (50, 100, 200, 500, 1000, 2000, 5000, 10**9) if e >= graph.n_nodes / 2)
+    return max(1, min(exist, end, MAX_BUDGET))
+
+
+def _pair(
+    key: str,
+    label: str,
+    options: Sequence[Any],
+    *,
+    help: str,
+    field: dict[str, Any],
+    disabled: bool = False,
+    none: str | None = None,
+    show: Callable[[Any], str] | None = None,
+) -> None:
+    """A slider for the feel and a number field for the exact value; the field is the one in the URL."""
+    slider = f"slider_{key}"
+
+    def moved() -> None:
+        chosen = st.session_state[slider]
+        st.session_state[key] = None if chosen == none else chosen
+
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"pair_{key}"):
+        left, right = st.container(), st.container(width=86)
+    # The field comes first in time: only then is its value known, which may come from the URL.
+    value = right.number_input(
+        f"{label}, exact value",
+        key=key,
+        label_visibility="collapsed",
+        disabled=disabled,
+        placeholder=none,
+        help=help,
+        **field,
+    )
+    shown = none if value is None else value
+    if shown not in options:
+        options = sorted([*(o for o in options if o != none), shown]) + ([none] if none else [])
+    st.session_state[slider] = shown
+    left.select_slider(
+        label,
+        options,
+        key=slider,
+        on_change=moved,
+        format_func=show or (lambda v: v if isinstance(v, str) else f"{v:,}"),
+        help=help,
+        disabled=disabled,
+    )
+
+
+def _budgets(instance: Instance) -> None:
+    reasons = state.covered(instance)
+    dropped = any(st.session_state[name] for name in TYPES if reasons[name])
+    st.session_state.update(dict.fromkeys((name for name in TYPES if reasons[name]), 0))
+    fresh = st.session_state["_view"].pop("_start", False)
+    if (dropped or fresh) and not any(st.session_state[name] for name in TYPES):
+        # A first visit, or another instance that does not cover what was set: keep something to look at.
+        st.session_state.update(first_budget(instance))
+    for name in TYPES:
+        reason = reasons[name]
+        label = LABELS[name].capitalize()
+        _pair(
+            name,
+            label,
+            stops(slider_end(instance, name)),
+            help=f"{HELP[name]} {reason or ''}",
+            field={
+                "min_value": 0,
+                "max_value": MAX_BUDGET,
+                "step": 1,
+            },
+            disabled=reason is not None,
+        )
+    missing = [LABELS[name] for name in TYPES if reasons[name]]
+    if missing:
+        st.caption(
+            f"This base certificate says nothing about {' and '.join(missing)}: every such flip would count as uncertified."
+        )
+
+
+def first_budget(instance: Instance) -> dict[str, int]:
+    """The one budget above zero at the start: deletions if covered, they are what the paper shows first."""
+    reasons = state.covered(instance)
+    name = next((name for name in START if not reasons[name]), None)
+    return {} if name is None else {name: START[name]}
+
+
+def _local(instance: Instance) -> str:
+    reasons = state.covered(instance)
+    with st.expander("Local budgets per node", icon=":material/hub:", expanded=st.session_state["local"] != "off"):
+        mode = st.segmented_control(
+            "Local budgets",
+            ["off", "absolute", "relative"],
+            format_func=str.capitalize,
+            key="local",
+            required=True,
+            help="Limit what the attacker may do at each single node: a count, or a share of the attributes or edges it has.",
+        )
+        shares = [0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+        for name in TYPES:
+            off = mode == "off" or reasons[name] is not None
+            what = "attributes" if name.startswith("attr") else "edges"
+            if mode == "relative":
+                _pair(
+                    f"share_{name}",
+                    LABELS[name].capitalize(),
+                    [*shares, NO_LIMIT],
+                    help=f"Share of the {what} a node has, rounded down. Empty: no limit.",
+                    field={"min_value": 0.0, "max_value": 100.0, "step": 0.01, "format": "%.3g"},
+                    disabled=off,
+                    none=NO_LIMIT,
+                    show=lambda v: v if isinstance(v, str) else f"{v:.3g}",
+                )
+            else:
+                _pair(
+                    f"local_{name}",
+                    LABELS[name].capitalize(),
+                    [*stops(50), NO_LIMIT],
+                    help="Most flips of this type at one node. Empty: no limit.",
+                    field={"min_value": 0, "max_value": MAX_BUDGET, "step": 1},
+                    disabled=off,
+                    none=NO_LIMIT,
+                )
+    return str(mode or "off")
+
+
+def _sigma(instance: Instance) -> None:
+    n = instance.graph.n_nodes
+    _pair(
+        "sigma",
+        "Attacker count σ",
+        [*stops(n), ALL],
+        help="How many nodes the attacker may control. “all”: every node; 0: none. Empty the field for “all”.",
+        field={"min_value": 0, "max_value": MAX_BUDGET, "step": 1},
+        none=ALL,
+    )
+
+
+def _targets(instance: Instance) -> tuple[np.ndarray | None, str | None]:
+    choices = [
+        name
+        for name in TARGETS
+        if (name != "test" or instance.split is not None) and (name != "class" or instance.prediction is not None)
+    ]
+    if st.session_state["targets"] not in choices:
+        st.session_state["targets"] = "file"
+    which = st.selectbox(
+        "Targets",
+        choices,
+        format_func=TARGETS.__getitem__,
+        key="targets",
+        help="The nodes whose labels are counted. The attacker may still change the whole graph.",
+    )
+    if which == "class":
+        classes = np.unique(np.asarray(instance.prediction)).tolist()
+        if st.session_state["class"] not in classes:
+            st.session_state["class"] = classes[0]
+        chosen = st.selectbox(
+            "Predicted class",
+            classes,
+            format_func=lambda k: f"{k} · {class_name(instance, k)}",
+            key="class",
+            help="Only nodes that the classifier puts into this class are counted.",
+        )
+        return instance.select_targets(f"class:{chosen}"), None
+    if which == "chosen":
+        text = st.text_input(
+            "Chosen nodes", key="nodes", placeholder="3, 17, 20-25", help="Node indices, counted from 0."
+        )
+        try:
+            nodes = state.parse_nodes(text or "", instance.graph.n_nodes)
+        except InputError as error:
+            return None, str(error)
+        if not len(nodes):
+            return None, "No targets are chosen yet: type node indices under “Chosen nodes” in the sidebar."
+        return nodes, None
+    if which == "file":
+        return None, None
+    return instance.select_targets(which), None
+
+
+def class_name(instance: Instance, label: int) -> str:
+    names = instance.class_names or ()
+    return plain(names[label], 30) if 0 <= label < len(names) else f"class {label}"
+
+
+def node_name(instance: Instance, node: int) -> str:
+    names = instance.node_names
+    return plain(names[node], 40) if names is not None else f"node {node}"
+
+
+def _relaxation(instance: Instance) -> tuple[str, int]:
+    relaxation = st.segmented_control(
+        "Relaxation",
+        ["tight", "paper", "exact"],
+        format_func=str.capitalize,
+        key="relaxation",
+        required=True,
+        help="Tight: our linear program, verified. Paper: the published one, for comparison. "
+        "Exact: the integer program with a time limit; its answer is a bracket.",
+    )
+    limit = st.session_state["limit"]
+    if relaxation == "exact":
+        limit = st.number_input(
+            "Time limit (s)", 1, 600, key="limit", help="The exact solve stops here and reports its bracket."
+        )
+    if "votes" in instance.base.arrays():
+        st.segmented_control(
+            "Base rule",
+            ["binary", "multiclass"],
+            format_func={"binary": "Binary", "multiclass": "Multi-class"}.__getitem__,
+            key="rule",
+            required=True,
+            help="How votes become a base certificate: the label against one half (binary, as in the paper), "
+            "or against the strongest other class (multi-class).",
+        )
+    return str(relaxation or "tight"), int(limit)
+
+
+def _protected(instance: Instance) -> tuple[np.ndarray, str | None]:
+    text = st.text_input(
+        "Protected nodes",
+        key="protect",
+        placeholder="none",
+        help="Nodes that the attacker cannot touch: their attributes and all their edges stay. "
+        "Click nodes on the attack map to add them.",
+    )
+    try:
+        return state.parse_nodes(text or "", instance.graph.n_nodes), None
+    except InputError as error:
+        return np.zeros(0, dtype=np.int64), str(error)
+
+
+def _reset() -> None:
+    for key, (first, _) in SHARED.items():
+        if key != "instance":
+            st.session_state[key] = first
+    st.session_state.update(first_budget(bundles.load(st.session_state["instance"])))

@@ -1,0 +1,239 @@
+"""The view: everything the sidebar says, as the objects the engine takes, and as a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from certcore.errors import InputError
+from certcore.instance import Instance
+from certcore.perturbations import TYPES
+from certcore.threat import ThreatModel
+
+#: A control's value at the start, and how its text in a link is read (ValueError: nonsense, ignored).
+Control = tuple[Any, Callable[[str], Any]]
+
+MAX_BUDGET = 1_000_000
+#: The budget a first view starts with, on the first type that the base certificate covers, in this order.
+START = {"attr_del": 10, "adj_del": 10, "attr_add": 2, "adj_add": 1}
+
+
+def whole(low: int = 0, high: int = MAX_BUDGET) -> Callable[[str], int]:
+    """Reads a whole number in a range."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", text, flags=re.ASCII) or not low <= int(text) <= high:
+            raise ValueError(text)
+        return int(text)
+
+    return read
+
+
+def share(text: str) -> float:
+    """Reads a share of at least 0."""
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?", text, flags=re.ASCII):
+        raise ValueError(text)
+    return float(text)
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Reads one of a few words."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(text)
+        return text
+
+    return read
+
+
+def flag(text: str) -> bool:
+    return one_of("1", "0")(text) == "1"
+
+
+def words(*choices: str) -> Callable[[str], list[str]]:
+    """Reads several of a few words, separated by commas."""
+
+    def read(text: str) -> list[str]:
+        return [one_of(*choices)(part) for part in text.split(",") if part]
+
+    return read
+
+
+def short_text(text: str) -> str:
+    if len(text) > 4000:
+        raise ValueError("too long")
+    return text
+
+
+#: The controls of the sidebar. Each is in the URL under its own name unless it is at its first value.
+SHARED: dict[str, Control] = {
+    "instance": ("", short_text),
+    **{name: (0, whole()) for name in TYPES},
+    "local": ("off", one_of("off", "absolute", "relative")),
+    **{f"local_{name}": (None, whole()) for name in TYPES},
+    **{f"share_{name}": (None, share) for name in TYPES},
+    "sigma": (None, whole()),
+    "targets": ("file", one_of("file", "test", "all", "class", "chosen")),
+    "class": (0, whole()),
+    "nodes": ("", short_text),
+    "relaxation": ("tight", one_of("tight", "paper", "exact")),
+    "limit": (30, whole(1, 600)),
+    "rule": ("binary", one_of("binary", "multiclass")),
+    "protect": ("", short_text),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is being looked at: an instance under a threat model, and how to solve it."""
+
+    name: str
+    instance: Instance
+    threat: ThreatModel
+    relaxation: str
+    time_limit: float
+    rule: str
+    problem: str | None = None
+
+    @property
+    def targets(self) -> np.ndarray:
+        chosen = self.threat.targets if self.threat.targets is not None else self.instance.targets
+        assert chosen is not None
+        return chosen
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal keys, equal certificates."""
+        return (*self.family, self.threat.budgets, self.threat.sigma, self.relaxation, self.time_limit)
+
+    @property
+    def family(self) -> tuple[Any, ...]:
+        """What stays the same while the budgets and σ move."""
+        plain = self.threat.to_json()
+        local = tuple(sorted((plain["local"] or {}).items()))
+        protected = tuple(plain.get("protected", ()))
+        return (self.instance.digest, self.targets.tobytes(), local, protected)
+
+
+def covered(instance: Instance) -> dict[str, str | None]:
+    """For each perturbation type None, or the reason why this base certificate cannot speak about it."""
+    reasons: dict[str, str | None] = {}
+    for name in TYPES:
+        if name not in instance.base.axes:
+            reasons[name] = (
+                "The base certificate of this instance does not cover this type: any such flip would leave every label uncertified."
+            )
+        elif instance.node_field is not None and name.startswith("adj"):
+            reasons[name] = "The receptive fields of this instance hold only while the edges stay as they are."
+        else:
+            reasons[name] = None
+    return reasons
+
+
+def parse_nodes(text: str, n_nodes: int) -> np.ndarray:
+    """Node indices from text such as `3, 17, 20-25`."""
+    found: set[int] = set()
+    for part in re.split(r"[,;\s]+", text.strip()):
+        if not part:
+            continue
+        match = re.fullmatch(r"(\d{1,9})(?:[-–](\d{1,9}))?", part, flags=re.ASCII)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if not match or first > last or last >= n_nodes:
+            raise InputError(
+                f"“{part[:20]}” names no node; give indices from 0 to {n_nodes - 1:,} such as “3, 17, 20-25”"
+            )
+        found.update(range(first, last + 1))
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def write_nodes(nodes: list[int] | np.ndarray) -> str:
+    """The shortest text that `parse_nodes` reads back."""
+    parts: list[str] = []
+    numbers = sorted({int(n) for n in nodes})
+    start = 0
+    for i, number in enumerate(numbers):
+        if i + 1 == len(numbers) or numbers[i + 1] != number + 1:
+            parts.append(str(number) if start == i else f"{numbers[start]}-{number}")
+            start = i + 1
+    return ",".join(parts)
+
+
+def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[str, str]:
+    """The URL parameters of the present view, with some changes; what is at its first value is left out."""
+    known = SHARED | (own or {})
+    memory = st.session_state.get("_view", {})
+    values = {key: memory.get(key, control[0]) for key, control in known.items()} | changes
+    result = {
+        key: _write(value)
+        for key, value in values.items()
+        if value is not None and (key not in known or value != known[key][0])
+    }
+    if not any(name in result for name in TYPES):
+        result[TYPES[0]] = "0"  # without any budget a link would start with one of its own
+    return result
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def move(**changes: Any) -> None:
+    """Move controls from anywhere on a page (takes effect on the rerun it starts)."""
+    st.session_state.setdefault("_moves", {}).update(changes)
+    st.rerun()
+
+
+def restore(page: str, own: dict[str, Control]) -> None:
+    """Before any widget is drawn: set every control from the link, or from memory, or leave it as the user set it.
+
+    Streamlit forgets a widget's value when the page changes or the widget is hidden. So the values live in
+    `_view`, and the widgets are set from there. A new session and the browser's back button read the URL; turning
+    to another page keeps the view, and takes only what belongs to that page from the link.
+    """
+    memory = st.session_state.setdefault("_view", {})
+    started = "_page" not in st.session_state
+    turned = st.session_state.get("_page") != page
+    context = get_script_run_ctx()
+    back = bool(getattr(context, "is_history_navigation", False))
+    for key, control in (SHARED | own).items():
+        if started or back or (turned and key in own and key in st.query_params):
+            memory[key] = _read(key, control)
+        memory.setdefault(key, control[0])
+    moves = st.session_state.pop("_moves", {})
+    memory |= moves
+    if started:
+        memory["_start"] = not any(name in st.query_params for name in TYPES)
+    for key in SHARED | own:
+        if started or back or turned or key not in st.session_state or key in moves:
+            st.session_state[key] = memory[key]
+    st.session_state["_page"] = page
+
+
+def remember(own: dict[str, Control]) -> None:
+    """After the shared widgets are drawn: keep all values, and put them into the URL."""
+    memory = st.session_state["_view"]
+    for key in SHARED | own:
+        if key in st.session_state:
+            memory[key] = st.session_state[key]
+    wanted = parameters(own)
+    if wanted != st.query_params.to_dict():
+        st.query_params.from_dict(wanted)
+
+
+def _read(key: str, control: Control) -> Any:
+    first, read = control
+    if key not in st.query_params:
+        return first
+    try:
+        return read(st.query_params[key])
+    except ValueError:
+        return first

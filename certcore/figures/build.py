@@ -209,8 +209,8 @@ def class_figure(
     return BarFigure(
         categories=tuple(class_names),
         series=(
-            Bars(label="collective", values=np.asarray(certified) / size, counts=certified),
-            Bars(label="naive", values=np.asarray(naive) / size, counts=naive, kind="naive"),
+            Bars(label="collective", values=np.asarray(certified) / size, counts=np.asarray(certified)),
+            Bars(label="naive", values=np.asarray(naive) / size, counts=np.asarray(naive), kind="naive"),
         ),
         sizes=np.asarray(sizes),
         **{"name": "classes", **more},
@@ -241,26 +241,26 @@ def graph_figure(
 ) -> GraphFigure:
     """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
 
-    States of targets: uncertified without any attack, attacked, partly attacked (relaxed only), certified by
-    itself at the global budgets, and the rest, which one shared graph cannot break together with the others.
+    States of targets: uncertified at budget 0, attacked, partly attacked (relaxed only), certified by itself
+    at the global budgets, and the rest, which this attack does not break (another one might).
     """
     graph = instance.graph
     allocation = certificate.fractional if relaxed else certificate.attack
     threat = certificate.threat
-    targets = np.asarray(instance.targets if threat.targets is None else threat.targets)
+    targets = np.asarray(certificate.target_nodes)
     fronts = instance.base.fronts()
     state = np.full(graph.n_nodes, STATE_KEYS.index("other"))
     alone = fronts.certified(threat.budgets)[targets]
     state[targets] = np.where(alone, STATE_KEYS.index("robust"), STATE_KEYS.index("shared"))
-    deleted = amount = attackers = spent = None
+    deleted = amount = added = attackers = spent = None
     if allocation is not None:
         share = np.asarray(allocation.attacked, dtype=float)
         state[targets[share > 1e-6]] = STATE_KEYS.index("partly")
         state[targets[share > 1 - 1e-6]] = STATE_KEYS.index("attacked")
-        amounts = np.asarray(allocation.amount, dtype=float)
-        used = amounts > 1e-6
-        deleted, amount = np.asarray(allocation.edges).reshape(-1, 2)[used], amounts[used]
-        spent = np.asarray(allocation.attr_add, dtype=float) + np.asarray(allocation.attr_del, dtype=float)
+        used = np.asarray(allocation.deleted, dtype=float) > 1e-6
+        deleted, amount = graph.edges[used], np.asarray(allocation.deleted)[used]
+        added = np.asarray(allocation.added).reshape(-1, 2)
+        spent = np.asarray(allocation.attributes).sum(axis=0)
         if threat.sigma is not None:
             attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > 1e-6)
     state[targets[~fronts.certified((0, 0, 0, 0))[targets]]] = STATE_KEYS.index("uncertified")
@@ -268,9 +268,7 @@ def graph_figure(
     if palette == "class":
         labels = instance.prediction if instance.prediction is not None else instance.labels
         if labels is None:
-            raise InputError(
-                "this instance has neither predicted nor true labels; colour the graph by state instead"
-            )
+            raise InputError("this instance has neither predicted nor true labels; colour the graph by state instead")
         state = np.asarray(labels)
         groups = instance.class_names or tuple(f"class {k}" for k in range(int(state.max()) + 1))
     return GraphFigure(
@@ -281,6 +279,7 @@ def graph_figure(
         palette=palette,
         deleted=deleted,
         amount=amount,
+        added=added,
         attackers=attackers,
         protected=np.asarray(threat.protected, dtype=np.int64),
         spent=spent,
@@ -363,13 +362,7 @@ def base_figure(
     ends = [min(int(_largest(fronts, key)), 60) for key in axes]
     xs = np.arange(ends[0] + 1) if x_values is None else np.asarray(x_values)
     other = y or next(key for key in TYPES if key != x)
-    ys = (
-        np.zeros(1, np.int64)
-        if y is None
-        else np.arange(ends[1] + 1)
-        if y_values is None
-        else np.asarray(y_values)
-    )
+    ys = np.zeros(1, np.int64) if y is None else np.arange(ends[1] + 1) if y_values is None else np.asarray(y_values)
     chosen = np.arange(fronts.n_nodes) if nodes is None else np.asarray(nodes)
     counts = np.zeros((len(xs), len(ys)), dtype=np.int64)
     for i, a in enumerate(xs.tolist()):
@@ -387,7 +380,7 @@ def base_figure(
         targets=len(chosen),
         kind="naive",
         levels=(0.5,),
-        measure="share of nodes certified by themselves",
+        measure="share certified node by node",
         **{"name": "base-" + "-".join(axes), **more},
     )
 

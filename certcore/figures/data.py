@@ -54,9 +54,7 @@ class Line:
         _numbers(self, "values", (None,), what)
         n = len(self.values)
         if n == 0 or (np.diff(self.values) <= 0).any() or self.values[0] < 0:
-            raise InputError(
-                f"the values of {what} are not ascending budgets from 0 on; sort them and drop repeats"
-            )
+            raise InputError(f"the values of {what} are not ascending budgets from 0 on; sort them and drop repeats")
         _numbers(self, "ratio", (n,), what)
         for name in ("certified", "low", "high"):
             _numbers(self, name, (n,), what)
@@ -103,9 +101,7 @@ class CompareFigure(CurveFigure):
         object.__setattr__(self, "rows", tuple(tuple(row) for row in self.rows))
         for row in self.rows:
             if len(row) != len(self.columns):
-                raise InputError(
-                    f"a row of the comparison has {len(row)} cells; expected {len(self.columns)}"
-                )
+                raise InputError(f"a row of the comparison has {len(row)} cells; expected {len(self.columns)}")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -141,9 +137,7 @@ class ContourFigure(Figure):
             _numbers(self, axis, (None,), "the map")
             values = getattr(self, axis)
             if len(values) == 0 or (np.diff(values) <= 0).any() or values[0] < 0:
-                raise InputError(
-                    f"{axis} of a map are not ascending budgets from 0 on; sort them and drop repeats"
-                )
+                raise InputError(f"{axis} of a map are not ascending budgets from 0 on; sort them and drop repeats")
         shape = (len(self.x_values), len(self.y_values))
         for name in ("ratio", "reference", "certified", "reference_certified"):
             _numbers(self, name, shape, "the map", finite=False)
@@ -201,9 +195,7 @@ class BarFigure(Figure):
         _numbers(self, "sizes", (n,), "the bar figure")
         for bars in self.series:
             if len(bars.values) != n:
-                raise InputError(
-                    f"series {bars.label!r} has {len(bars.values)} bars; expected {n}, one per category"
-                )
+                raise InputError(f"series {bars.label!r} has {len(bars.values)} bars; expected {n}, one per category")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,9 +203,10 @@ class GraphFigure(Figure):
     """The graph with an attack on it.
 
     `state` gives each node a group: with `palette="state"` an index into the states of the style table
-    (`groups` are their keys), with `palette="class"` an index into `groups`, the class names. `deleted` are
-    the edges the attack removes with their `amount` (1 unless relaxed), `spent` the flips at each node.
-    `relaxed` marks the fractional adversary of the linear program, which is no attack.
+    (`groups` are their keys), with `palette="class"` an index into `groups`, the class names. `added` and
+    `deleted` are the edges the attack makes and removes, the latter with their `amount` (1 unless relaxed),
+    `spent` the flips at each node. `relaxed` marks the fractional adversary of the linear program, which is
+    no attack.
     """
 
     positions: np.ndarray
@@ -223,6 +216,7 @@ class GraphFigure(Figure):
     palette: str = "state"
     deleted: np.ndarray | None = None
     amount: np.ndarray | None = None
+    added: np.ndarray | None = None
     attackers: np.ndarray | None = None
     protected: np.ndarray | None = None
     spent: np.ndarray | None = None
@@ -245,6 +239,7 @@ class GraphFigure(Figure):
         _indices(self, "edges", (None, 2), n, "the graph")
         _indices(self, "deleted", (None, 2), n, "the graph")
         _numbers(self, "amount", (0 if self.deleted is None else len(self.deleted),), "the graph")
+        _indices(self, "added", (None, 2), n, "the graph")
         _indices(self, "attackers", (None,), n, "the graph")
         _indices(self, "protected", (None,), n, "the graph")
         _numbers(self, "spent", (n,), "the graph")
@@ -304,8 +299,7 @@ class DistributionFigure(Figure):
         for bars in self.series:
             if len(bars.values) != len(self.edges) - 1:
                 raise InputError(
-                    f"series {bars.label!r} has {len(bars.values)} counts; expected one per bin, "
-                    f"{len(self.edges) - 1}"
+                    f"series {bars.label!r} has {len(bars.values)} counts; expected one per bin, {len(self.edges) - 1}"
                 )
 
 
@@ -329,9 +323,7 @@ def _numbers(owner: Any, name: str, shape: tuple[int | None, ...], what: str, *,
     if value is None:
         return
     try:
-        array = np.array(
-            [np.nan if v is None else v for v in value] if isinstance(value, list | tuple) else value
-        )
+        array = np.array([np.nan if v is None else v for v in value] if isinstance(value, list | tuple) else value)
         if array.dtype == object:
             array = array.astype(float)
     except (TypeError, ValueError) as error:
@@ -339,9 +331,7 @@ def _numbers(owner: Any, name: str, shape: tuple[int | None, ...], what: str, *,
     if array.size == 0:
         array = array.reshape([0 if side is None else side for side in shape])
     if array.dtype.kind not in "iufb" or array.ndim != len(shape):
-        raise InputError(
-            f"{name} of {what} has shape {array.shape} and type {array.dtype}; expected numbers, {shape}"
-        )
+        raise InputError(f"{name} of {what} has shape {array.shape} and type {array.dtype}; expected numbers, {shape}")
     if any(side is not None and side != got for side, got in zip(shape, array.shape)):
         raise InputError(f"{name} of {what} has shape {array.shape}; expected {shape}")
     if finite and array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -71,7 +71,7 @@ def measure(figure: ContourFigure) -> str:
     if figure.measure:
         return clean(figure.measure)
     if figure.show == "difference":
-        return f"gain in {RATIO_LABEL} ({KINDS[figure.kind].label} − {KINDS[figure.reference_kind].label})"
+        return f"gain: {KINDS[figure.kind].label} − {KINDS[figure.reference_kind].label}"
     kind = figure.kind if figure.show == "ratio" else figure.reference_kind
     return f"{RATIO_LABEL} ({KINDS[kind].label})"
 
@@ -95,6 +95,8 @@ def _graph(figure: GraphFigure) -> str:
     parts = [f"Graph of {len(figure.positions):,} nodes and {len(figure.edges):,} edges: {', '.join(said)}"]
     if figure.deleted is not None and len(figure.deleted):
         parts.append(f"{len(figure.deleted):,} edges are deleted")
+    if figure.added is not None and len(figure.added):
+        parts.append(f"{len(figure.added):,} edges are added")
     if figure.attackers is not None and len(figure.attackers):
         parts.append(f"{len(figure.attackers):,} nodes are under the attacker's control")
     if figure.relaxed:

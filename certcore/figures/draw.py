@@ -22,9 +22,7 @@ PLOTLY_CONFIG: Final[dict[str, Any]] = {
 }
 
 
-def plotly(
-    figure: Figure, *, dark: bool = False, title: bool = False, transparent: bool = False
-) -> go.Figure:
+def plotly(figure: Figure, *, dark: bool = False, title: bool = False, transparent: bool = False) -> go.Figure:
     """The figure for the screen."""
     from certcore.figures.plots import draw
 

@@ -51,9 +51,7 @@ def clean(text: Any, limit: int = MAX_NAME) -> str:
     """One line without control, invisible or direction-changing characters, at most `limit` long."""
     normal = unicodedata.normalize("NFC", " ".join(str(text).split()))
     # Cc and Cf hold control and direction marks, Cs lone surrogates, Co and Cn what no font can show.
-    plain = "".join(
-        sign for sign in normal if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Co", "Cn")
-    )
+    plain = "".join(sign for sign in normal if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
 
 
@@ -78,9 +76,7 @@ def for_latex(text: Any, limit: int = MAX_NAME) -> str:
             parts.append(r"\ensuremath{\bar{r}}")
         elif sign in _LATEX_SIGNS:
             parts.append(_LATEX_SIGNS[sign])
-        elif " " <= sign <= "~" or (
-            "\u00c0" <= sign <= "\u017e" and unicodedata.category(sign) in ("Lu", "Ll")
-        ):
+        elif " " <= sign <= "~" or ("\u00c0" <= sign <= "\u017e" and unicodedata.category(sign) in ("Lu", "Ll")):
             parts.append(sign)
         else:
             parts.append(rf"\texttt{{U+{ord(sign):04X}}}")

@@ -43,9 +43,7 @@ def cell_edges(values: np.ndarray, log: bool = False) -> np.ndarray:
     return np.concatenate([[first], array + 0.5])
 
 
-def boundary(
-    inside: np.ndarray, known: np.ndarray, x_edges: np.ndarray, y_edges: np.ndarray
-) -> list[np.ndarray]:
+def boundary(inside: np.ndarray, known: np.ndarray, x_edges: np.ndarray, y_edges: np.ndarray) -> list[np.ndarray]:
     """The border between cells inside and outside a set, as polylines along the edges of the cells.
 
     Exact where a smooth contour would interpolate. Cells that are not known have no border.

@@ -31,6 +31,8 @@ from certcore.figures.geometry import (
     staircase,
 )
 from certcore.figures.style import (
+    ADDED_COLOUR,
+    ADDED_LABEL,
     ATTACKER_LABEL,
     BLACK,
     DELETED_COLOUR,
@@ -155,9 +157,7 @@ def _curve(figure: CurveFigure, dark: bool) -> go.Figure:
 def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, group: str) -> go.Scatter:
     """A filled band of steps: each stretch has the limits of its right end, as the line itself."""
     steps = np.repeat(x, 2)[:-1] if len(x) > 1 else np.repeat(x, 2)
-    top, bottom = (
-        np.concatenate([v[:1], np.repeat(v[1:], 2)]) if len(x) > 1 else np.repeat(v, 2) for v in (high, low)
-    )
+    top, bottom = (np.concatenate([v[:1], np.repeat(v[1:], 2)]) if len(x) > 1 else np.repeat(v, 2) for v in (high, low))
     return go.Scatter(
         x=np.concatenate([steps, steps[::-1]]),
         y=np.concatenate([top, bottom[::-1]]),
@@ -193,8 +193,7 @@ def _plateaus(screen: go.Figure, figure: CurveFigure, dark: bool) -> None:
                 "line": {"width": 2.5},
                 "color": on_background(BLACK, dark),
             },
-            hovertemplate="constant from %{customdata[0]:,} on<br>"
-            + f"{RATIO_LABEL}: %{{y:.4f}}<extra></extra>",
+            hovertemplate="constant from %{customdata[0]:,} on<br>" + f"{RATIO_LABEL}: %{{y:.4f}}<extra></extra>",
         )
     )
 
@@ -360,16 +359,20 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
             name="edges",
         )
     )
-    if figure.deleted is not None and len(figure.deleted):
-        screen.add_trace(
-            scatter(
-                **_segments(figure.positions, figure.deleted),
-                mode="lines",
-                line={"color": DELETED_COLOUR, "width": 2.5, "dash": "solid" if large else "dash"},
-                hoverinfo="skip",
-                name=f"{DELETED_LABEL} ({len(figure.deleted):,})",
+    for changed, label, colour, dash in (
+        (figure.deleted, DELETED_LABEL, DELETED_COLOUR, "dash"),
+        (figure.added, ADDED_LABEL, ADDED_COLOUR, "dot"),
+    ):
+        if changed is not None and len(changed):
+            screen.add_trace(
+                scatter(
+                    **_segments(figure.positions, changed),
+                    mode="lines",
+                    line={"color": colour, "width": 2.5, "dash": "solid" if large else dash},
+                    hoverinfo="skip",
+                    name=f"{label} ({len(changed):,})",
+                )
             )
-        )
     size = float(np.clip(220 / np.sqrt(max(len(figure.positions), 1)), 4, 14))
     for group, name in enumerate(figure.groups):
         members = np.flatnonzero(figure.state == group)
@@ -509,12 +512,8 @@ def _distribution(figure: DistributionFigure, dark: bool) -> go.Figure:
         )
     for label, value in figure.thresholds:
         screen.add_vline(x=value, line={"color": on_background(BLACK, dark), "dash": "dash", "width": 1.5})
-        screen.add_annotation(
-            x=value, y=1, yref="paper", yanchor="bottom", text=for_plotly(label), showarrow=False
-        )
+        screen.add_annotation(x=value, y=1, yref="paper", yanchor="bottom", text=for_plotly(label), showarrow=False)
     screen.update_layout(barmode="stack", bargap=0, margin={"t": 28})
-    screen.update_xaxes(
-        title=for_plotly(figure.label), range=[float(figure.edges[0]), float(figure.edges[-1])]
-    )
+    screen.update_xaxes(title=for_plotly(figure.label), range=[float(figure.edges[0]), float(figure.edges[-1])])
     screen.update_yaxes(title="nodes", type="log" if figure.log else "linear", tickformat=",d")
     return screen

@@ -47,13 +47,9 @@ def from_json(text: str | bytes) -> Figure:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"the figure is no JSON text ({type(error).__name__}); export it again as JSON"
-        ) from error
+        raise InputError(f"the figure is no JSON text ({type(error).__name__}); export it again as JSON") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("type") not in FIGURES:
-        raise InputError(
-            f"the JSON text holds no figure; expected an object with format {FORMAT!r} and a known type"
-        )
+        raise InputError(f"the JSON text holds no figure; expected an object with format {FORMAT!r} and a known type")
     cls = FIGURES[data["type"]]
     known = {field.name for field in dataclasses.fields(cls)}
     try:
@@ -70,7 +66,5 @@ def _part(key: str, value: Any) -> Any:
     if key in ("ratio", "reference", "certified", "reference_certified") and isinstance(value, list):
         return np.array([[np.nan if v is None else v for v in row] for row in value])
     return (
-        tuple(value)
-        if key in ("names", "groups", "categories", "columns", "levels") and value is not None
-        else value
+        tuple(value) if key in ("names", "groups", "categories", "columns", "levels") and value is not None else value
     )

@@ -37,7 +37,7 @@ MARKERS: Final = (
     Marker("s", "square", "square*"),
     Marker("^", "triangle-up", "triangle*"),
     Marker("D", "diamond", "diamond*"),
-    Marker("v", "triangle-down", "halfcircle*"),
+    Marker("v", "triangle-down", "triangle*, every mark/.append style={rotate=180}"),
     Marker("P", "cross", "+"),
     Marker("X", "x", "x"),
     Marker("*", "star", "star"),
@@ -89,17 +89,19 @@ class State:
 
 
 STATES: Final[dict[str, State]] = {
-    "other": State("not a target", "#BDBDBD", MARKERS[0], 0.7),
+    "other": State("not a target", "#BDBDBD", MARKERS[5], 0.8),
     "robust": State("certified by itself", SKY, MARKERS[0], 1.0),
-    "shared": State("not attacked", GREEN, MARKERS[4], 1.1),
+    "shared": State("not attacked here", GREEN, MARKERS[4], 1.1),
     "partly": State("partly attacked (relaxed adversary)", ORANGE, MARKERS[3], 1.3),
     "attacked": State("attacked", VERMILLION, MARKERS[1], 1.4),
-    "uncertified": State("uncertified without attack", BLACK, MARKERS[6], 1.2),
+    "uncertified": State("uncertified at budget 0", BLACK, MARKERS[6], 1.2),
 }
 ATTACKER_LABEL: Final = "attacker"
 PROTECTED_LABEL: Final = "protected"
 DELETED_LABEL: Final = "deleted edge"
 DELETED_COLOUR: Final = PURPLE
+ADDED_LABEL: Final = "added edge"
+ADDED_COLOUR: Final = BLUE
 PROTECTED_COLOUR: Final = BLUE
 
 RATIO_LABEL: Final = "certified ratio"

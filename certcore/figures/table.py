@@ -48,9 +48,7 @@ class Table:
         body = "".join("<tr>" + "".join(_html_cell(cell) for cell in row) + "</tr>" for row in rows)
         more = ""
         if len(rows) < len(self.rows):
-            more = (
-                f"<p>The first {len(rows):,} of {len(self.rows):,} rows; all of them are in the CSV file.</p>"
-            )
+            more = f"<p>The first {len(rows):,} of {len(self.rows):,} rows; all of them are in the CSV file.</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
@@ -101,13 +99,8 @@ def _contour(figure: ContourFigure) -> Table:
     difference = None if figure.reference is None else figure.ratio - figure.reference
     for i, x in enumerate(figure.x_values):
         for j, y in enumerate(figure.y_values):
-            shares = [
-                None if part is None else part[i, j] for part in (figure.ratio, figure.reference, difference)
-            ]
-            counts = [
-                None if part is None else part[i, j]
-                for part in (figure.certified, figure.reference_certified)
-            ]
+            shares = [None if part is None else part[i, j] for part in (figure.ratio, figure.reference, difference)]
+            counts = [None if part is None else part[i, j] for part in (figure.certified, figure.reference_certified)]
             rows.append((x, y, *shares, *(_whole(count) for count in counts), figure.targets))
     return _without_empty(make_table(columns, rows))
 
@@ -150,9 +143,11 @@ def _graph(figure: GraphFigure) -> Table:
         state = figure.groups[int(figure.state[i])]
         rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, None))
     gone = deleted_amounts(figure)
+    blank = (None,) * 7
     for i, j in figure.edges.tolist():
-        amount = gone.get((min(i, j), max(i, j)), 0)
-        rows.append(("edge", i, j, None, None, None, None, None, None, None, amount))
+        rows.append(("edge", i, j, *blank, gone.get((min(i, j), max(i, j)), 0)))
+    for i, j in () if figure.added is None else figure.added.tolist():
+        rows.append(("added edge", i, j, *blank, None))
     return _without_empty(make_table(columns, rows))
 
 
@@ -197,9 +192,7 @@ def summary(figure: Figure) -> Table | None:
 def _without_empty(full: Table) -> Table:
     """Drop columns in which nothing is said (None or empty text in every row)."""
     keep = [k for k in range(len(full.columns)) if any(row[k] not in (None, "") for row in full.rows)]
-    return Table(
-        tuple(full.columns[k] for k in keep), tuple(tuple(row[k] for k in keep) for row in full.rows)
-    )
+    return Table(tuple(full.columns[k] for k in keep), tuple(tuple(row[k] for k in keep) for row in full.rows))
 
 
 def _whole(count: Any) -> int | None:
@@ -221,11 +214,16 @@ def _csv_cell(cell: Any) -> str:
 
 
 def _html_cell(cell: Any) -> str:
+    kind = ' class="number"' if isinstance(cell, int | float) and not isinstance(cell, bool) else ""
+    return f"<td{kind}>{for_html(format_cell(cell))}</td>"
+
+
+def format_cell(cell: Any) -> str:
+    """A cell as people read it: thousands separators, a few digits, a dash for nothing."""
     if cell is None:
-        return "<td></td>"
+        return "–"
     if isinstance(cell, bool):
-        return f"<td>{'yes' if cell else 'no'}</td>"
+        return "yes" if cell else "no"
     if isinstance(cell, str):
-        return f"<td>{for_html(cell)}</td>"
-    text = f"{cell:,}" if isinstance(cell, int) else f"{cell:,.4g}" if abs(cell) < 1 else f"{cell:,.2f}"
-    return f'<td class="number">{text}</td>'
+        return cell
+    return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.3f}" if abs(cell) < 10 else f"{cell:,.2f}"

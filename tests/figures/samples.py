@@ -113,7 +113,7 @@ def base() -> figures.ContourFigure:
     x, y = np.arange(7), np.arange(12)
     share = np.exp(-x[:, None] / 2 - y[None] / 5)
     return figures.ContourFigure(x="attr_add", y="attr_del", x_values=x, y_values=y, ratio=share, kind="naive",
-                                 levels=(0.5,), measure="share of nodes certified by themselves", name="base")  # fmt: skip
+                                 levels=(0.5,), measure="share certified node by node", name="base")  # fmt: skip
 
 
 class FakeCurve:

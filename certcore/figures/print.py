@@ -1,0 +1,613 @@
+"""Figures for print (matplotlib): column widths of papers, readable at 8.5 cm, distinguishable without
+colour.
+
+`draw` uses `Figure()` and never pyplot, so nothing is kept alive. matplotlib's settings are global to the
+process, so everything that depends on them happens under one lock: `with printing(): draw(...);
+figure.savefig(...)`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from functools import lru_cache, singledispatch
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure as PrintFigure
+from matplotlib.font_manager import findfont, get_font
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import Normal, Stroke
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.transforms import Bbox
+
+from certcore.errors import InputError
+from certcore.figures.data import (
+    BarFigure,
+    CompareFigure,
+    ContourFigure,
+    CurveFigure,
+    DistributionFigure,
+    Figure,
+    FrontFigure,
+    GraphFigure,
+)
+from certcore.figures.describe import line_label, measure
+from certcore.figures.escape import clean
+from certcore.figures.geometry import (
+    cell_edges,
+    front_extent,
+    label_spot,
+    level_lines,
+    log_ticks,
+    plateau,
+    positions,
+    spread_marks,
+    staircase,
+)
+from certcore.figures.style import (
+    ADDED_COLOUR,
+    ADDED_LABEL,
+    ATTACKER_LABEL,
+    BLACK,
+    DELETED_COLOUR,
+    DELETED_LABEL,
+    DOTTED,
+    GREY,
+    KINDS,
+    PLATEAU_LABEL,
+    PROTECTED_COLOUR,
+    PROTECTED_LABEL,
+    RATIO_LABEL,
+    SKY,
+    STATES,
+    VERMILLION,
+    WIDTHS,
+    axis_label,
+    colour_scale,
+    series_colour,
+    series_marker,
+)
+from certcore.figures.table import format_cell
+
+_LOCK = threading.RLock()
+_FONT = "DejaVu Sans"
+_INCH = 2.54
+
+#: Type 42 embeds TrueType fonts in PDF (publishers refuse type 3); SVG letters become outlines and need no font.
+_SETTINGS: dict[str, Any] = {
+    "font.family": [_FONT],
+    "pdf.fonttype": 42,
+    "pdf.compression": 6,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "certcore",
+    "text.parse_math": False,
+    "text.usetex": False,
+    "axes.unicode_minus": True,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.direction": "out",
+    "ytick.direction": "out",
+    "hatch.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.columnspacing": 1.2,
+    "legend.borderaxespad": 0.2,
+    "legend.borderpad": 0.1,
+    "path.simplify": True,
+    "agg.path.chunksize": 20000,
+}
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Our settings, for this thread alone: matplotlib has one set of settings for the whole process."""
+    with _LOCK, rc_context(_SETTINGS):
+        yield
+
+
+def centimetres(width: str | float) -> float:
+    """A width by name or in centimetres."""
+    value = WIDTHS.get(width) if isinstance(width, str) else float(width)
+    if value is None or not 3 <= value <= 60:
+        names = " or ".join(repr(name) for name in WIDTHS)
+        raise InputError(f"the width is {width!r}; expected {names}, or 3 to 60 centimetres")
+    return value
+
+
+def draw(figure: Figure, *, width: str | float = "one-column", title: bool = False) -> PrintFigure:
+    """The figure for print. Save it inside `printing()`, or use `certcore.export`."""
+    with printing():
+        canvas = Canvas(centimetres(width))
+        _draw(figure, canvas)
+        if title and figure.title:
+            canvas.figure.suptitle(printable(figure.title, 90), fontsize=canvas.font + 1)
+        return canvas.figure
+
+
+class Canvas:
+    """A figure of a given width, with font sizes for it, that grows in height with its legend."""
+
+    def __init__(self, width_cm: float) -> None:
+        self.width = width_cm / _INCH
+        self.wide = width_cm > 12
+        self.font = 9.0 if self.wide else 8.0
+        self.height = self.width * (0.5 if self.wide else 0.68)
+        engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03)
+        self.figure = PrintFigure(figsize=(self.width, self.height), layout=engine)
+        self.scale = 1.2 if self.wide else 1.0
+
+    def axes(self) -> Any:
+        axes = self.figure.add_subplot()
+        axes.tick_params(labelsize=self.font - 1, length=2.5, pad=2)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        return axes
+
+    def labels(self, axes: Any, x: str, y: str) -> None:
+        axes.set_xlabel(printable(x), fontsize=self.font, labelpad=2)
+        axes.set_ylabel(printable(y), fontsize=self.font, labelpad=2)
+
+    def legend(self, handles: list[Any]) -> None:
+        """The legend below the axes, in as many columns as fit; the figure grows so that the axes keep their size."""
+        if not handles:
+            return
+        size = self.font - 1
+        longest = max(_text_width(handle.get_label(), size) for handle in handles)
+        sample = 2.6 if any(getattr(h, "get_linestyle", lambda: "")() not in ("", "None") for h in handles) else 1.4
+        gaps = (sample + 0.8 + 1.2) * size  # the sample, the space after it, the space between columns
+        columns = max(1, min(int((self.width * 72 + 1.2 * size) / (longest + gaps)), len(handles), 4))
+        rows = -(-len(handles) // columns)
+        self.height += rows * size * 1.35 / 72 + 0.03
+        self.figure.set_size_inches(self.width, self.height)
+        self.figure.legend(
+            handles=handles, loc="outside lower center", ncols=columns, fontsize=size, handlelength=sample
+        )
+
+
+def _text_width(text: str, size: float) -> float:
+    """Width of a line of text in points."""
+    font = get_font(findfont(_FONT))
+    font.set_size(size, 72)
+    font.set_text(text, 0.0)
+    return float(font.get_width_height()[0]) / 64
+
+
+@lru_cache(maxsize=1)
+def _glyphs() -> frozenset[int]:
+    return frozenset(get_font(findfont(_FONT)).get_charmap())
+
+
+def printable(text: Any, limit: int = 80) -> str:
+    """Text the font can set: signs it lacks become a box instead of a warning."""
+    known = _glyphs()
+    return "".join(sign if ord(sign) in known else "□" for sign in clean(text, limit))
+
+
+def _thousands(axis: Any) -> None:
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def _whole_ticks(axis: Any, most: int = 7) -> None:
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=True))
+    _thousands(axis)
+
+
+def _log_axis(axes: Any, which: str, largest: float) -> None:
+    where, text = log_ticks(largest)
+    getattr(axes, f"set_{which}scale")("log")
+    axis = getattr(axes, f"{which}axis")
+    axis.set_major_locator(FixedLocator(where))
+    axis.set_major_formatter(FixedFormatter(text))
+    axis.set_minor_locator(NullLocator())
+
+
+@singledispatch
+def _draw(figure: Figure, canvas: Canvas) -> None:
+    raise InputError(f"there is no drawing of a {type(figure).__name__} for print")
+
+
+@_draw.register
+def _curve(figure: CurveFigure, canvas: Canvas) -> None:
+    axes = canvas.axes()
+    axes.grid(True, color="#E3E5E8", linewidth=0.5)
+    axes.set_axisbelow(True)
+    handles = _curve_lines(axes, figure, canvas)
+    end = max(float(line.values[-1]) for line in figure.lines)
+    if figure.log:
+        _log_axis(axes, "x", end)
+        axes.set_xlim(0.45, max(end, 1) * 1.08)
+    else:
+        axes.set_xlim(0 - 0.012 * end, max(end, 1) * 1.012)
+        _whole_ticks(axes.xaxis)
+    axes.set_ylim(-0.02, 1.03)
+    if figure.marker is not None:
+        where = float(positions(np.array([figure.marker]), figure.log)[0])
+        axes.axvline(where, color=GREY, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1, gid="marker")
+        axes.annotate(
+            f"{figure.marker:,g}",
+            (where, 1.0),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="bottom",
+            fontsize=canvas.font - 1.5,
+        )
+    canvas.labels(axes, figure.x_label or axis_label(figure.vary), RATIO_LABEL)
+    canvas.legend(handles)
+
+
+def _curve_lines(axes: Any, figure: CurveFigure, canvas: Canvas) -> list[Any]:
+    family = len({line.group for line in figure.lines}) > 1
+    handles: list[Any] = []
+    starts: list[tuple[float, float]] = []
+    for k, line in enumerate(figure.lines):
+        kind = KINDS[line.kind]
+        colour = series_colour(line.group) if family else kind.colour
+        x = positions(line.values, figure.log)
+        if line.low is not None and line.high is not None:
+            axes.fill_between(
+                x, line.low, line.high, step="pre", color=colour, alpha=0.18, linewidth=0, gid=f"band-{k}"
+            )
+        # In a family the marker tells the members apart, alone it tells the kinds apart: never colour only.
+        symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).print
+        drawn = axes.plot(
+            x,
+            line.ratio,
+            drawstyle="steps-pre",
+            linestyle=kind.dash.print,
+            color=colour,
+            linewidth=1.3 * canvas.scale,
+            marker=symbol,
+            markersize=3.4 * canvas.scale,
+            markevery=spread_marks(np.log(x) if figure.log else x, k, len(figure.lines)).tolist(),
+            markeredgewidth=0.5,
+            markeredgecolor="white" if symbol not in "xX+" else colour,
+            label=printable(line_label(line.name, line.kind, line.average_radius)),
+            gid=f"series-{k}-{line.kind}",
+        )[0]
+        handles.append(drawn)
+        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind != "naive" else None
+        if start is not None:
+            starts.append((float(x[start]), float(line.ratio[start])))
+    if starts:
+        handles += axes.plot(
+            *zip(*starts),
+            linestyle="",
+            marker="|",
+            markersize=8 * canvas.scale,
+            markeredgewidth=1.3,
+            color=BLACK,
+            label=PLATEAU_LABEL,
+            gid="plateaus",
+        )
+    return handles
+
+
+@_draw.register
+def _compare(figure: CompareFigure, canvas: Canvas) -> None:
+    if not figure.rows:
+        _curve(figure, canvas)
+        return
+    rows = [list(figure.columns), *([format_cell(cell) for cell in row] for row in figure.rows)]
+    canvas.height += (len(rows) + 0.5) * canvas.font * 1.5 / 72
+    canvas.figure.set_size_inches(canvas.width, canvas.height)
+    _curve(figure, canvas)
+    share = (len(rows) + 0.5) * canvas.font * 1.5 / 72 / canvas.height
+    upper = canvas.figure.axes[0]
+    grid = canvas.figure.add_gridspec(2, 1, height_ratios=[1 - share, share])
+    upper.set_subplotspec(grid[0])
+    lower = canvas.figure.add_subplot(grid[1])
+    lower.set_axis_off()
+    lengths = [max(len(str(row[k])) for row in rows) + 2 for k in range(len(figure.columns))]
+    widths = [length / sum(lengths) for length in lengths]
+    cells = [[printable(cell, 40) for cell in row] for row in rows]
+    drawn = lower.table(cells, colWidths=widths, cellLoc="right", edges="horizontal", bbox=Bbox([[0, 0], [1, 1]]))
+    drawn.auto_set_font_size(False)
+    drawn.set_fontsize(canvas.font - 1)
+    for (row, column), cell in drawn.get_celld().items():
+        cell.set_linewidth(0.5)
+        cell.visible_edges = "TB" if row == 0 else "B" if row == len(cells) - 1 else "open"
+        cell.PAD = 0.02
+        if column == 0:
+            cell.set_text_props(ha="left")
+        if row == 0:
+            cell.set_text_props(weight="bold")
+
+
+@_draw.register
+def _contour(figure: ContourFigure, canvas: Canvas) -> None:
+    axes = canvas.axes()
+    xs, ys = cell_edges(figure.x_values, figure.x_log), cell_edges(figure.y_values, figure.y_log)
+    filled = figure.filled
+    known = filled[np.isfinite(filled)]
+    difference = figure.show == "difference"
+    low, high = 0.0, 1.0
+    if difference:
+        low, high = min(0.0, float(known.min(initial=0))), max(1e-9, float(known.max(initial=0)))
+    colours = LinearSegmentedColormap.from_list("certcore", colour_scale(difference), N=256)
+    # Drawn as one picture where the cells are even, as rectangles otherwise: no white hair lines between cells.
+    cells = np.ma.masked_invalid(filled.T)
+    mesh = axes.pcolormesh(xs, ys, cells, cmap=colours, vmin=low, vmax=high, rasterized=False, gid="cells")
+    mesh.set_edgecolor("face")
+    mesh.set_linewidth(0.15)
+    axes.set_facecolor("#DDDDDD")
+    bar = canvas.figure.colorbar(mesh, ax=axes, pad=0.02, fraction=0.06, aspect=22)
+    bar.set_label("\n".join(wrap(printable(measure(figure)), 34)), fontsize=canvas.font - 0.5)
+    bar.ax.tick_params(labelsize=canvas.font - 1, length=2, width=0.5)
+    bar.outline.set_linewidth(0.4)
+    handles = _contour_lines(axes, figure, canvas, xs, ys)
+    if figure.marker is not None:
+        where = [positions(np.array([v]), log)[0] for v, log in zip(figure.marker, (figure.x_log, figure.y_log))]
+        handles += axes.plot(
+            *([value] for value in where),
+            linestyle="",
+            marker="X",
+            markersize=6,
+            color=VERMILLION,
+            markeredgecolor="white",
+            markeredgewidth=0.7,
+            label="current budgets",
+            gid="marker",
+        )
+    if not np.isfinite(filled).all():
+        handles.append(Patch(facecolor="#DDDDDD", label="not computed"))
+    for which, log, edges in (("x", figure.x_log, xs), ("y", figure.y_log, ys)):
+        if log:
+            _log_axis(axes, which, float(edges[-1]))
+        else:
+            _whole_ticks(getattr(axes, f"{which}axis"))
+        getattr(axes, f"set_{which}lim")(edges[0], edges[-1])
+    if len(figure.y_values) == 1:
+        axes.yaxis.set_major_locator(FixedLocator(figure.y_values.tolist()))
+    canvas.labels(axes, axis_label(figure.x), axis_label(figure.y))
+    canvas.legend(handles)
+
+
+def _contour_lines(axes: Any, figure: ContourFigure, canvas: Canvas, xs: np.ndarray, ys: np.ndarray) -> list[Any]:
+    parts: list[tuple[str, Any, np.ndarray]] = [(figure.kind, "-", figure.ratio)]
+    if figure.reference is not None:
+        parts.append((figure.reference_kind, DOTTED.print, figure.reference))
+    handles: list[Any] = []
+    for kind, dash, grid in parts:
+        for k, level in enumerate(figure.levels):
+            lines = level_lines(grid, level, xs, ys)
+            # A white edge keeps the black line visible on the dark end of the scale.
+            for line in lines:
+                axes.plot(
+                    *line.T, color="white", linewidth=2.4, alpha=0.7, solid_capstyle="butt", zorder=2.9, gid="halo"
+                )
+                axes.plot(
+                    *line.T,
+                    color=BLACK,
+                    linestyle=dash,
+                    linewidth=1.2,
+                    solid_capstyle="butt",
+                    zorder=3,
+                    gid=f"level-{kind}-{k}",
+                )
+            spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
+            if spot is not None:
+                text = axes.text(*spot, f"{level:g}", fontsize=canvas.font - 1.5, ha="center", va="center", zorder=4)
+                text.set_path_effects([Stroke(linewidth=1.8, foreground="white"), Normal()])
+        if figure.levels:
+            levels = ", ".join(f"{level:g}" for level in figure.levels)
+            label = f"{KINDS[kind].label} = {levels}"
+            handles.append(Line2D([], [], color=BLACK, linestyle=dash, linewidth=1.2, label=label))
+    return handles
+
+
+@_draw.register
+def _bars(figure: BarFigure, canvas: Canvas) -> None:
+    names = [printable(name, 28) for name in figure.categories]
+    canvas.height = (0.55 + 0.16 * len(names) * (1 + 0.4 * (len(figure.series) - 1))) * canvas.scale + 0.1
+    axes = canvas.axes()
+    axes.grid(True, axis="x", color="#E3E5E8", linewidth=0.5)
+    axes.set_axisbelow(True)
+    thickness = 0.8 / len(figure.series)
+    rows = np.arange(len(names))
+    handles = []
+    for k, bars in enumerate(figure.series):
+        kind = KINDS[bars.kind]
+        drawn = axes.barh(
+            rows + (k - (len(figure.series) - 1) / 2) * thickness,
+            bars.values,
+            thickness,
+            facecolor=kind.colour,
+            edgecolor="white" if not kind.hatch else BLACK,
+            linewidth=0.3,
+            hatch=kind.hatch,
+            label=printable(bars.label, 40),
+        )
+        for patch in drawn:
+            patch.set_gid(f"bars-{k}")
+        handles.append(
+            Patch(facecolor=kind.colour, edgecolor=BLACK, linewidth=0.3, hatch=kind.hatch, label=drawn.get_label())
+        )
+    axes.set_yticks(rows, names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    if figure.limit is not None:
+        axes.set_xlim(0, figure.limit)
+    else:
+        _thousands(axes.xaxis)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+    canvas.labels(axes, figure.label, "")
+    canvas.figure.set_size_inches(canvas.width, canvas.height)
+    if len(figure.series) > 1:
+        canvas.legend(handles)
+
+
+@_draw.register
+def _graph(figure: GraphFigure, canvas: Canvas) -> None:
+    canvas.height = canvas.width * (0.7 if canvas.wide else 0.85)
+    canvas.figure.set_size_inches(canvas.width, canvas.height)
+    axes = canvas.figure.add_subplot()
+    axes.set_axis_off()
+    axes.set_aspect("equal", adjustable="datalim")
+    gone = set() if figure.deleted is None else set(map(tuple, np.sort(figure.deleted, axis=1).tolist()))
+    kept = np.array([tuple(pair) not in gone for pair in np.sort(figure.edges, axis=1).tolist()], dtype=bool)
+    edges = figure.edges[kept] if len(figure.edges) else figure.edges
+    many = len(edges) > 1500
+    axes.add_collection(
+        LineCollection(
+            figure.positions[edges], colors="#9AA0A6", linewidths=0.2 if many else 0.45, zorder=1, gid="edges"
+        )
+    )
+    size = float(np.clip(2400 / max(len(figure.positions), 1), 0.9, 26)) * canvas.scale
+    handles = _graph_nodes(axes, figure, size)
+    changes: tuple[tuple[np.ndarray | None, str, str, Any], ...] = (
+        (figure.deleted, DELETED_LABEL, DELETED_COLOUR, (0, (2.2, 1.1))),
+        (figure.added, ADDED_LABEL, ADDED_COLOUR, DOTTED.print),
+    )
+    for changed, label, colour, dash in changes:
+        if changed is not None and len(changed):
+            lines = figure.positions[changed]
+            gid = label.replace(" ", "-")
+            axes.add_collection(
+                LineCollection(lines, colors=colour, linewidths=1.3, linestyles=[dash], zorder=2, gid=gid)
+            )
+            text = f"{label} ({len(changed):,})"
+            handles.append(Line2D([], [], color=colour, linewidth=1.3, linestyle=dash, label=text))
+    for nodes, label, symbol, colour in (
+        (figure.attackers, ATTACKER_LABEL, "o", BLACK),
+        (figure.protected, PROTECTED_LABEL, "s", PROTECTED_COLOUR),
+    ):
+        if nodes is not None and len(nodes):
+            x, y = figure.positions[nodes].T
+            axes.scatter(
+                x, y, s=max(size * 4, 14), marker=symbol, facecolors="none", edgecolors=colour,
+                linewidths=0.9, zorder=6, gid=label,
+            )  # fmt: skip
+            handles.append(
+                Line2D([], [], linestyle="", marker=symbol, markerfacecolor="none", markeredgecolor=colour,
+                       markersize=6, label=f"{label} ({len(nodes):,})")
+            )  # fmt: skip
+    axes.autoscale_view()
+    axes.margins(0.02)
+    canvas.legend(handles)
+
+
+def _graph_nodes(axes: Any, figure: GraphFigure, size: float) -> list[Any]:
+    handles: list[Any] = []
+    for group, name in enumerate(figure.groups):
+        members = np.flatnonzero(figure.state == group)
+        if not len(members):
+            continue
+        if figure.palette == "state":
+            state = STATES[name]
+            label, colour, symbol, scale = state.label, state.colour, state.marker.print, state.scale
+        else:
+            label, colour, symbol, scale = name, series_colour(group), series_marker(group).print, 1.0
+        x, y = figure.positions[members].T
+        axes.scatter(
+            x,
+            y,
+            s=size * scale**2,
+            c=colour,
+            marker=symbol,
+            linewidths=0.15 if len(figure.positions) < 1000 else 0,
+            edgecolors="white",
+            zorder=3 + 0.1 * group,
+            gid=f"nodes-{group}",
+        )
+        handles.append(
+            Line2D([], [], linestyle="", marker=symbol, color=colour, markersize=5,
+                   label=printable(f"{clean(label, 40)} ({len(members):,})"))
+        )  # fmt: skip
+    return handles
+
+
+@_draw.register
+def _front(figure: FrontFigure, canvas: Canvas) -> None:
+    axes = canvas.axes()
+    x_end, y_end = front_extent(figure.points, figure.received)
+    outline = staircase(figure.points, x_end, y_end)
+    area = np.concatenate([[[-0.5, -0.5]], outline, [[outline[-1, 0], -0.5]]])
+    axes.fill(*area.T, facecolor=SKY, alpha=0.3, linewidth=0, gid="certified")
+    axes.plot(*outline.T, color=KINDS["collective"].colour, linewidth=1.4, gid="outline")
+    handles: list[Any] = [Patch(facecolor=SKY, alpha=0.4, label="certified budgets")]
+    if len(figure.points):
+        handles += axes.plot(
+            *figure.points.T,
+            linestyle="",
+            marker="s",
+            markersize=4.5,
+            color=VERMILLION,
+            label="smallest uncertified",
+            gid="front",
+        )
+    if figure.received is not None:
+        handles += axes.plot(
+            *([value] for value in figure.received),
+            linestyle="",
+            marker="*",
+            markersize=9,
+            color=BLACK,
+            label="received: " + ("attacked" if figure.attacked else "not attacked"),
+            gid="received",
+            zorder=5,
+        )
+    shown = False
+    for k, (end, line) in enumerate(((x_end, axes.axvline), (y_end, axes.axhline))):
+        if figure.budgets is not None and figure.budgets[k] < end:
+            line(figure.budgets[k], color=GREY, linewidth=0.9, linestyle=(0, (5, 3)), zorder=1)
+            shown = True
+    if shown:
+        handles.append(Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (5, 3)), label="global budget"))
+    axes.set_xlim(-0.5, x_end)
+    axes.set_ylim(-0.5, y_end)
+    _whole_ticks(axes.xaxis)
+    _whole_ticks(axes.yaxis)
+    canvas.labels(axes, axis_label(figure.x), axis_label(figure.y))
+    canvas.legend(handles)
+
+
+@_draw.register
+def _distribution(figure: DistributionFigure, canvas: Canvas) -> None:
+    axes = canvas.axes()
+    axes.grid(True, axis="y", color="#E3E5E8", linewidth=0.5)
+    axes.set_axisbelow(True)
+    base = np.zeros(len(figure.edges) - 1)
+    handles: list[Any] = []
+    for k, bars in enumerate(figure.series):
+        kind = KINDS[bars.kind]
+        drawn = axes.bar(
+            figure.edges[:-1],
+            bars.values,
+            np.diff(figure.edges),
+            base,
+            align="edge",
+            facecolor=kind.colour,
+            edgecolor=kind.colour if not kind.hatch else BLACK,
+            linewidth=0.2,
+            hatch=kind.hatch,
+        )
+        for patch in drawn:
+            patch.set_gid(f"bars-{k}")
+        base = base + bars.values
+        label = printable(bars.label, 40)
+        handles.append(Patch(facecolor=kind.colour, edgecolor=BLACK, linewidth=0.3, hatch=kind.hatch, label=label))
+    if figure.log:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=0.7)
+    for label, value in figure.thresholds:
+        axes.axvline(value, color=BLACK, linewidth=0.9, linestyle=(0, (5, 3)))
+        axes.annotate(
+            printable(label, 24),
+            (value, 1.0),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="bottom",
+            fontsize=canvas.font - 1.5,
+        )
+    axes.set_xlim(figure.edges[0], figure.edges[-1])
+    if not figure.log:
+        _thousands(axes.yaxis)
+    canvas.labels(axes, figure.label, "nodes")
+    canvas.legend(handles)

@@ -78,7 +78,7 @@ class Graph:
         if attributes is None:
             attrs = sp.csr_array((n_nodes, n_attrs or 0), dtype=np.int8)
         else:
-            attrs = sp.csr_array(attributes)
+            attrs = sp.csr_array(attributes, copy=True)
             values = np.unique(attrs.data)
             if not np.isin(values, (0, 1)).all():
                 odd = values[~np.isin(values, (0, 1))][0]
@@ -95,13 +95,13 @@ class Graph:
     def adjacency(self) -> sp.csr_array:
         """The adjacency as a sparse 0/1 matrix."""
         data = np.ones(len(self.adj_indices), dtype=np.int8)
-        return sp.csr_array((data, self.adj_indices, self.adj_indptr), shape=(self.n_nodes, self.n_nodes))
+        return sp.csr_array((data, self.adj_indices.copy(), self.adj_indptr.copy()), shape=(self.n_nodes, self.n_nodes))
 
     @cached_property
     def attributes(self) -> sp.csr_array:
         """The attributes as a sparse 0/1 matrix."""
         data = np.ones(len(self.attr_indices), dtype=np.int8)
-        return sp.csr_array((data, self.attr_indices, self.attr_indptr), shape=(self.n_nodes, self.n_attrs))
+        return sp.csr_array((data, self.attr_indices.copy(), self.attr_indptr.copy()), shape=(self.n_nodes, self.n_attrs))
 
     @cached_property
     def edges(self) -> np.ndarray:

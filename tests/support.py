@@ -46,7 +46,9 @@ def random_instance(rng: np.random.Generator, *, max_nodes: int = 6, axes: tuple
     )
 
 
-def random_threat(rng: np.random.Generator, instance: Instance, *, additions: bool = False, costs: bool = True) -> ThreatModel:
+def random_threat(
+    rng: np.random.Generator, instance: Instance, *, additions: bool = False, costs: bool = True
+) -> ThreatModel:
     graph = instance.graph
     values: dict[str, Any] = {}
     for name in instance.base.axes:
@@ -129,8 +131,12 @@ def brute_force(instance: Instance, threat: ThreatModel) -> int:
     ]  # fmt: skip
 
     def vectors(kind: int, room: list[int]) -> list[tuple[int, ...]]:
-        sides = [range((0 if m in protected else min(room[m], limits[kind][m], threat.budgets[kind])) + 1) for m in range(n)]
-        return [v for v in itertools.product(*sides) if sum(a * c for a, c in zip(v, node_costs)) <= threat.budgets[kind]]
+        sides = [
+            range((0 if m in protected else min(room[m], limits[kind][m], threat.budgets[kind])) + 1) for m in range(n)
+        ]
+        return [
+            v for v in itertools.product(*sides) if sum(a * c for a, c in zip(v, node_costs)) <= threat.budgets[kind]
+        ]
 
     def subsets(kind: int, pool: list[tuple[int, int]], costs: list[int]) -> list[tuple[int, ...]]:
         usable = [e for e, (i, j) in enumerate(pool) if i not in protected and j not in protected]
@@ -141,7 +147,10 @@ def brute_force(instance: Instance, threat: ThreatModel) -> int:
                 for e in chosen:
                     at[pool[e][0]] += 1
                     at[pool[e][1]] += 1
-                if all(a <= b for a, b in zip(at, limits[kind])) and sum(costs[e] for e in chosen) <= threat.budgets[kind]:
+                if (
+                    all(a <= b for a, b in zip(at, limits[kind]))
+                    and sum(costs[e] for e in chosen) <= threat.budgets[kind]
+                ):
                     result.append(chosen)
         return result
 

@@ -100,7 +100,12 @@ def test_sigma_orders_certificates(seed: int) -> None:
 def test_larger_fields_certify_no_more(seed: int) -> None:
     instance, threat = case(seed)
     wider = Instance(
-        instance.graph, instance.base, (instance.layers or 0) + 1, "degrees", targets=instance.targets, split=instance.split
+        instance.graph,
+        instance.base,
+        (instance.layers or 0) + 1,
+        "degrees",
+        targets=instance.targets,
+        split=instance.split,
     )
     assert certify(wider, threat, attack=False).certified <= certify(instance, threat, attack=False).certified
 

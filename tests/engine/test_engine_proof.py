@@ -1,0 +1,239 @@
+"""Proofs and lying solvers: nothing that was not proven is ever certified."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certcore import Graph, GridBase, Instance, ThreatModel, certify, verify_proof
+from certcore.program.problem import Problem
+from certcore.program.program import Program, program_at
+from certcore.program.structure import build_structure
+from certcore.solve.highs import HighsModel, Outcome, Solution
+from certcore.verify.bound import SCALE, Rows, exact_bound
+from certcore.verify.proof import digest_of
+from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(scope="module")
+def example() -> tuple[Instance, ThreatModel, dict[str, Any]]:
+    rng = np.random.default_rng(11)
+    graph = random_graph(rng, 30, 6, 0.12)
+    base = GridBase(random_grid(rng, 30, (4, 5, 4)), ("attr_add", "attr_del", "adj_del"))
+    instance = Instance(graph, base, 2)
+    threat = ThreatModel(attr_add=2, attr_del=3, adj_del=2, local_attr_del=2, sigma=4)
+    proof = certify(instance, threat).proof
+    assert proof is not None
+    assert verify_proof(proof, instance).accepted
+    return instance, threat, json.loads(json.dumps(proof))
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        return [p for k, v in value.items() for p in leaves(v, (*path, k))]
+    if isinstance(value, list) and value:
+        return [p for i, v in enumerate(value) for p in leaves(v, (*path, i))]
+    return [path]
+
+
+def changed(proof: dict[str, Any], path: tuple[Any, ...], how: int) -> dict[str, Any] | None:
+    result = copy.deepcopy(proof)
+    spot: Any = result
+    for step in path[:-1]:
+        spot = spot[step]
+    value = spot[path[-1]]
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        spot[path[-1]] = value + (1, -1, 7, -value)[how]
+    elif isinstance(value, str):
+        spot[path[-1]] = value + "x"
+    elif value is None:
+        spot[path[-1]] = 1
+    elif value == []:
+        spot[path[-1]] = [1]
+    return None if spot[path[-1]] == value else result
+
+
+@pytest.mark.parametrize("fresh_digest", [False, True])
+def test_every_mutation_of_a_proof_is_rejected(example: Any, fresh_digest: bool) -> None:
+    """Also with a fresh digest: every number in the file is part of the claim or of what proves it."""
+    instance, _, proof = example
+    rng = np.random.default_rng(0)
+    paths = [p for p in leaves(proof) if p not in {("digest",), ("format",), ("base_rule",)}]
+    few = [p for p in paths if p[0] != "multipliers"]
+    many = [p for p in paths if p[0] == "multipliers"]
+    chosen = few + [many[i] for i in rng.permutation(len(many))[:150]]
+    for path in chosen:
+        for how in range(4):
+            forged = changed(proof, path, how)
+            if forged is None:
+                continue
+            if fresh_digest:
+                forged["digest"] = digest_of(forged)
+            verdict = verify_proof(forged, instance)
+            if verdict.accepted:
+                # What is left has to be true: a multiplier that costs nothing, or a limit that never binds.
+                assert fresh_digest
+                assert path[0] == "multipliers" or path[:2] in {("threat", "local"), ("threat", "sigma")}
+                claimed = ThreatModel.from_json(forged["threat"])
+                assert verdict.certified <= certify(instance, claimed, attack=False).certified
+
+
+def test_a_proof_does_not_fit_another_instance(example: Any) -> None:
+    instance, threat, proof = example
+    graph = instance.graph
+    others = [
+        Instance(Graph.from_edges(30, graph.edges[1:], graph.attributes), instance.base, 2),
+        Instance(Graph.from_edges(30, graph.edges, 1 - graph.attributes.toarray()), instance.base, 2),
+        Instance(graph, instance.base, 1),
+        Instance(graph, instance.base, 2, "messages"),
+        Instance(graph, instance.base, 2, targets=np.arange(29)),
+        Instance(graph, GridBase(instance.base.grid[::-1], instance.base.axes), 2),
+    ]
+    for other in others:
+        assert other.digest != instance.digest
+        assert not verify_proof(proof, other).accepted
+        forged = proof | {"instance_digest": other.digest}
+        forged["digest"] = digest_of(forged)
+        verdict = verify_proof(forged, other)
+        if verdict.accepted:  # the same multipliers may prove the same count there; then it must be true
+            assert verdict.certified <= certify(other, threat).certified
+
+
+def test_overstating_is_rejected_with_the_reason(example: Any) -> None:
+    instance, _, proof = example
+    forged = proof | {"certified": proof["certified"] + 1}
+    forged["digest"] = digest_of(forged)
+    verdict = verify_proof(forged, instance)
+    assert not verdict.accepted
+    assert "claims" in verdict.reason
+
+
+class Liar(HighsModel):
+    """A solver that answers wrongly in many ways and always says it is optimal."""
+
+    seed = 0
+    mode = "noise"
+
+    def solve(self, **options: Any) -> Solution:
+        honest = super().solve(**options)
+        rng = np.random.default_rng(self.seed)
+        y = np.zeros(1) if honest.multipliers is None else honest.multipliers
+        match self.mode:
+            case "noise":
+                y = y * rng.uniform(0, 2, len(y)) - 0.01
+            case "zero":
+                y = np.zeros_like(y)
+            case "shuffle":
+                y = rng.permutation(y)
+            case "huge":
+                y = y * 1e30
+            case "nan":
+                y = np.full(len(y), np.nan)
+            case "short":
+                y = y[:-1]
+            case "none":
+                return replace(honest, outcome=Outcome.OPTIMAL, multipliers=None, x=None, objective=0.0)
+            case "modest":
+                return replace(honest, outcome=Outcome.OPTIMAL, objective=0.0)
+        return replace(honest, outcome=Outcome.OPTIMAL, multipliers=y, objective=0.0)
+
+
+@given(seeds, st.sampled_from(["noise", "zero", "shuffle", "huge", "nan", "short", "none", "modest"]))
+@settings(max_examples=160)
+def test_a_lying_solver_never_raises_a_count(seed: int, mode: str) -> None:
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, max_nodes=5)
+    threat = random_threat(rng, instance)
+    liar = type("ThisLiar", (Liar,), {"seed": seed, "mode": mode})
+    for relaxation in ("tight", "paper"):
+        honest = certify(instance, threat, relaxation=relaxation, attack=False)
+        lied = certify(instance, threat, relaxation=relaxation, attack=False, factory=liar)
+        assert lied.certified <= honest.certified
+        assert lied.certified <= lied.targets - brute_force(instance, threat)
+        assert lied.naive_certified <= lied.certified
+        assert verify_proof(lied.proof, instance).accepted
+
+
+def test_a_stopped_solve_is_not_optimal() -> None:
+    import threading
+
+    rng = np.random.default_rng(2)
+    graph = random_graph(rng, 60, 6, 0.06)
+    instance = Instance(graph, GridBase(random_grid(rng, 60, (4, 6)), ("attr_add", "attr_del")), 2)
+    threat = ThreatModel(attr_add=3, attr_del=5)
+    stopped = threading.Event()
+    stopped.set()
+    cancelled = certify(instance, threat, cancel=stopped)
+    hurried = certify(instance, threat, time_limit=1e-9)
+    full = certify(instance, threat)
+    assert full.status == "optimal"
+    assert cancelled.status == "interrupted"
+    assert hurried.status == "time_limit"
+    for certificate in (cancelled, hurried):
+        assert certificate.naive_certified <= certificate.certified <= full.certified
+        assert verify_proof(certificate.proof, instance).accepted
+
+
+@given(seeds)
+@settings(max_examples=60)
+def test_any_multipliers_bound_the_optimum(seed: int) -> None:
+    """Weak duality itself: random non-negative integers never give less than a feasible solution achieves."""
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, max_nodes=5)
+    threat = random_threat(rng, instance)
+    structure = build_structure(Problem(instance, threat), "tight")
+    program = program_at(structure, threat.budgets, threat.sigma)
+    y = rng.integers(0, SCALE, program.matrix.shape[0]) * rng.integers(0, 2, program.matrix.shape[0])
+    bound = structure.constant + exact_bound(Rows(program.matrix, program.rhs, program.upper, program.objective), y)
+    assert bound >= brute_force(instance, threat)
+
+
+def test_64_bits_and_python_integers_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    import certcore.verify.bound as module
+
+    rng = np.random.default_rng(4)
+    instance = random_instance(rng, max_nodes=6, axes=("attr_add", "attr_del"))
+    threat = ThreatModel(attr_add=3, attr_del=3)
+    program = program_at(build_structure(Problem(instance, threat), "tight"), threat.budgets, None)
+    rows = Rows(program.matrix, program.rhs, program.upper, program.objective)
+    for _ in range(20):
+        y = rng.integers(0, SCALE, program.matrix.shape[0])
+        fast = exact_bound(rows, y)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "_SAFE", 0.0)
+            slow = exact_bound(rows, y)
+        assert fast == slow
+
+
+@given(seeds)
+@settings(max_examples=60)
+def test_warm_is_cold(seed: int) -> None:
+    """Moving one model through several budgets gives the same objective as solving each from scratch."""
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, max_nodes=6, axes=("attr_del", "adj_del"))
+    sigma = None if rng.random() < 0.5 else int(rng.integers(0, 4))
+    threat = ThreatModel(attr_del=3, adj_del=3, sigma=sigma)
+    structure = build_structure(Problem(instance, threat), "tight", extent=threat.budgets)
+    if not structure.n_groups:
+        return
+    steps: list[Program] = []
+    for _ in range(4):
+        budgets = (0, int(rng.integers(1, 4)), 0, int(rng.integers(1, 4)))
+        steps.append(program_at(structure, budgets, None if sigma is None else int(rng.integers(0, 4))))
+    model = HighsModel(steps[0])
+    for program in steps:
+        model.update(program)
+        warm = model.solve(time_limit=10)
+        cold = HighsModel(program).solve(time_limit=10)
+        assert warm.objective == pytest.approx(cold.objective, abs=1e-7)

@@ -1,0 +1,264 @@
+"""From a dataset's name to an instance with its provenance: train, vote, lay out, write."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from certcore import __version__
+from certcore.data.dataset import Dataset
+from certcore.data.registry import get_dataset
+from certcore.data.split import TEST
+from certcore.data.wheels import cache_folder
+from certcore.errors import InputError
+from certcore.instance import EDGE_FIELDS, Instance, save_instance
+from certcore.layout import layout_graph
+from certcore.npz import read_npz, write_npz
+from certcore.votes.noise import PAPER_THETA, Noise
+from certcore.votes.run import Votes, collect_votes
+
+if TYPE_CHECKING:
+    from certcore.training.result import Trained
+
+#: A bundle is meant to travel with the dashboard.
+MAX_BYTES = 3 * 2**20
+TYPES_OF_BUNDLES = (*PAPER_THETA, "convex")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides what is in a bundle."""
+
+    dataset: str
+    model: str = "gcn"
+    types: str = "attr"
+    split: int = 0
+    seed: int | None = None
+    samples: int = 10**6
+    selection: int = 1000
+    alpha: str = "0.01"
+    theta: tuple[str, ...] | None = None
+    edge_field: str | None = None
+    epochs: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.types not in TYPES_OF_BUNDLES:
+            raise InputError(f"the types are {self.types!r}; expected one of {', '.join(TYPES_OF_BUNDLES)}")
+        if self.edge_field is not None and self.edge_field not in EDGE_FIELDS:
+            raise InputError(f"the edge field is {self.edge_field!r}; expected one of {', '.join(EDGE_FIELDS)}")
+        if self.types == "convex" and self.model != "gcn":
+            raise InputError(f"the convex certificate covers gcn, not {self.model}; choose gcn or smoothing types")
+        if self.split < 0:
+            raise InputError(f"the split is {self.split}; expected 0, 1, 2, …")
+
+    @property
+    def noise(self) -> Noise:
+        if self.types == "convex":
+            return Noise(("0", "0", "0", "0"))
+        return Noise.of(self.theta or PAPER_THETA[self.types])
+
+    @property
+    def stem(self) -> str:
+        """Name of a bundle without its ending."""
+        return f"{self.group}-s{self.split}"
+
+    @property
+    def group(self) -> str:
+        """Bundles that differ in the split only."""
+        name = Path(self.dataset).stem if self.dataset.endswith(".npz") else self.dataset
+        rule = f"-{self.edge_field}" if self.edge_field else ""
+        return f"{name}-{self.model}-{self.types}{rule}"
+
+    @property
+    def command(self) -> str:
+        """What to type to get the same bundle."""
+        words = [f"certcore bundle {Path(self.dataset).name} {self.model} {self.types} --split {self.split}"]
+        if self.types != "convex":
+            words.append(f"--samples {self.samples}")
+        defaults = Recipe(self.dataset)
+        for option in ("seed", "selection", "alpha", "edge_field", "epochs"):
+            value = getattr(self, option)
+            if value != getattr(defaults, option):
+                words.append(f"--{option.replace('_', '-')} {value}")
+        if self.theta:
+            words.append("--theta " + " ".join(self.theta))
+        return " ".join(words)
+
+
+def make_bundle(
+    recipe: Recipe,
+    output: str | Path | None = None,
+    *,
+    work: str | Path | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> tuple[Path, Instance]:
+    """Make one bundle; finished steps are kept in `work` (default: the cache) and not repeated."""
+    folder = Path(work) if work else cache_folder() / "work"
+    dataset = get_dataset(recipe.dataset)
+    say(f"{dataset.name}: {dataset.graph.n_nodes:,} nodes, {dataset.graph.n_edges:,} edges")
+    trained = trained_model(recipe, dataset, folder, progress=progress)
+    say(f"{recipe.model}: clean test accuracy {trained.facts['accuracy_clean']:.3f}")
+    if recipe.types == "convex":
+        instance = _convex_instance(recipe, dataset, trained)
+    else:
+        votes = _votes(recipe, dataset, trained, folder, jobs, scheduler, progress)
+        instance = smoothed_instance(recipe, dataset, trained, votes)
+        say(f"smoothed test accuracy {instance.meta['accuracy']['smoothed']:.3f}")
+    path = Path(output) if output else Path("precomputed") / f"{recipe.stem}.npz"
+    save_instance(path, with_layout(instance, dataset, folder))
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        say(f"note: {path.name} has {size / 2**20:.1f} MiB, more than the {MAX_BYTES // 2**20} MiB of a dashboard bundle")
+    return path, instance
+
+
+def trained_model(recipe: Recipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
+    """The model of a recipe: read from `folder` if it was trained before, trained and kept otherwise."""
+    from certcore.data.split import make_split
+    from certcore.models.storage import load_model, save_model
+    from certcore.training import train
+    from certcore.training.result import Trained
+
+    settings = [dataset_digest(dataset), recipe.types == "convex", recipe.noise.theta, recipe.split, recipe.seed, recipe.epochs]
+    key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:12]
+    path = folder / f"{recipe.group}-s{recipe.split}-{key}.safetensors"
+    if not path.exists():
+        trained = train(
+            dataset, recipe.model, recipe.noise, split=recipe.split, seed=recipe.seed, epochs=recipe.epochs,
+            robust=recipe.types == "convex", progress=progress,
+        )  # fmt: skip
+        save_model(path, trained.model, trained.facts)
+    model, facts = load_model(path)
+    facts["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Trained(model, make_split(dataset.labels, recipe.split), facts)
+
+
+def _votes(
+    recipe: Recipe,
+    dataset: Dataset,
+    trained: Trained,
+    folder: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    progress: bool,
+) -> Votes:
+    from certcore.votes.voters import make_voter
+
+    voter = make_voter(trained.model, dataset.graph, recipe.noise, int(trained.facts["seed"]))
+    return collect_votes(
+        voter,
+        selection=recipe.selection,
+        estimation=recipe.samples,
+        checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz",
+        jobs=jobs,
+        scheduler=scheduler,
+        progress=progress,
+    )
+
+
+def smoothed_instance(recipe: Recipe, dataset: Dataset, trained: Trained, votes: Votes) -> Instance:
+    """An instance whose base certificate is randomized smoothing; all test nodes are targets."""
+    from certcore.base.smoothing import SmoothingBase
+
+    base = SmoothingBase(
+        votes=votes.estimation,
+        prediction=votes.prediction,
+        n_samples=votes.n_samples,
+        alpha=float(recipe.alpha),
+        theta=recipe.noise.theta,
+        graph=dataset.graph,
+    )
+    field = trained.model.field(dataset.graph, recipe.noise)
+    edge_field = recipe.edge_field or field.edge_field
+    test = np.flatnonzero(trained.split == TEST)
+    smoothed = float((votes.prediction == dataset.labels)[test].mean())
+    meta = _provenance(recipe, dataset, trained)
+    meta["accuracy"]["smoothed"] = smoothed
+    meta |= {"samples": votes.n_samples, "selection_samples": recipe.selection, "theta": list(recipe.noise.theta)}
+    if edge_field != field.edge_field:
+        meta["field_note"] = (
+            f"edge fields by the rule `{edge_field}` although {recipe.model} needs `{field.edge_field}`: for comparison "
+            "with the paper only, it overstates robustness to edge deletions"
+        )
+    return Instance(
+        graph=dataset.graph,
+        base=base,
+        layers=field.layers,
+        edge_field=edge_field,
+        node_field=field.node_field,
+        targets=test,
+        labels=dataset.labels,
+        class_names=dataset.class_names,
+        node_names=dataset.node_names,
+        split=trained.split,
+        meta=meta,
+    )
+
+
+def _convex_instance(recipe: Recipe, dataset: Dataset, trained: Trained) -> Instance:
+    """An instance whose base certificate is the convex relaxation of a robustly trained GCN."""
+    from certcore.base.convex import convex_base
+
+    model = trained.model
+    weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
+    base = convex_base(dataset.graph, *weights)
+    meta = _provenance(recipe, dataset, trained)
+    return Instance(
+        graph=dataset.graph,
+        base=base,
+        layers=2,
+        edge_field="degrees",
+        targets=np.flatnonzero(trained.split == TEST),
+        labels=dataset.labels,
+        class_names=dataset.class_names,
+        node_names=dataset.node_names,
+        split=trained.split,
+        meta=meta,
+    )
+
+
+def _provenance(recipe: Recipe, dataset: Dataset, trained: Trained) -> dict[str, Any]:
+    packages = ("numpy", "scipy", "numba", "torch", "torch-geometric")
+    return {
+        "dataset": dataset.name,
+        "model": recipe.model,
+        "types": recipe.types,
+        "group": recipe.group,
+        "split": recipe.split,
+        "seed": trained.facts["seed"],
+        "command": recipe.command,
+        "accuracy": {"clean": trained.facts["accuracy_clean"]},
+        "training": {key: trained.facts[key] for key in ("training", "epochs_run", "best_epoch") if key in trained.facts},
+        "versions": {"certcore": __version__} | {name: importlib.metadata.version(name) for name in packages},
+        "checksums": {"dataset": dataset_digest(dataset), "model": trained.facts["sha256"]},
+        "source": dataset.source,
+    }
+
+
+def dataset_digest(dataset: Dataset) -> str:
+    """SHA-256 over graph and labels."""
+    graph = dataset.graph
+    digest = hashlib.sha256(f"{graph.n_nodes}|{graph.n_attrs}|{graph.directed}".encode())
+    for array in (graph.adj_indptr, graph.adj_indices, graph.attr_indptr, graph.attr_indices, dataset.labels):
+        digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+    return digest.hexdigest()
+
+
+def with_layout(instance: Instance, dataset: Dataset, folder: Path) -> Instance:
+    """The instance with node positions, which all bundles of a dataset share."""
+    import dataclasses
+
+    path = folder / f"layout-{dataset_digest(dataset)[:12]}.npz"
+    if not path.exists():
+        write_npz(path, {"layout": layout_graph(dataset.graph)})
+    return dataclasses.replace(instance, layout=read_npz(path)["layout"])

@@ -1,0 +1,77 @@
+"""`certcore bundle`: from a dataset's name to an instance file, in one command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from certcore.models.registry import MODELS
+
+
+def add(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser(
+        "bundle",
+        help="train, vote and write an instance with layout and provenance",
+        description="Train a model, count its votes and write an instance file with layout and provenance. Interrupted "
+        "runs continue where they stopped when the same command is given again.",
+    )
+    parser.add_argument("dataset", help="name of a dataset (see `certcore data list`) or path of an imported .npz")
+    parser.add_argument("model", choices=MODELS, help="classifier")
+    parser.add_argument("types", choices=("attr", "adj", "joint", "convex"), help="what is smoothed, or the convex certificate")
+    add_options(parser)
+    parser.add_argument("--edge-field", choices=("degrees", "messages"), help="override the model's own rule for edges")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: precomputed/DATASET-MODEL-TYPES-sSPLIT.npz")
+    parser.add_argument("--work", metavar="DIR", help="where unfinished work is kept (default: the cache folder)")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options that `train`, `vote` and `bundle` share."""
+    parser.add_argument("--split", type=int, default=0, help="number of the data split (default 0)")
+    parser.add_argument("--seed", type=int, help="seed of weights and draws (default: the split)")
+    parser.add_argument("--epochs", type=int, help="at most this many epochs (default: the paper's)")
+    parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
+    add_vote_options(parser)
+
+
+def add_vote_options(parser: argparse.ArgumentParser) -> None:
+    """Options that concern sampling."""
+    parser.add_argument("--samples", type=int, default=10**6, help="estimation samples (default 1,000,000)")
+    parser.add_argument("--selection", type=int, default=1000, help="selection samples (default 1,000)")
+    parser.add_argument("--alpha", default="0.01", help="error probability for all nodes together (default 0.01)")
+    parser.add_argument("--jobs", type=int, help="number of processes (default: one per processor)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, for many machines")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    from certcore.bundle import Recipe, make_bundle
+
+    recipe = Recipe(
+        dataset=args.dataset,
+        model=args.model,
+        types=args.types,
+        split=args.split,
+        seed=args.seed,
+        samples=args.samples,
+        selection=args.selection,
+        alpha=args.alpha,
+        theta=tuple(args.theta) if args.theta else None,
+        edge_field=args.edge_field,
+        epochs=args.epochs,
+    )
+    path, instance = make_bundle(
+        recipe,
+        args.output,
+        work=args.work,
+        jobs=args.jobs,
+        scheduler=args.scheduler,
+        progress=not args.json,
+        say=lambda line: print(line, file=sys.stderr, flush=True),
+    )
+    if args.json:
+        facts = {"path": str(path), "bytes": path.stat().st_size, "digest": instance.digest}
+        print(json.dumps(facts | {"accuracy": instance.meta["accuracy"], "targets": len(instance.targets)}))
+    else:
+        print(f"wrote {path} ({path.stat().st_size / 2**20:.2f} MiB)")
+    return 0

@@ -1,0 +1,1 @@
+"""Datasets: from a name or a file to a clean, labelled graph."""

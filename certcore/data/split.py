@@ -1,0 +1,26 @@
+"""Splits: 20 nodes per class to train on, 20 per class to stop on, all others are certified."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from certcore.errors import InputError
+
+TRAIN, VALIDATION, TEST = 0, 1, 2
+
+
+def make_split(labels: np.ndarray, split: int, per_class: int = 20) -> np.ndarray:
+    """Split number `split` (its seed): for each node 0 (train), 1 (validation) or 2 (test)."""
+    rng = np.random.default_rng([split, 0x5EED])
+    parts = np.full(len(labels), TEST, dtype=np.int8)
+    for label in range(int(labels.max()) + 1):
+        members = np.flatnonzero(labels == label)
+        if len(members) < 2 * per_class:
+            raise InputError(
+                f"class {label} has {len(members)} nodes; expected at least {2 * per_class} "
+                f"({per_class} to train and {per_class} to validate)"
+            )
+        chosen = rng.permutation(members)
+        parts[chosen[:per_class]] = TRAIN
+        parts[chosen[per_class : 2 * per_class]] = VALIDATION
+    return parts

@@ -1,0 +1,121 @@
+"""One way to run independent tasks: here, in local processes, or on a Dask cluster.
+
+Votes, splits and cells of a sweep are independent of each other. They are submitted to an executor of
+`concurrent.futures`; which one it is makes no difference to the results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from certcore.errors import InputError
+
+Result = TypeVar("Result")
+
+
+class SerialExecutor(Executor):
+    """Runs every task at once, in this process: for one job, for tests, and for debuggers."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def default_jobs() -> int:
+    """As many workers as processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _ignore_interrupts() -> None:
+    """Workers leave Ctrl-C to the main process, which saves what is done."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iterator[tuple[Executor, int]]:
+    """An executor and its number of workers: local processes, or the Dask cluster at `scheduler`."""
+    if scheduler:
+        with _dask(scheduler) as opened:
+            yield opened
+        return
+    workers = default_jobs() if jobs is None else jobs
+    if workers < 1:
+        raise InputError(f"the number of jobs is {workers}; expected at least 1")
+    if workers == 1:
+        yield SerialExecutor(), 1
+        return
+    # Spawned, not forked: a fork of a process that has used OpenMP or Numba threads may hang.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+    try:
+        yield pool, workers
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _dask(address: str) -> Iterator[tuple[Executor, int]]:
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "a scheduler was given but `distributed` is not installed; run `pip install -r requirements-train.txt`"
+        ) from error
+    try:
+        client = Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"no Dask scheduler answers at {address} ({type(error).__name__}); start one with `dask scheduler`, or "
+            "leave --scheduler out"
+        ) from error
+    with client:
+        workers = sum(client.nthreads().values())
+        if workers == 0:
+            raise InputError(f"the Dask scheduler at {address} has no workers; start some with `dask worker {address}`")
+        # Tasks have no effect but their result, so they may run anywhere and again when a worker dies.
+        yield client.get_executor(pure=False, retries=3), workers
+
+
+def run_tasks(
+    executor: Executor, workers: int, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]
+) -> Iterator[tuple[tuple[Any, ...], Result]]:
+    """Yield (task, result) as tasks finish, in any order; few are in flight, so memory does not grow."""
+    running: dict[Future[Result], tuple[Any, ...]] = {}
+    source = iter(tasks)
+    limit = 1 if isinstance(executor, SerialExecutor) else 2 * workers + 1
+    try:
+        while True:
+            while len(running) < limit:
+                task = next(source, None)
+                if task is None:
+                    break
+                running[executor.submit(function, *task)] = task
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield running.pop(future), _result(future)
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _result(future: Future[Result]) -> Result:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise InputError(
+            "a worker process died (killed, or out of memory); run the same command again to continue where it "
+            "stopped, perhaps with fewer --jobs"
+        ) from error

@@ -1,0 +1,102 @@
+"""What all networks share: a first linear map of the sparse attributes, then a head that works on its output.
+
+The first map is kept apart because attributes are sparse and binary: its output is a sum of weight rows, which the
+sampler can add up without ever building an attribute matrix. Heads work on many samples at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from certcore.errors import InputError
+from certcore.graph import Graph
+from certcore.models.field import Field
+from certcore.votes.noise import Noise
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """The adjacency of `copies` graphs side by side, without self loops; index = copy · n_nodes + node."""
+
+    n_nodes: int
+    copies: int
+    sender: Tensor
+    receiver: Tensor
+    fixed: bool = True
+
+    @classmethod
+    def of(cls, graph: Graph, copies: int = 1) -> Edges:
+        """The clean adjacency, repeated."""
+        rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.adj_indptr))
+        return cls.stack(graph.n_nodes, [(rows, graph.adj_indices)] * copies)
+
+    @classmethod
+    def stack(cls, n_nodes: int, draws: list[tuple[np.ndarray, np.ndarray]], fixed: bool = True) -> Edges:
+        """From (receivers, senders) of each copy."""
+        receiver = np.concatenate([i + k * n_nodes for k, (i, _) in enumerate(draws)])
+        sender = np.concatenate([j + k * n_nodes for k, (_, j) in enumerate(draws)])
+        return cls(n_nodes, len(draws), torch.from_numpy(sender), torch.from_numpy(receiver), fixed)
+
+    @property
+    def index(self) -> Tensor:
+        """torch-geometric's `edge_index`: messages run from the first row to the second."""
+        return torch.stack([self.sender, self.receiver])
+
+    def looped(self) -> tuple[Tensor, Tensor]:
+        """Senders and receivers with a self loop at every node."""
+        nodes = torch.arange(self.n_nodes * self.copies)
+        return torch.cat([self.sender, nodes]), torch.cat([self.receiver, nodes])
+
+    def matrix(self, weights: Tensor, sender: Tensor, receiver: Tensor) -> Tensor:
+        """A sparse matrix that sends weighted messages."""
+        size = self.n_nodes * self.copies
+        return torch.sparse_coo_tensor(
+            torch.stack([receiver, sender]), weights, (size, size), check_invariants=False
+        ).to_sparse_csr()
+
+
+class NodeClassifier(nn.Module):
+    """Base class of the networks; `options` are what is needed besides the weights to build it again."""
+
+    name: ClassVar[str]
+    #: Training schedule of the paper (appendix "Hyperparameters").
+    learning_rate: ClassVar[float] = 1e-3
+    patience: ClassVar[int] = 50
+
+    def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5) -> None:
+        super().__init__()
+        if min(n_attrs, n_classes, units) < 1 or not 0 <= dropout < 1:
+            raise InputError(
+                f"a model of {n_attrs} attributes, {n_classes} classes, {units} units and dropout {dropout} cannot be "
+                "built; expected positive sizes and a dropout below 1"
+            )
+        self.options: dict[str, Any] = {
+            "n_attrs": n_attrs, "n_classes": n_classes, "units": units, "dropout": dropout
+        }  # fmt: skip
+        self.n_classes = n_classes
+        self.units = units
+        self.dropout = dropout
+        self.first = nn.Parameter(nn.init.xavier_uniform_(torch.empty(n_attrs, units)))
+
+    def head(self, units: Tensor, edges: Edges) -> Tensor:
+        """Scores (copies · nodes, classes) from the first map's output (copies · nodes, units)."""
+        raise TypeError(f"{type(self).__name__} has no head; a network defines one")
+
+    def field(self, graph: Graph, noise: Noise) -> Field:
+        """How a prediction depends on the graph."""
+        raise TypeError(f"{type(self).__name__} declares no field; a network defines one")
+
+    def forward(self, indices: Tensor, offsets: Tensor, edges: Edges) -> Tensor:
+        """Scores from the attributes of all nodes: `indices` of the ones, node by node from `offsets`."""
+        units = functional.embedding_bag(indices, self.first, offsets, mode="sum")
+        return self.head(units, edges)
+
+    def activate(self, values: Tensor) -> Tensor:
+        """ReLU, and dropout while training."""
+        return functional.dropout(functional.relu(values), self.dropout, self.training)

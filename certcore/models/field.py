@@ -1,0 +1,16 @@
+"""How a model reads the graph: what a certificate has to know about it (design: fields)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import scipy.sparse as sp
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Either `layers` hops with an edge rule, or explicit supports that hold while the adjacency is fixed."""
+
+    layers: int | None
+    edge_field: str = "degrees"
+    node_field: sp.csr_array | None = None

@@ -1,0 +1,58 @@
+"""Graph convolutional networks: two layers, symmetric or row-normalised."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv, SimpleConv
+
+from certcore.graph import Graph
+from certcore.models.base import Edges, NodeClassifier
+from certcore.models.field import Field
+from certcore.votes.noise import Noise
+
+
+class GCN(NodeClassifier):
+    """Kipf and Welling's network: messages weighted by 1/√(d_i d_j), so it reads the degrees of senders."""
+
+    name = "gcn"
+
+    def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5) -> None:
+        super().__init__(n_attrs, n_classes, units, dropout)
+        self.bias1 = nn.Parameter(torch.zeros(units))
+        self.second = nn.Parameter(nn.init.xavier_uniform_(torch.empty(units, n_classes)))
+        self.bias2 = nn.Parameter(torch.zeros(n_classes))
+        self._conv = _propagation_only(GCNConv(units, units, bias=False))
+
+    def propagate(self, values: Tensor, edges: Edges) -> Tensor:
+        """One step of message passing, self loops included."""
+        return self._conv(values, edges.index)
+
+    def head(self, units: Tensor, edges: Edges) -> Tensor:
+        hidden = self.activate(self.propagate(units, edges) + self.bias1)
+        return self.propagate(hidden @ self.second, edges) + self.bias2
+
+    def field(self, graph: Graph, noise: Noise) -> Field:
+        return Field(layers=2, edge_field="degrees")
+
+
+class GCNMean(GCN):
+    """The same network with the mean over a node and its neighbours: no degree of a sender enters."""
+
+    name = "gcn_mean"
+
+    def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5) -> None:
+        super().__init__(n_attrs, n_classes, units, dropout)
+        self._conv = SimpleConv(aggr="mean")
+
+    def propagate(self, values: Tensor, edges: Edges) -> Tensor:
+        return self._conv(values, torch.stack(edges.looped()))
+
+    def field(self, graph: Graph, noise: Noise) -> Field:
+        return Field(layers=2, edge_field="messages")
+
+
+def _propagation_only(conv: GCNConv) -> GCNConv:
+    """The weights live in the model; the layer only passes messages."""
+    conv.lin = nn.Identity()
+    return conv

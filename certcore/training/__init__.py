@@ -1,0 +1,48 @@
+"""Training: for smoothing, and for the convex certificate. Importing this does not import torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from certcore.training.result import Trained
+from certcore.votes.progress import Progress
+
+if TYPE_CHECKING:
+    from certcore.data.dataset import Dataset
+    from certcore.votes.noise import Noise
+
+__all__ = ["Trained", "train"]
+
+
+def train(
+    dataset: Dataset,
+    model: str,
+    noise: Noise,
+    *,
+    split: int = 0,
+    seed: int | None = None,
+    epochs: int | None = None,
+    robust: bool = False,
+    progress: bool = False,
+) -> Trained:
+    """Train a model by name: with draws from the smoothing distribution, or robustly for the convex certificate."""
+    bar: Progress | None = None
+
+    def report(done: int, total: int, note: str) -> None:
+        nonlocal bar
+        if progress:
+            bar = bar or Progress("training", total, unit="epochs")
+            bar.update(done, note)
+
+    if robust:
+        from certcore.training.robust import train_robust
+
+        trained = train_robust(dataset, split=split, seed=seed, epochs=epochs, report=report)
+    else:
+        from certcore.training.smoothed import Schedule, train_smoothed
+
+        schedule = Schedule.of(model, epochs)
+        trained = train_smoothed(dataset, model, noise, split=split, seed=seed, schedule=schedule, progress=report)
+    if bar is not None:
+        bar.close()
+    return trained

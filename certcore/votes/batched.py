@@ -1,0 +1,103 @@
+"""Votes of any network, batches of samples at a time: rows are summed by the sampler, torch runs the head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from certcore.graph import Graph
+from certcore.models.base import Edges, NodeClassifier
+from certcore.models.registry import model_class
+from certcore.votes.fused import digest_of, pad_weights
+from certcore.votes.noise import Noise
+from certcore.votes.sampler import Sampler
+from certcore.votes.threads import one_thread
+
+#: Samples of a batch hold at most this many bytes of hidden units.
+_BATCH_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class TorchVoter:
+    """A trained network on one graph; the weights are plain arrays, so that it travels to any worker."""
+
+    graph: Graph
+    noise: Noise
+    seed: int
+    model: str
+    options: dict[str, Any]
+    weights: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, model: NodeClassifier, graph: Graph, noise: Noise, seed: int) -> TorchVoter:
+        weights = {key: value.detach().numpy() for key, value in model.state_dict().items()}
+        return cls(graph, noise, seed, model.name, dict(model.options), weights)
+
+    @property
+    def n_nodes(self) -> int:
+        return self.graph.n_nodes
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.options["n_classes"])
+
+    @cached_property
+    def digest(self) -> str:
+        """Names what the votes depend on, and nothing else."""
+        kind = f"torch|{self.model}|{sorted(self.options.items())}|{'|'.join(self.noise.theta)}|{self.seed}"
+        return digest_of(kind, self.graph, tuple(self.weights[key] for key in sorted(self.weights)))
+
+    @cached_property
+    def _network(self) -> NodeClassifier:
+        network = model_class(self.model)(**self.options)
+        network.load_state_dict({key: torch.from_numpy(value.copy()) for key, value in self.weights.items()})
+        return network.eval()
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        return Sampler(self.graph, self.noise)
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        return pad_weights(self.weights["first"])
+
+    @cached_property
+    def _fixed_units(self) -> torch.Tensor | None:
+        """The first map's output where attributes are not smoothed."""
+        return None if self.noise.attributes else self._units(0, 0, 1)
+
+    def _units(self, kind: int, first: int, count: int) -> torch.Tensor:
+        summed = self._sampler.summed_rows(self.seed, kind, first, count, self._first)
+        units = summed.transpose(0, 2, 1, 3).reshape(count * self.n_nodes, -1)
+        return torch.from_numpy(np.ascontiguousarray(units[:, : self.weights["first"].shape[1]]))
+
+    @cached_property
+    def _clean_edges(self) -> dict[int, Edges]:
+        return {}
+
+    def _edges(self, kind: int, first: int, count: int) -> Edges:
+        if self.noise.adjacency:
+            draws = [self._sampler.edges(self.seed, kind, first + s) for s in range(count)]
+            return Edges.stack(self.n_nodes, draws, fixed=False)
+        if count not in self._clean_edges:
+            self._clean_edges[count] = Edges.of(self.graph, count)
+        return self._clean_edges[count]
+
+    def count(self, kind: int, first: int, count: int) -> np.ndarray:
+        """Votes (nodes, classes) of samples first … first + count − 1."""
+        votes = np.zeros((self.n_nodes, self.n_classes), dtype=np.int64)
+        nodes = np.arange(self.n_nodes)
+        size = max(1, min(32, _BATCH_BYTES // (self.n_nodes * self._first.shape[0] * 256)))
+        with torch.no_grad(), one_thread():
+            for start in range(first, first + count, size):
+                now = min(size, first + count - start)
+                fixed = self._fixed_units
+                units = self._units(kind, start, now) if fixed is None else fixed.repeat(now, 1)
+                scores = self._network.head(units, self._edges(kind, start, now))
+                for labels in scores.argmax(dim=1).numpy().reshape(now, -1):
+                    votes[nodes, labels] += 1
+        return votes

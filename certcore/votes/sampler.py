@@ -1,0 +1,108 @@
+"""Whole samples as sparse arrays: for training, for models without a fused kernel, and for people's own models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from certcore.graph import Graph
+from certcore.votes.kernel import draw_edges, first_layer
+from certcore.votes.noise import Noise, bit_table, gap_table, keep_threshold
+from certcore.votes.streams import ATTR_ADD, ATTR_KEEP, added_columns, jump, keep_bits, open_stream, take_bits
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Draws the smoothed graphs of one clean graph, by seed, kind of sample and sample number."""
+
+    graph: Graph
+    noise: Noise
+
+    @cached_property
+    def attribute_tables(self) -> tuple:
+        """What the compiled code needs to know about the attributes."""
+        graph, flips = self.graph, self.noise.fractions
+        existing = np.zeros((graph.n_nodes, 0), dtype=np.uint64)
+        if flips[0]:
+            existing = bit_table(graph.attr_indptr, graph.attr_indices, graph.n_attrs)
+        indices = graph.attr_indices.astype(np.int32)
+        return (graph.attr_indptr, indices, existing, *keep_threshold(flips[1]), gap_table(flips[0]))
+
+    @cached_property
+    def edge_tables(self) -> tuple:
+        """What the compiled code needs to know about the edges."""
+        graph, flips = self.graph, self.noise.fractions
+        threshold, keep_all = keep_threshold(flips[3])
+        table = gap_table(flips[2])
+        return (graph.adj_indptr, graph.adj_indices, graph.edges, graph.directed, threshold, keep_all, table)
+
+    def attributes(self, seed: int, kind: int, sample: int) -> tuple[np.ndarray, np.ndarray]:
+        """CSR arrays of the attributes of one sample (columns not sorted: kept ones first, then added ones)."""
+        return _draw_attributes(seed, kind, sample, self.attribute_tables, self.graph.n_attrs)
+
+    def edges(self, seed: int, kind: int, sample: int) -> tuple[np.ndarray, np.ndarray]:
+        """Receivers and senders of one sample, both directions of an undirected edge."""
+        existing = self.graph.edges
+        words = np.empty((len(existing) + 63) // 64 + 1, dtype=np.uint64)
+        added = draw_edges(seed, kind, sample, self.edge_tables, words)
+        stays = np.unpackbits(words.view(np.uint8), bitorder="little")[: len(existing)].astype(bool)
+        pairs = np.concatenate([existing[stays], added])
+        if not self.graph.directed:
+            pairs = np.concatenate([pairs, pairs[:, ::-1]])
+        return pairs[:, 0], pairs[:, 1]
+
+    def matrices(self, seed: int, kind: int, sample: int) -> tuple[sp.csr_array, sp.csr_array]:
+        """One sample as sparse 0/1 matrices: attributes and adjacency."""
+        n_nodes = self.graph.n_nodes
+        indptr, indices = self.attributes(seed, kind, sample)
+        attributes = sp.csr_array(
+            (np.ones(len(indices), dtype=np.float32), indices, indptr), shape=(n_nodes, self.graph.n_attrs)
+        )
+        rows, columns = self.edges(seed, kind, sample)
+        adjacency = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(n_nodes, n_nodes))
+        return attributes, adjacency
+
+    def summed_rows(self, seed: int, kind: int, first: int, count: int, weights: np.ndarray) -> np.ndarray:
+        """X·W for `count` samples, without building X; `weights` is (blocks, attributes, 64), see `pad_weights`."""
+        out = np.empty((count, weights.shape[0], self.graph.n_nodes, weights.shape[2]), dtype=np.float32)
+        first_layer(seed, kind, first, count, self.attribute_tables, weights, out)
+        return out
+
+
+@njit(cache=True)
+def _draw_attributes(seed, kind, sample, attributes, n_attrs):
+    indptr, indices, existing, keep, keep_all, table = attributes
+    n_nodes = len(indptr) - 1
+    n_ones = indptr[n_nodes]
+    kept = np.empty((n_ones + 63) // 64 + 1, dtype=np.uint64)
+    start, step = open_stream(seed, kind + ATTR_KEEP, sample)
+    keep_bits(start, step, keep, keep_all, n_ones, kept)
+    position = np.int64(0)
+    if len(table):
+        start, step = open_stream(seed, kind + ATTR_ADD, sample)
+        start, distance = jump(start, step, table)
+        position = distance - 1
+    columns = np.empty(n_attrs + 1, dtype=np.int32)
+    drawn = np.empty(n_ones + n_attrs + 64, dtype=np.int64)
+    pointers = np.zeros(n_nodes + 1, dtype=np.int64)
+    total = 0
+    for n in range(n_nodes):
+        if total + n_attrs > len(drawn):
+            longer = np.empty(2 * len(drawn) + n_attrs, dtype=np.int64)
+            longer[:total] = drawn[:total]
+            drawn = longer
+        for i in range(indptr[n], indptr[n + 1]):
+            if take_bits(kept, i, 1):
+                drawn[total] = indices[i]
+                total += 1
+        if len(table):
+            start, position, count = added_columns(start, step, position, table, n_attrs, existing[n], columns)
+            for i in range(count):
+                drawn[total] = columns[i]
+                total += 1
+        pointers[n + 1] = total
+    return pointers, drawn[:total].copy()

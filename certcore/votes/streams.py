@@ -1,0 +1,113 @@
+"""Random words by sample number: every sample has streams of its own, whoever draws it, wherever and whenever.
+
+A stream is SplitMix64 with its own start and its own odd increment, both hashed from (seed, purpose, sample), as in
+Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014). Word number i is a hash of
+start + i·increment, so nothing is carried from one sample to the next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, uint64
+
+#: What a stream is for. Selection and estimation samples never share a stream.
+ATTR_KEEP, ATTR_ADD, ADJ_KEEP, ADJ_ADD = range(4)
+SELECTION, ESTIMATION, TRAINING = 0, 16, 32
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit(inline="always", cache=True)
+def mix(z):
+    """The finaliser of SplitMix64."""
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return z ^ (z >> uint64(31))
+
+
+@njit(cache=True)
+def open_stream(seed, purpose, sample):
+    """Start and increment of one stream."""
+    key = mix(uint64(seed) + _GOLDEN)
+    key = mix(key ^ mix(uint64(purpose) + uint64(1)))
+    key = mix(key + _GOLDEN * (uint64(sample) + uint64(1)))
+    return mix(key + uint64(1)), mix(key + uint64(2)) | uint64(1)
+
+
+@njit(cache=True)
+def keep_bits(counter, increment, threshold, keep_all, n_bits, words):
+    """Fill `words` with independent bits, each one with probability threshold / 2^64.
+
+    Sixty-four comparisons "uniform < threshold" run side by side, one bit of the uniforms per word of the stream,
+    highest first; a word is settled as soon as each of its comparisons has met a differing bit (8 of 64 on average).
+    """
+    for i in range((n_bits + 63) // 64):
+        result = _ALL
+        if not keep_all:
+            undecided = _ALL
+            result = uint64(0)
+            rest = threshold
+            while undecided != 0 and rest != 0:
+                counter += increment
+                word = mix(counter)
+                if rest >> uint64(63):
+                    result |= undecided & ~word
+                    undecided &= word
+                else:
+                    undecided &= ~word
+                rest <<= uint64(1)
+        words[i] = result
+    return counter
+
+
+@njit(inline="always", cache=True)
+def take_bits(words, start, count):
+    """Bits start … start + count − 1 of a bit array, 1 ≤ count ≤ 64, lowest first."""
+    block, shift = start >> 6, uint64(start & 63)
+    bits = words[block] >> shift
+    if shift and (start + count - 1) >> 6 != block:
+        bits |= words[block + 1] << (uint64(64) - shift)
+    return bits & (_ALL >> uint64(64 - count))
+
+
+@njit(inline="always", cache=True)
+def next_gap(counter, increment, table):
+    """One draw from an alias table of gaps; the last outcome means: skip that many and draw again."""
+    counter += increment
+    word = mix(counter)
+    slot = word & uint64(len(table) - 1)
+    entry = table[slot]
+    alias = entry & uint64(0xFFFF)
+    # A mask instead of a branch: the processor could not predict it.
+    own = uint64(0) - uint64((word >> uint64(16)) < (entry >> uint64(16)))
+    return counter, np.int64(alias ^ ((alias ^ slot) & own))
+
+
+@njit(inline="always", cache=True)
+def jump(counter, increment, table):
+    """Distance from one hit to the next: at least 1, geometric."""
+    last = len(table) - 1
+    counter, gap = next_gap(counter, increment, table)
+    distance = gap + 1
+    while gap == last:
+        counter, gap = next_gap(counter, increment, table)
+        distance += gap
+    return counter, distance
+
+
+@njit(inline="always", cache=True)
+def added_columns(counter, increment, position, table, width, existing, columns):
+    """List the additions in one row of `width` cells, skipping the bits that are set in `existing`.
+
+    `position` is the next hit, counted from the start of this row; it may lie in a later row. Returns the counter,
+    the next hit counted from the start of the next row, and the number of columns listed.
+    """
+    count = 0
+    while position < width:
+        taken = (existing[position >> 6] >> uint64(position & 63)) & uint64(1)
+        columns[count] = position
+        count += np.int64(uint64(1) - taken)
+        counter, distance = jump(counter, increment, table)
+        position += distance
+    return counter, position - width, count

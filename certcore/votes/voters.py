@@ -1,0 +1,27 @@
+"""Which way a trained model counts its votes."""
+
+from __future__ import annotations
+
+from certcore.errors import InputError
+from certcore.graph import Graph
+from certcore.models.base import NodeClassifier
+from certcore.models.gcn import GCN, GCNMean
+from certcore.models.storage import require_finite
+from certcore.votes.batched import TorchVoter
+from certcore.votes.fused import FusedVoter
+from certcore.votes.noise import Noise
+from certcore.votes.run import Voter
+
+
+def make_voter(model: NodeClassifier, graph: Graph, noise: Noise, seed: int, *, fused: bool = True) -> Voter:
+    """The fused kernel for the GCN family, batches of torch for all others (or for all, with `fused=False`)."""
+    require_finite(model, f"the {model.name} model")
+    if model.first.shape[0] != graph.n_attrs:
+        raise InputError(
+            f"the model was trained on {model.first.shape[0]} attributes, but the graph has {graph.n_attrs}; "
+            "give the dataset it was trained on"
+        )
+    if fused and isinstance(model, GCN):
+        weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
+        return FusedVoter(graph, noise, seed, not isinstance(model, GCNMean), *weights)
+    return TorchVoter.of(model, graph, noise, seed)

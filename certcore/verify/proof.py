@@ -122,19 +122,19 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         problem = Problem(instance, threat)
         bound = _recompute(problem, proof["relaxation"], proof["multipliers"])
     except (InputError, ValueError, TypeError, OverflowError, KeyError) as error:
-        return Verdict(False, f"the claim cannot be rebuilt from the instance: {error}")
+        return Verdict(False, str(InputError(f"the claim cannot be rebuilt from the instance: {error}")))
     if threat.to_json() != proof["threat"]:
         return Verdict(False, "the threat model is not written in its canonical form")
     if proof["targets"] != len(problem.targets):
         return Verdict(
             False,
-            f"the proof speaks of {proof['targets']} targets, the instance gives {len(problem.targets)}",
+            f"the instance gives {len(problem.targets)} targets, the proof speaks of another number",
         )
     if proof["bound"] != [bound.numerator, bound.denominator]:
         return Verdict(False, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
     count = certified_count(len(problem.targets), bound)
     if proof["certified"] != count or isinstance(proof["certified"], bool):
-        return Verdict(False, f"the bound certifies {count} targets, the proof claims {proof['certified']}")
+        return Verdict(False, f"the bound certifies {count} targets, the proof claims another number")
     return Verdict(True, "accepted", count, len(problem.targets), bound)
 
 

@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
+from certcore import figures
+from pages.shared import charts, engine, headline, work
 from pages.shared.frame import frame
+from pages.shared.sidebar import class_name
 
 view = frame("app.py", "What is guaranteed")
-st.write(view.threat.to_json())
+result, fresh = headline.draw(view)
+
+left, right = st.columns(2, gap="large")
+with right:
+    st.subheader("Class by class", anchor=False, help="Each bar is a certificate of its own: the attacker turns the whole budget against that class. The bars do not add up to the number above.")
+    if view.instance.prediction is None:
+        st.info("This instance has no predicted labels, so it cannot be split by class.", icon=":material/category:")
+    elif fresh:
+        task = engine.per_class(view)
+        if task.result:
+            labels, certified, naive, sizes = zip(*task.result)
+            names = [class_name(view.instance, label) for label in labels]
+            charts.show(figures.class_figure(names, certified, naive, sizes), key="classes", height=330)
+        work.line(task)
+
+st.subheader("What is being certified", anchor=False)
+text, picture = st.columns([1, 1.2], gap="large", vertical_alignment="center")
+text.markdown(
+    "A classifier labels all nodes of **one** graph at once, and an attacker may change that one graph within the "
+    "budgets on the left. A base certificate says for each node alone which changes cannot move its label; counting "
+    "those nodes gives the *naive* number. The *collective* certificate asks how many labels one single changed graph "
+    "can break at most, and certifies the rest."
+)
+picture.image(str(Path(__file__).with_name("pages") / "shared" / "picture.svg"), width="stretch")

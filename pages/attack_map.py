@@ -1,10 +1,135 @@
-"""The page attack_map."""
+"""Attack map: where the adversary spends its budget on the whole graph, and what protecting nodes would change."""
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
-from pages.shared.frame import frame
+from certcore import figures
+from certcore.figures.style import STATES
+from pages.shared import attack, exports, graphview, headline, state
+from pages.shared.charts import is_dark
+from pages.shared.frame import frame, go_to_node
+from pages.shared.protect import suggestions
+from pages.shared.sidebar import node_name
+from pages.shared.text import count
 
-view = frame("pages/attack_map.py", "attack_map")
-st.write(view.threat.to_json())
+LABELS = {entry.label: key for key, entry in STATES.items()}
+OWN: dict[str, state.Control] = {
+    "adversary": ("attack", state.one_of("attack", "relaxed")),
+    "colour": ("state", state.one_of("state", "class")),
+    "click": ("open", state.one_of("open", "protect")),
+    "only": ([], state.words(*STATES)),
+    "picked": (None, state.whole()),
+}
+
+view = frame("pages/attack_map.py", "Attack map", "Where the adversary spends its budget, and which targets it breaks.", OWN)
+result, fresh = headline.status_line(view)
+if result is None:
+    st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
+    st.stop()
+
+controls = st.container(horizontal=True, vertical_alignment="bottom")
+adversary = controls.segmented_control(
+    "Adversary",
+    ["attack", "relaxed"],
+    format_func={"attack": "Replayed integer attack", "relaxed": "Relaxed LP adversary"}.__getitem__,
+    key="adversary",
+    required=True,
+    help="The integer attack was replayed: these targets really become uncertified. The relaxed adversary of the "
+    "linear program spends fractions of flips; it explains the bound, but it is not an attack.",
+)
+colour = controls.segmented_control(
+    "Colour by",
+    ["state", "class"],
+    format_func={"state": "State", "class": "Predicted class"}.__getitem__,
+    key="colour",
+    required=True,
+    disabled=view.instance.prediction is None,
+    help="State: what happens to the node. Class: the label that is certified.",
+)
+click = controls.segmented_control(
+    "A click on a node",
+    ["open", "protect"],
+    format_func={"open": "opens it", "protect": "protects it"}.__getitem__,
+    key="click",
+    required=True,
+    help="Protected nodes cannot be touched by the attacker. Click again to lift the protection.",
+)
+wanted = controls.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=170)
+only = controls.multiselect(
+    "Show only",
+    list(STATES),
+    format_func=lambda key: STATES[key].label,
+    key="only",
+    placeholder="all states",
+    help="Fade all nodes in other states.",
+    width=230,
+)
+
+relaxed = adversary == "relaxed"
+if relaxed and result.fractional is None:
+    st.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
+    relaxed = False
+if relaxed:
+    st.warning(
+        "**Relaxed adversary.** Fractions of flips and “partly attacked” targets exist only in the linear program. "
+        "This is where the proven bound comes from; it is **not** an attack.",
+        icon=":material/blur_on:",
+    )
+figure = figures.graph_figure(
+    view.instance, result, relaxed=relaxed, recipes=exports.recipe(view, "certify"), facts=result.facts
+)
+rows = attack.table(view.instance, result, figure, relaxed)
+codes = np.asarray(figure.state)
+shown = np.isin(codes, [list(STATES).index(key) for key in only]) if only else np.ones(len(codes), dtype=bool)
+found = attack.search(view.instance.node_names, view.instance.graph.n_nodes, wanted)
+picked = st.session_state.get("picked")
+selected = found[0] if found else picked if picked is not None and picked < len(codes) else -1
+if wanted and not found:
+    st.caption(":orange[No node has this name or index.]")
+
+node = graphview.draw(
+    attack.picture(
+        view.instance, result, figure, rows, shown=shown, by_class=colour == "class", selected=selected, relaxed=relaxed
+    ),
+    key="graph",
+)
+if node is not None and click == "open":
+    go_to_node(node)
+if node is not None:
+    protected = set(np.asarray(view.threat.protected).tolist()) ^ {node}
+    state.move(protect=state.write_nodes(list(protected)))
+exports.menu(figure, "graph", is_dark())
+
+left, right = st.columns([2.2, 1], gap="large")
+with left:
+    st.subheader("Allocation per node", anchor=False)
+    spent = rows[[c for c in rows.columns if c.startswith("spent")]].sum(axis=1) > 0
+    touched = rows[shown & (spent | rows["state"].isin([STATES["attacked"].label, STATES["partly"].label]))]
+    touched = touched.sort_values([c for c in rows.columns if c.startswith("spent")] or ["node"], ascending=False)
+    st.caption(
+        f"{count(len(touched))} nodes where flips are spent or whose label becomes uncertified. Select a row to find "
+        "the node in the picture. *spent*: flips at the node; *inside*: flips within its receptive field."
+    )
+    choice = st.dataframe(
+        touched, hide_index=True, on_select="rerun", selection_mode="single-row", key="allocation", height=330
+    )
+    chosen = choice["selection"]["rows"] if choice else []
+    row = int(touched.iloc[chosen[0]]["node"]) if chosen and chosen[0] < len(touched) else None
+    if row is not None and row != picked:
+        state.move(picked=row)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Download as CSV",
+            lambda: touched.to_csv(index=False).encode(),
+            "allocation.csv",
+            "text/csv",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+        if selected >= 0:
+            if st.button(f"Open {node_name(view.instance, selected)}", icon=":material/center_focus_strong:"):
+                go_to_node(selected)
+with right:
+    suggestions(view, result)

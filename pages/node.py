@@ -1,10 +1,94 @@
-"""The page node."""
+"""Node: everything about one prediction, and why it is or is not attackable."""
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
-from pages.shared.frame import frame
+from certcore import figures
+from certcore.perturbations import LABELS
+from pages.shared import attack, charts, headline, neighbourhood, state, why
+from pages.shared.frame import frame, go_to_node
+from pages.shared.sidebar import class_name, node_name
+from pages.shared.text import count, markdown, plain
 
-view = frame("pages/node.py", "node")
-st.write(view.threat.to_json())
+OWN: dict[str, state.Control] = {"node": (0, state.whole())}
+
+view = frame("pages/node.py", "One node", own=OWN)
+instance, n = view.instance, view.instance.graph.n_nodes
+if st.session_state["node"] >= n:
+    st.session_state["node"] = 0
+
+bar = st.container(horizontal=True, vertical_alignment="bottom")
+bar.button(
+    "Previous",
+    icon=":material/chevron_left:",
+    on_click=lambda: st.session_state.update(node=(st.session_state["node"] - 1) % n),
+    help="The node with the next smaller index.",
+)
+node = int(bar.number_input("Node index", 0, n - 1, key="node", width=130, help=f"0 to {n - 1:,}."))
+bar.button(
+    "Next",
+    icon=":material/chevron_right:",
+    on_click=lambda: st.session_state.update(node=(st.session_state["node"] + 1) % n),
+    help="The node with the next larger index.",
+)
+wanted = bar.text_input("Find by name", placeholder="name or index", width=180, help="Opens the first node that matches.")
+found = attack.search(instance.node_names, n, wanted)
+if found and found[0] != node and st.session_state.get("_found") != wanted:
+    st.session_state["_found"] = wanted
+    state.move(node=found[0])
+
+result, _ = headline.status_line(view)
+st.subheader(markdown(node_name(instance, node)), anchor=False)
+facts = [f"index {count(node)}", f"{count(int(instance.graph.incident[node]))} edges", f"{count(int(instance.graph.ones[node]))} attributes"]
+if instance.prediction is not None:
+    facts.insert(1, f"predicted **{markdown(class_name(instance, int(instance.prediction[node])))}**")
+if instance.labels is not None:
+    facts.insert(2, f"true class {markdown(class_name(instance, int(instance.labels[node])))}")
+st.markdown(" · ".join(facts))
+if result is None:
+    st.info("More appears here when the certificate at these budgets is computed.", icon=":material/hourglass_top:")
+    st.stop()
+st.markdown(f"> {why.sentence(instance, result, node)}")
+
+spent = result.attack.spent_at(instance.graph.edges) if result.attack is not None else np.zeros((4, n))
+removed = instance.graph.edges[np.asarray(result.attack.deleted) > 0] if result.attack is not None else np.zeros((0, 2))
+left, right = st.columns([1.15, 1], gap="large")
+with left:
+    near = neighbourhood.around(instance, node, spent.sum(axis=0))
+    st.subheader("Its receptive field", anchor=False, help="All nodes that can influence this prediction.")
+    page = neighbourhood.html(instance, near, spent, removed, dark=charts.is_dark(), height=400)
+    st.iframe(page, height=410, alt=f"Neighbourhood of {plain(node_name(instance, node))}: {len(near.nodes)} nodes")
+    inside = field_size = len(near.nodes) + near.cut
+    st.caption(
+        f"{count(field_size)} nodes in the field"
+        + (f", {count(near.cut)} far ones not drawn" if near.cut else "")
+        + ". :orange[★] the node · :blue[●] its field · :red[■] flips of the replayed attack are spent here. Click a node to open it."
+    )
+    here = near.nodes[spent[:, near.nodes].sum(axis=0) > 0]
+    if len(here):
+        with st.container(horizontal=True):
+            for other in here[:8].tolist():
+                if other != node and st.button(node_name(instance, other), key=f"open_{other}", type="tertiary"):
+                    go_to_node(other)
+with right:
+    st.subheader("Its front", anchor=False, help="The smallest budgets that the base certificate leaves uncertified.")
+    x, y = why.two_axes(instance, view.threat)
+    received = why.received(result, node)
+    charts.show(
+        figures.front_figure(
+            instance.base.fronts().of_node(node),
+            x,
+            y,
+            received=received,
+            budgets=view.threat.budgets,
+            node=plain(node_name(instance, node)),
+        ),
+        key="front",
+        height=340,
+    )
+    st.caption(
+        f"Shaded: certified. The cross is what this node receives in the replayed attack, in {LABELS[x]} and {LABELS[y]}."
+    )
+why.votes(instance, node)

@@ -1,0 +1,66 @@
+"""The export menu of a chart: every format the engine writes, made only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from certcore.figures.data import Figure
+from certcore.figures.recipe import Recipe
+from pages.shared import bundles
+from pages.shared.state import View
+
+
+@st.fragment
+def menu(figure: Figure, key: str, dark: bool = False) -> None:
+    """A menu with a download for each format."""
+    popover = st.popover(
+        "Export", icon=":material/download:", type="tertiary", key=f"export_{key}", on_change="rerun", wrap=False
+    )
+    if not popover.open:
+        return
+    # Imported only now: drawing for print is not needed to show a page.
+    from certcore.export.formats import export, file_name, formats
+
+    with popover:
+        width = st.segmented_control(
+            "Width for print",
+            ["one-column", "two-column"],
+            default="two-column",
+            key=f"width_{key}",
+            required=True,
+            help="Column widths of a paper: 8.5 cm or 17.5 cm.",
+        )
+        for format in formats(figure):
+
+            def make(kind: str = format.key) -> bytes:
+                return export(figure, kind, width=width or "two-column", dark=dark)
+
+            download(format.label, make, file_name(figure, format.key), format.mime, key=f"{key}_{format.key}")
+
+
+def download(label: str, make: Callable[[], bytes], name: str, mime: str, *, key: str) -> None:
+    st.download_button(
+        label, make, name, mime, key=f"download_{key}", on_click="ignore", width="stretch", type="tertiary"
+    )
+
+
+def recipe(view: View, command: str, **arguments: object) -> tuple[Recipe, ...]:
+    """How the numbers on show can be computed again from the command line."""
+    targets = st.session_state.get("targets", "file")
+    selection = {"all": "all", "test": "test"}.get(targets)
+    if targets == "class":
+        selection = f"class:{st.session_state.get('class', 0)}"
+    folder = "runs/imported" if view.name.startswith("import-") else "precomputed"
+    return (
+        Recipe(
+            command=command,
+            instance=f"{folder}/{bundles.path_of(view.name).name}",
+            threat=view.threat.to_json(),
+            targets=selection,
+            relaxation=view.relaxation,
+            base_rule=view.rule,
+            arguments=arguments,
+        ),
+    )

@@ -1,0 +1,172 @@
+"""Background work: a few workers for all visitors, a fair queue, cancelling, and results that are shared.
+
+Nothing here knows Streamlit; `pages.shared.work` connects it to a page.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from certcore.errors import InputError
+
+WORKERS = 2
+MOST_WAITING = 40
+MOST_RESULTS = 96
+#: Work that no page has asked about for so long is given up (browsers slow the timers of hidden tabs to a minute).
+ABANDONED_AFTER = 150.0
+
+_log = logging.getLogger("certcore.dashboard")
+
+
+class Job:
+    """One piece of work. `run(job)` reports progress through it and stops when `cancel` is set."""
+
+    def __init__(self, key: Hashable, label: str, run: Callable[[Job], Any], *, keep: bool = False) -> None:
+        self.key, self.label, self.run, self.keep = key, label, run, keep
+        self.cancel = threading.Event()
+        self.finished = threading.Event()
+        self.owners: set[str] = set()
+        self.state = "waiting"
+        self.result: Any = None
+        self.error: str | None = None
+        self.partial: Any = None
+        self.note = ""
+        self.share: float | None = None
+        self.created = self.touched = time.monotonic()
+        self.started: float | None = None
+
+    def report(self, share: float | None = None, note: str = "", partial: Any = None) -> None:
+        """Tell how far the work is (0 to 1), in a few words, and what there is to see already."""
+        self.share, self.note = share, note
+        if partial is not None:
+            self.partial = partial
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - (self.started or self.created)
+
+    def wait(self, timeout: float) -> bool:
+        return self.finished.wait(timeout)
+
+
+class Pool:
+    """A bounded number of workers; visitors with the least running work come first."""
+
+    def __init__(self, workers: int = WORKERS) -> None:
+        self._lock = threading.Condition()
+        self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
+        self._live: dict[Hashable, Job] = {}
+        self._slots: dict[tuple[str, str], Job] = {}
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        for number in range(workers):
+            threading.Thread(target=self._work, daemon=True, name=f"solver-{number}").start()
+
+    def result(self, key: Hashable) -> Any:
+        """A finished result, or None."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+            return self._results.get(key)
+
+    def submit(
+        self, owner: str, slot: str, key: Hashable, run: Callable[[Job], Any], label: str, *, keep: bool = False
+    ) -> Job:
+        """Ask for work; the owner's older work in the same slot is given up. Equal keys are computed once."""
+        with self._lock:
+            old = self._slots.get((owner, slot))
+            if old is not None and old.key == key and old.state in ("waiting", "running"):
+                old.touched = time.monotonic()
+                return old
+            if old is not None:
+                self._leave(owner, old)
+            self._drop_abandoned()
+            job = self._live.get(key)
+            if job is None or job.cancel.is_set():
+                if sum(len(queue) for queue in self._waiting.values()) >= MOST_WAITING:
+                    raise InputError("the server is busy with the work of others; wait a minute and try again")
+                job = Job(key, label, run, keep=keep)
+                self._live[key] = job
+                self._waiting.setdefault(owner, deque()).append(job)
+            job.owners.add(owner)
+            job.touched = time.monotonic()
+            self._slots[owner, slot] = job
+            self._lock.notify()
+            return job
+
+    def leave(self, owner: str, job: Job) -> None:
+        """The owner no longer wants this; without any owner it is cancelled."""
+        with self._lock:
+            self._leave(owner, job)
+
+    def _leave(self, owner: str, job: Job) -> None:
+        job.owners.discard(owner)
+        if job.owners:
+            return
+        job.cancel.set()
+        if job.state == "waiting":
+            job.state = "cancelled"
+            job.finished.set()
+            self._live.pop(job.key, None)
+
+    def _drop_abandoned(self) -> None:
+        now = time.monotonic()
+        for (owner, slot), job in list(self._slots.items()):
+            if job.finished.is_set():
+                if now - job.touched > ABANDONED_AFTER:
+                    del self._slots[owner, slot]
+            elif not job.keep and now - job.touched > ABANDONED_AFTER:
+                self._leave(owner, job)
+
+    def _next(self) -> Job | None:
+        """The next job of the owner with the least running work; owners with equal load take turns."""
+        running = [job for job in self._live.values() if job.state == "running"]
+        owners = [owner for owner, queue in self._waiting.items() if queue]
+        if not owners:
+            return None
+        owner = min(owners, key=lambda o: sum(o in job.owners for job in running))
+        queue = self._waiting[owner]
+        job = queue.popleft()
+        del self._waiting[owner]
+        if queue:
+            self._waiting[owner] = queue
+        return job
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                job = self._next()
+                while job is None:
+                    self._lock.wait(timeout=30)
+                    self._drop_abandoned()
+                    job = self._next()
+                if job.finished.is_set():
+                    continue
+                job.state, job.started = "running", time.monotonic()
+            self._carry_out(job)
+
+    def _carry_out(self, job: Job) -> None:
+        result, state = None, "done"
+        try:
+            result = job.run(job)
+        except InputError as error:
+            job.error, state = str(error), "failed"
+        except Exception:
+            _log.exception("the work %r failed", job.label)
+            job.error, state = "the computation failed unexpectedly; the server's log has the details", "failed"
+        with self._lock:
+            job.result = result
+            if job.cancel.is_set():
+                state = "cancelled"
+            elif state == "done":
+                self._results[job.key] = result
+                while len(self._results) > MOST_RESULTS:
+                    self._results.popitem(last=False)
+            job.state = state
+            if self._live.get(job.key) is job:
+                del self._live[job.key]
+        job.finished.set()

@@ -1,0 +1,111 @@
+"""Why a node is or is not attackable, in words and numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from certcore import figures
+from certcore.certificate import Certificate
+from certcore.instance import Instance
+from certcore.perturbations import LABELS, TYPES
+from certcore.threat import ThreatModel
+from pages.shared import charts
+from pages.shared.sidebar import class_name, node_name
+from pages.shared.text import budget_words, count, plain
+
+
+def received(result: Certificate, node: int) -> np.ndarray | None:
+    """The perturbation inside the node's field in the replayed attack, if the node is a target."""
+    where = np.flatnonzero(result.target_nodes == node)
+    if result.attack is None or not len(where):
+        return None
+    return np.asarray(result.attack.inside[where[0]])
+
+
+def sentence(instance: Instance, result: Certificate, node: int) -> str:
+    """One sentence: robust by itself, attacked, or safe only together with the others."""
+    front = instance.base.fronts().of_node(node)
+    budgets = np.array(result.threat.budgets)
+    reachable = front[(front <= budgets).all(axis=1)]
+    if not np.isin(node, result.target_nodes):
+        return "This node is not among the targets: its label is not counted, but the attacker may still use it."
+    if len(front) and not front.sum(axis=1).all():
+        return "**Uncertified without any attack**: the base certificate abstains, so this label always counts as attacked."
+    if not len(reachable):
+        return "**Robust by itself**: even the whole budget inside its receptive field reaches no point of its front."
+    gets = received(result, node)
+    if gets is not None:
+        hit = reachable[(reachable <= gets).all(axis=1)]
+        if len(hit):
+            return (
+                f"**Attacked in the replayed attack**: it receives {budget_words(tuple(int(v) for v in gets))} inside its "
+                f"field, which reaches {budget_words(tuple(hit[0].tolist()))}, where its base certificate ends."
+            )
+    cheapest = reachable[reachable.sum(axis=1).argmin()]
+    gets_text = "" if gets is None else f"; in the attack found it receives {budget_words(tuple(int(v) for v in gets))}"
+    return (
+        f"**Attackable alone, not broken here**: {budget_words(tuple(cheapest.tolist()))} inside its field would leave it "
+        f"uncertified{gets_text}. The collective count says how many such nodes stay, not whether this one does."
+    )
+
+
+def two_axes(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
+    """The two types to draw a front in: those in play first, then those the base certificate covers."""
+    in_play = [name for name, budget in zip(TYPES, threat.budgets) if budget]
+    ordered = [*in_play, *(name for name in instance.base.axes if name not in in_play), *TYPES]
+    chosen = list(dict.fromkeys(ordered))[:2]
+    first, second = sorted(chosen, key=TYPES.index)
+    return first, second
+
+
+def votes(instance: Instance, node: int) -> None:
+    """The votes behind the node's label, its p and the thresholds, if the base certificate rests on votes."""
+    arrays = instance.base.arrays()
+    st.subheader("Its votes", anchor=False)
+    if "votes" not in arrays:
+        st.caption("This base certificate is given as a grid of budgets: there are no votes to show.")
+        return
+    counts = np.asarray(arrays["votes"])[node]
+    names = [class_name(instance, k) for k in range(len(counts))]
+    label = int(np.asarray(instance.prediction)[node])
+    left, right = st.columns([1.15, 1], gap="large")
+    with left:
+        charts.show(
+            figures.votes_figure(counts, names, label, plain(node_name(instance, node))), key="votes", height=300
+        )
+    with right:
+        p = float(lower_bounds(instance)[node])
+        st.metric(
+            "p, lower bound",
+            f"{int(p * 1e6) / 1e6:.6f}",
+            help="With the stated confidence the smoothed model gives this label at least this often.",
+        )
+        st.caption(
+            f"{count(int(counts[label]))} of {count(int(counts.sum()))} samples vote for the label. "
+            + ("It abstains: p is at most one half." if p <= 0.5 else "It is certified at a budget where the threshold stays below p:")
+        )
+        thresholds(instance, p)
+
+
+def lower_bounds(instance: Instance) -> np.ndarray:
+    """p of every node."""
+    return np.asarray(instance.base.lower_bounds)  # type: ignore[attr-defined]
+
+
+def thresholds(instance: Instance, p: float) -> None:
+    """The first thresholds along each covered type."""
+    table = getattr(instance.base, "threshold", None)
+    if table is None:
+        return
+    rows = []
+    for name in instance.base.axes:
+        for number in range(1, 60):
+            budget = [0, 0, 0, 0]
+            budget[TYPES.index(name)] = number
+            limit = float(table(tuple(budget)))
+            if limit >= p or number in (1, 2, 5, 10):
+                rows.append({"budget": f"{number} {LABELS[name]}", "threshold p*": round(limit, 6), "certified": p > limit})
+            if limit >= p:
+                break
+    st.dataframe(rows, hide_index=True, height=min(36 * (len(rows) + 1), 240))

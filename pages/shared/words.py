@@ -1,0 +1,92 @@
+"""Results in plain words: what is guaranteed, with which confidence, and under which assumption."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from certcore.certificate import Certificate
+from certcore.instance import Instance
+from certcore.perturbations import LABELS, TYPES
+from certcore.threat import ThreatModel
+from pages.shared.bundles import dataset
+from pages.shared.text import budget_words, count, listing, markdown, percent, samples
+
+
+def threat_words(threat: ThreatModel) -> str:
+    """What the attacker may do, in words (Markdown)."""
+    parts = [f"at most {budget_words(threat.budgets)}"]
+    local = [
+        f"{_local(value, threat.local_mode)} {LABELS[name]}"
+        for name, value, budget in zip(TYPES, threat.local, threat.budgets)
+        if value is not None and budget
+    ]
+    if local:
+        whose = "of what the node has" if threat.local_mode == "relative" else "at any one node"
+        parts.append(f"no more than {listing(local)} {whose}")
+    if threat.sigma is not None:
+        parts.append(f"controls at most {count(threat.sigma)} node{'' if threat.sigma == 1 else 's'}")
+    if len(threat.protected):
+        parts.append(f"cannot touch the {count(len(threat.protected))} protected nodes")
+    return ", ".join(parts)
+
+
+def _local(value: Any, mode: str) -> str:
+    return f"{float(value):.3g} ×" if mode == "relative" else count(value)
+
+
+def guarantee(certificate: Certificate, instance: Instance) -> str:
+    """The guarantee in one sentence (Markdown)."""
+    return (
+        f"Whatever an attacker does with **{threat_words(certificate.threat)}**: at least "
+        f"**{count(certificate.certified)} of {count(certificate.targets)}** labels stay as they are"
+        f"{confidence(instance)}. This holds for this one clean graph ({markdown(dataset(instance), 40)})."
+    )
+
+
+def confidence(instance: Instance) -> str:
+    """How sure the guarantee is: sampling has a confidence, a deterministic base certificate has none to give."""
+    facts = instance.base.facts
+    if "alpha" not in facts:
+        return ", as far as the base certificate holds"
+    level = 100 * (1 - float(facts["alpha"]))
+    number = facts.get("samples", facts.get("n_samples"))
+    drawn = f", {samples(int(number))} samples per node" if number else ""
+    return f" (confidence {level:.4g} % for all nodes together{drawn})"
+
+
+NOT_PER_NODE = (
+    "The number is about all targets together. Apart from nodes that are robust by themselves it does not say "
+    "*which* labels stay."
+)
+
+
+def bracket(certificate: Certificate) -> tuple[str, str]:
+    """Best attack found … proven bound on attacked targets, and what it means."""
+    attacked = certificate.targets - certificate.certified
+    found = "?" if certificate.attack_found is None else count(certificate.attack_found)
+    text = f"{found} … {count(attacked)}"
+    meaning = (
+        f"The best integer attack found, replayed, leaves {found} targets uncertified; the proof says that no attack "
+        f"reaches more than {count(attacked)}. “Uncertified” is about the base certificates: it does not prove that "
+        "the model's label really flips."
+    )
+    return text, meaning
+
+
+def fields_note(instance: Instance) -> str:
+    """A warning where the instance uses the paper's field rule with a model for which it is not proven."""
+    if instance.node_field is None and instance.edge_field == "messages":
+        return (
+            "This instance uses the edge rule `messages`. It is sound for row-normalised and attention models; for the "
+            "usual symmetric GCN it overstates robustness against edge deletions and serves comparison only."
+        )
+    return ""
+
+
+def ratio_delta(certificate: Certificate) -> str:
+    gain = certificate.certified - certificate.naive_certified
+    return f"{count(gain)} more than node by node" if gain else "as many as node by node"
+
+
+def short(certificate: Certificate) -> str:
+    return f"{percent(certificate.ratio)} ({count(certificate.certified)} of {count(certificate.targets)})"

@@ -1,0 +1,150 @@
+"""Background work on a page: the old picture stays until the new one is there, and it can be cancelled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from certcore.errors import InputError
+from pages.shared.jobs import Job, Pool
+from pages.shared.text import markdown, seconds
+
+#: So long a page waits before it shows progress instead: most solves are done by then and nothing flickers.
+PATIENCE = 0.9
+_POLL = 0.4
+
+
+@st.cache_resource(show_spinner=False)
+def pool() -> Pool:
+    return Pool()
+
+
+@dataclass
+class Work:
+    """What a page has to show: a result, whether it is the one asked for, and what goes on meanwhile."""
+
+    slot: str
+    key: Hashable
+    result: Any
+    fresh: bool
+    job: Job | None = None
+    cancelled: bool = False
+    error: str | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.job is not None and not self.job.finished.is_set()
+
+
+def owner() -> str:
+    context = get_script_run_ctx()
+    return context.session_id if context is not None else "nobody"
+
+
+def ask(
+    slot: str,
+    key: Hashable,
+    run: Callable[[Job], Any],
+    label: str,
+    *,
+    same: Hashable = None,
+    patience: float = PATIENCE,
+) -> Work:
+    """Get a result computed in the background; meanwhile the last one in this slot that has an equal `same`."""
+    shown: dict[str, tuple[Hashable, Hashable, Any]] = st.session_state.setdefault("_shown", {})
+    stopped: dict[str, Hashable] = st.session_state.setdefault("_stopped", {})
+    ready = pool().result(key)
+    if ready is not None:
+        shown[slot] = (same, key, ready)
+        stopped.pop(slot, None)
+        return Work(slot, key, ready, True)
+    old = shown.get(slot)
+    before = old[2] if old is not None and old[0] == same else None
+    if stopped.get(slot) == key:
+        kept = old is not None and old[1] == key
+        return Work(slot, key, before, kept, cancelled=True)
+    stopped.pop(slot, None)
+    try:
+        job = pool().submit(owner(), slot, key, run, label)
+    except InputError as error:
+        return Work(slot, key, before, False, error=str(error))
+    st.session_state.setdefault("_jobs", {})[slot] = job
+    if job.wait(patience):
+        if job.state == "done":
+            shown[slot] = (same, key, job.result)
+            return Work(slot, key, job.result, True)
+        if job.state == "failed":
+            return Work(slot, key, before, False, job=job, error=job.error)
+        return Work(slot, key, before, False, job=job, cancelled=True)
+    return Work(slot, key, before if job.partial is None else job.partial, False, job=job)
+
+
+def line(work: Work, done: str = "", preview: str = "") -> None:
+    """One line that says how the work stands; it is always there, so that nothing jumps."""
+    with st.container(key=f"work_{work.slot}", height=46, border=False):
+        if work.running:
+            st.session_state.setdefault("_previews", {})[work.slot] = preview
+            _poll(work.slot)
+        elif work.error:
+            st.markdown(f":red[:material/error: {markdown(work.error, 300)}]")
+        elif work.cancelled:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(":orange[:material/block: Cancelled.] What you see is older or weaker.", width="content")
+                st.button("Solve again", key=f"again_{work.slot}", on_click=_again, args=(work.slot,), type="tertiary")
+        elif done:
+            st.caption(done)
+
+
+def _again(slot: str) -> None:
+    st.session_state.get("_stopped", {}).pop(slot, None)
+
+
+def _cancel(slot: str) -> None:
+    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if job is not None:
+        st.session_state["_stopped"][slot] = job.key
+        pool().leave(owner(), job)
+
+
+@st.fragment(run_every=_POLL)
+def _poll(slot: str) -> None:
+    """Watch one piece of work and rerun the page when there is something new to see."""
+    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if job is None:
+        return
+    job.touched = time.monotonic()
+    if job.finished.is_set():
+        if job.state == "cancelled" and job.result is not None:
+            # What was proven before the cancel still stands: show it, marked as such.
+            same = st.session_state["_shown"].get(slot, (None,))[0]
+            st.session_state["_shown"][slot] = (same, job.key, job.result)
+        st.rerun()
+    seen = st.session_state.setdefault("_seen", {})
+    if job.partial is not None and seen.get(slot) is not job.partial:
+        seen[slot] = job.partial
+        st.rerun()
+    preview = st.session_state.get("_previews", {}).get(slot, "")
+    waiting = job.state == "waiting"
+    what = "Waiting for a free worker" if waiting else markdown(job.label)
+    share = "" if job.share is None else f" · {job.share:.0%}"
+    note = f" · {markdown(job.note)}" if job.note else ""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            f":blue[:material/progress_activity: **{what}** · {seconds(job.seconds)}{share}{note}]"
+            + (f" · {preview}" if preview else ""),
+            width="content",
+        )
+        st.button(
+            "Cancel",
+            key=f"cancel_{slot}",
+            on_click=_cancel,
+            args=(slot,),
+            type="tertiary",
+            icon=":material/close:",
+            help="Stop this work. What has been proven by then stays.",
+        )

@@ -49,7 +49,10 @@ _LATEX_SIGNS = {
 
 def clean(text: Any, limit: int = MAX_NAME) -> str:
     """One line without control, invisible or direction-changing characters, at most `limit` long."""
-    normal = unicodedata.normalize("NFC", " ".join(str(text).split()))
+    normal = " ".join(str(text).split())
+    if normal.isascii() and normal.isprintable() and len(normal) <= limit:
+        return normal
+    normal = unicodedata.normalize("NFC", normal)
     # Cc and Cf hold control and direction marks, Cs lone surrogates, Co and Cn what no font can show.
     plain = "".join(sign for sign in normal if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"

@@ -373,7 +373,7 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
                     name=f"{label} ({len(changed):,})",
                 )
             )
-    size = float(np.clip(220 / np.sqrt(max(len(figure.positions), 1)), 4, 14))
+    size = float(np.clip(130 / np.sqrt(max(len(figure.positions), 1)), 3, 12))
     for group, name in enumerate(figure.groups):
         members = np.flatnonzero(figure.state == group)
         if len(members):
@@ -394,8 +394,10 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
                     hoverinfo="skip",
                 )
             )
-    screen.update_xaxes(visible=False)
-    screen.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
+    low, high = figure.positions.min(axis=0), figure.positions.max(axis=0)
+    pad = 0.04 * float((high - low).max()) + 1e-9
+    screen.update_xaxes(visible=False, range=[low[0] - pad, high[0] + pad], constrain="domain")
+    screen.update_yaxes(visible=False, range=[low[1] - pad, high[1] + pad], scaleanchor="x", constrain="domain")
     screen.update_layout(clickmode="event+select", legend={"itemsizing": "constant", "y": -0.02})
     return screen
 

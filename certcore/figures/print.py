@@ -1,34 +1,27 @@
-"""Figures for print (matplotlib): column widths of papers, readable at 8.5 cm, distinguishable without
-colour.
+"""Figures for print (matplotlib): column widths of papers, readable at 8.5 cm, distinguishable without colour.
 
-`draw` uses `Figure()` and never pyplot, so nothing is kept alive. matplotlib's settings are global to the
-process, so everything that depends on them happens under one lock: `with printing(): draw(...);
-figure.savefig(...)`.
+`draw` uses `Figure()` and never pyplot, so nothing is kept alive. matplotlib's settings are global to the process,
+so everything that depends on them happens under one lock: `with printing(): draw(...); figure.savefig(...)`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Iterator
-from functools import lru_cache, singledispatch
+from functools import singledispatch
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as PrintFigure
-from matplotlib.font_manager import findfont, get_font
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import Normal, Stroke
-from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 from matplotlib.transforms import Bbox
 
 from certcore.errors import InputError
+from certcore.figures.canvas import Canvas, centimetres, log_axis, printable, printing, thousands, whole_ticks
 from certcore.figures.data import (
     BarFigure,
     CompareFigure,
@@ -46,7 +39,6 @@ from certcore.figures.geometry import (
     front_extent,
     label_spot,
     level_lines,
-    log_ticks,
     plateau,
     positions,
     spread_marks,
@@ -69,57 +61,12 @@ from certcore.figures.style import (
     SKY,
     STATES,
     VERMILLION,
-    WIDTHS,
     axis_label,
     colour_scale,
     series_colour,
     series_marker,
 )
 from certcore.figures.table import format_cell
-
-_LOCK = threading.RLock()
-_FONT = "DejaVu Sans"
-_INCH = 2.54
-
-#: Type 42 embeds TrueType fonts in PDF (publishers refuse type 3); SVG letters become outlines and need no font.
-_SETTINGS: dict[str, Any] = {
-    "font.family": [_FONT],
-    "pdf.fonttype": 42,
-    "pdf.compression": 6,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "certcore",
-    "text.parse_math": False,
-    "text.usetex": False,
-    "axes.unicode_minus": True,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.direction": "out",
-    "ytick.direction": "out",
-    "hatch.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.columnspacing": 1.2,
-    "legend.borderaxespad": 0.2,
-    "legend.borderpad": 0.1,
-    "path.simplify": True,
-    "agg.path.chunksize": 20000,
-}
-
-
-@contextlib.contextmanager
-def printing() -> Iterator[None]:
-    """Our settings, for this thread alone: matplotlib has one set of settings for the whole process."""
-    with _LOCK, rc_context(_SETTINGS):
-        yield
-
-
-def centimetres(width: str | float) -> float:
-    """A width by name or in centimetres."""
-    value = WIDTHS.get(width) if isinstance(width, str) else float(width)
-    if value is None or not 3 <= value <= 60:
-        names = " or ".join(repr(name) for name in WIDTHS)
-        raise InputError(f"the width is {width!r}; expected {names}, or 3 to 60 centimetres")
-    return value
 
 
 def draw(figure: Figure, *, width: str | float = "one-column", title: bool = False) -> PrintFigure:
@@ -130,83 +77,6 @@ def draw(figure: Figure, *, width: str | float = "one-column", title: bool = Fal
         if title and figure.title:
             canvas.figure.suptitle(printable(figure.title, 90), fontsize=canvas.font + 1)
         return canvas.figure
-
-
-class Canvas:
-    """A figure of a given width, with font sizes for it, that grows in height with its legend."""
-
-    def __init__(self, width_cm: float) -> None:
-        self.width = width_cm / _INCH
-        self.wide = width_cm > 12
-        self.font = 9.0 if self.wide else 8.0
-        self.height = self.width * (0.5 if self.wide else 0.68)
-        engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03)
-        self.figure = PrintFigure(figsize=(self.width, self.height), layout=engine)
-        self.scale = 1.2 if self.wide else 1.0
-
-    def axes(self) -> Any:
-        axes = self.figure.add_subplot()
-        axes.tick_params(labelsize=self.font - 1, length=2.5, pad=2)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
-        return axes
-
-    def labels(self, axes: Any, x: str, y: str) -> None:
-        axes.set_xlabel(printable(x), fontsize=self.font, labelpad=2)
-        axes.set_ylabel(printable(y), fontsize=self.font, labelpad=2)
-
-    def legend(self, handles: list[Any]) -> None:
-        """The legend below the axes, in as many columns as fit; the figure grows so that the axes keep their size."""
-        if not handles:
-            return
-        size = self.font - 1
-        longest = max(_text_width(handle.get_label(), size) for handle in handles)
-        sample = 2.6 if any(getattr(h, "get_linestyle", lambda: "")() not in ("", "None") for h in handles) else 1.4
-        gaps = (sample + 0.8 + 1.2) * size  # the sample, the space after it, the space between columns
-        columns = max(1, min(int((self.width * 72 + 1.2 * size) / (longest + gaps)), len(handles), 4))
-        rows = -(-len(handles) // columns)
-        self.height += rows * size * 1.35 / 72 + 0.03
-        self.figure.set_size_inches(self.width, self.height)
-        self.figure.legend(
-            handles=handles, loc="outside lower center", ncols=columns, fontsize=size, handlelength=sample
-        )
-
-
-def _text_width(text: str, size: float) -> float:
-    """Width of a line of text in points."""
-    font = get_font(findfont(_FONT))
-    font.set_size(size, 72)
-    font.set_text(text, 0.0)
-    return float(font.get_width_height()[0]) / 64
-
-
-@lru_cache(maxsize=1)
-def _glyphs() -> frozenset[int]:
-    return frozenset(get_font(findfont(_FONT)).get_charmap())
-
-
-def printable(text: Any, limit: int = 80) -> str:
-    """Text the font can set: signs it lacks become a box instead of a warning."""
-    known = _glyphs()
-    return "".join(sign if ord(sign) in known else "□" for sign in clean(text, limit))
-
-
-def _thousands(axis: Any) -> None:
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-
-
-def _whole_ticks(axis: Any, most: int = 7) -> None:
-    axis.set_major_locator(MaxNLocator(nbins=most, integer=True))
-    _thousands(axis)
-
-
-def _log_axis(axes: Any, which: str, largest: float) -> None:
-    where, text = log_ticks(largest)
-    getattr(axes, f"set_{which}scale")("log")
-    axis = getattr(axes, f"{which}axis")
-    axis.set_major_locator(FixedLocator(where))
-    axis.set_major_formatter(FixedFormatter(text))
-    axis.set_minor_locator(NullLocator())
 
 
 @singledispatch
@@ -222,11 +92,11 @@ def _curve(figure: CurveFigure, canvas: Canvas) -> None:
     handles = _curve_lines(axes, figure, canvas)
     end = max(float(line.values[-1]) for line in figure.lines)
     if figure.log:
-        _log_axis(axes, "x", end)
+        log_axis(axes, "x", end)
         axes.set_xlim(0.45, max(end, 1) * 1.08)
     else:
         axes.set_xlim(0 - 0.012 * end, max(end, 1) * 1.012)
-        _whole_ticks(axes.xaxis)
+        whole_ticks(axes.xaxis)
     axes.set_ylim(-0.02, 1.03)
     if figure.marker is not None:
         where = float(positions(np.array([figure.marker]), figure.log)[0])
@@ -360,9 +230,9 @@ def _contour(figure: ContourFigure, canvas: Canvas) -> None:
         handles.append(Patch(facecolor="#DDDDDD", label="not computed"))
     for which, log, edges in (("x", figure.x_log, xs), ("y", figure.y_log, ys)):
         if log:
-            _log_axis(axes, which, float(edges[-1]))
+            log_axis(axes, which, float(edges[-1]))
         else:
-            _whole_ticks(getattr(axes, f"{which}axis"))
+            whole_ticks(getattr(axes, f"{which}axis"))
         getattr(axes, f"set_{which}lim")(edges[0], edges[-1])
     if len(figure.y_values) == 1:
         axes.yaxis.set_major_locator(FixedLocator(figure.y_values.tolist()))
@@ -435,7 +305,7 @@ def _bars(figure: BarFigure, canvas: Canvas) -> None:
     if figure.limit is not None:
         axes.set_xlim(0, figure.limit)
     else:
-        _thousands(axes.xaxis)
+        thousands(axes.xaxis)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
     canvas.labels(axes, figure.label, "")
     canvas.figure.set_size_inches(canvas.width, canvas.height)
@@ -562,8 +432,8 @@ def _front(figure: FrontFigure, canvas: Canvas) -> None:
         handles.append(Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (5, 3)), label="global budget"))
     axes.set_xlim(-0.5, x_end)
     axes.set_ylim(-0.5, y_end)
-    _whole_ticks(axes.xaxis)
-    _whole_ticks(axes.yaxis)
+    whole_ticks(axes.xaxis)
+    whole_ticks(axes.yaxis)
     canvas.labels(axes, axis_label(figure.x), axis_label(figure.y))
     canvas.legend(handles)
 
@@ -608,6 +478,6 @@ def _distribution(figure: DistributionFigure, canvas: Canvas) -> None:
         )
     axes.set_xlim(figure.edges[0], figure.edges[-1])
     if not figure.log:
-        _thousands(axes.yaxis)
+        thousands(axes.yaxis)
     canvas.labels(axes, figure.label, "nodes")
     canvas.legend(handles)

@@ -1,0 +1,56 @@
+"""`certcore figures`: figures of many bundles at once, or of figures exported as JSON."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from certcore.cli.options import print_json, whole_number
+from certcore.cli.report import show_progress
+from certcore.errors import InputError
+
+_WIDTHS = ("one-column", "two-column")
+_FORMATS = ("pdf", "svg", "png", "latex", "tabular", "csv", "json", "html", "python", "command")
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "figures",
+        help="draw the figures of many bundles in one go",
+        description=(
+            "Draw curves (mean and band over splits), base certificates and comparisons of instance files, and draw "
+            "figures again that were exported as JSON. What is up to date is skipped."
+        ),
+        epilog="example: certcore figures precomputed/*.npz -o figures --formats pdf,csv",
+    )
+    parser.add_argument(
+        "paths", nargs="*", metavar="FILE", help="instance files or figures as JSON (default: precomputed/)"
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder to write")
+    parser.add_argument(
+        "--formats", default="pdf,svg,png,latex,csv,json", help="comma-separated (default: %(default)s)"
+    )
+    parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
+    parser.add_argument(
+        "--end", type=whole_number, metavar="N", help="largest budget of the curves (every whole number)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    from certcore.export.batch import write_batch
+
+    formats = [name.strip() for name in args.formats.split(",") if name.strip()]
+    unknown = [name for name in formats if name not in _FORMATS]
+    if unknown or not formats:
+        raise InputError(f"the formats are {args.formats!r}; expected some of {', '.join(_FORMATS)}")
+    paths = args.paths or [str(path) for path in sorted(Path("precomputed").glob("*.npz"))]
+    tell = None if args.quiet or args.json else show_progress
+    files = write_batch(paths, args.output, formats=formats, width=args.width, end=args.end, progress=tell)
+    if args.json:
+        print_json({"files": [str(file) for file in files]})
+    else:
+        print(f"{len(files)} files in {args.output}")
+    return 0

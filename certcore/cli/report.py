@@ -1,0 +1,62 @@
+"""`certcore report`: everything about one certificate, in a folder one can attach to a paper."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "report",
+        help="write a self-contained report with figures, data, proof and a zip",
+        description=(
+            "Write report.html, figures (PDF, SVG, PNG, LaTeX, HTML), data (CSV), proof.json and a zip. "
+            "Without budgets, the smallest one at which no node is certified by itself is reported on."
+        ),
+        epilog="example: certcore report precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 -o report",
+    )
+    add_instance(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder to write; DIR.zip comes beside it")
+    add_threat(parser)
+    add_relaxation(parser)
+    parser.add_argument("--quick", action="store_true", help="leave out maps and classes, which need many solves")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    # Drawing libraries are loaded only when they are needed: the other commands start faster.
+    from certcore.export.report import build_report
+    from certcore.export.report_files import write_report
+
+    instance = read_instance(args)
+    threat = read_threat(args, instance)
+    tell = None if args.quiet or args.json else show_progress
+    report = build_report(
+        instance,
+        threat if any(threat.budgets) else None,
+        source=args.instance,
+        targets=args.targets,
+        base_rule=args.base_rule,
+        relaxation=args.relaxation,
+        time_limit=args.time_limit,
+        quick=args.quick,
+        progress=tell,
+    )
+    files = write_report(report, args.output, progress=tell)
+    if args.json:
+        print_json({**report.certificate.to_json(), "guarantee": report.guarantee, "files": [str(f) for f in files]})
+    else:
+        print(report.guarantee)
+        print(f"{len(files)} files in {args.output} and {files[-1]}")
+    return 0
+
+
+def show_progress(done: int, total: int, what: str) -> None:
+    """One line on standard error that writes over itself on a terminal."""
+    end = "\n" if done == total or not sys.stderr.isatty() else "\r"
+    print(f"[{done}/{total}] {what:<50}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,58 @@
+"""Exports: any figure, table or certificate in the form people need, as bytes, without a browser.
+
+    from certcore import export
+
+    for format in export.formats(figure):              # what this figure can leave as
+        format.key, format.label, format.extension, format.mime
+    export.export(figure, "pdf", width="one-column")   # -> bytes
+    export.file_name(figure, "pdf")                    # -> "curve-attr_del.pdf"
+
+Keys: pdf, svg, png, latex (stand-alone pgfplots/TikZ), tabular (LaTeX table), csv, json, html (interactive,
+self-contained), python (script that makes it again), command (command line that computes the numbers).
+Options of `export`: width "one-column" (8.5 cm), "two-column" (17.5 cm) or centimetres; dpi (png); title=True to
+draw the title; dark=True (html). All functions may be called from any thread; each takes about a second at most.
+
+Certificates and instances:
+
+    export.guarantee(instance, certificate)            # -> the guarantee in words, one or two sentences
+    export.provenance(instance, certificate)           # -> dict: digest, threat model, samples, α, seeds, versions
+    export.proof(certificate)                          # -> bytes of proof.json, accepted by `certcore verify`
+    export.allocation(instance, certificate)           # -> Table of what the attack does at each node
+    export.bibtex()                                    # -> the paper and this version of the tool
+
+Reports (the command `certcore report INSTANCE -o DIR`, one click in the dashboard):
+
+    report = export.build_report(instance, threat, source="precomputed/x.npz", progress=None)   # -> Report
+    export.report_html(report)                         # -> one self-contained page
+    export.report_zip(report)                          # -> bytes of everything, for a download button
+    export.write_report(report, folder)                # -> files as in the design, and folder.zip beside it
+    export.write_batch(paths, folder, progress=None)   # figures of many bundles
+"""
+
+from __future__ import annotations
+
+from certcore.export.batch import write_batch
+from certcore.export.certificate import allocation, guarantee, proof, provenance
+from certcore.export.citation import bibtex
+from certcore.export.formats import Format, export, file_name, formats
+from certcore.export.report import Report, build_report
+from certcore.export.report_files import report_zip, write_report
+from certcore.export.report_page import report_html
+
+__all__ = [
+    "Format",
+    "Report",
+    "allocation",
+    "bibtex",
+    "build_report",
+    "export",
+    "file_name",
+    "formats",
+    "guarantee",
+    "proof",
+    "provenance",
+    "report_html",
+    "report_zip",
+    "write_batch",
+    "write_report",
+]

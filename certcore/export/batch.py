@@ -1,0 +1,213 @@
+"""Figures of many bundles in one go, with progress; what is up to date is not computed again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certcore import __version__
+from certcore.errors import InputError
+from certcore.export.formats import export, file_name
+from certcore.export.report import curve_values, default_threat
+from certcore.figures.build import CompareEntry, base_figure, compare_figure, curve_figure, distribution_figure
+from certcore.figures.data import Figure
+from certcore.figures.escape import for_file_name
+from certcore.figures.recipe import Recipe
+from certcore.figures.serial import from_json
+from certcore.files import atomic_write
+from certcore.instance import Instance, load_instance
+from certcore.perturbations import LABELS, TYPES
+
+#: Called with (steps done, steps in all, what comes next).
+Progress = Callable[[int, int, str], None]
+FORMATS = ("pdf", "svg", "png", "latex", "csv", "json")
+_STAMP = "made-from.json"
+
+
+@dataclass(frozen=True)
+class _Bundle:
+    path: Path
+    instance: Instance
+    group: str
+
+
+def write_batch(
+    paths: Sequence[str | Path],
+    folder: str | Path,
+    *,
+    formats: Sequence[str] = FORMATS,
+    width: str | float = "one-column",
+    end: int | None = None,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write the figures of all bundles (and figures exported as JSON) in `paths` into `folder`; returns all files.
+
+    Bundles that differ in the split only are one group: their curves are drawn as a mean with a band. Each group
+    gets a folder with its curve, its base certificate and the distribution of p; groups over the same perturbation
+    type are compared. `end` is the largest budget of the curves. A group whose bundles, version and options have not
+    changed is skipped, so an interrupted run continues where it stopped.
+    """
+    if not paths:
+        raise InputError("there is no bundle to draw; give instance files, or make some with `certcore bundle`")
+    target = Path(folder)
+    drawings = [Path(path) for path in paths if str(path).endswith(".json")]
+    bundles = [_read(Path(path)) for path in paths if not str(path).endswith(".json")]
+    groups: dict[str, list[_Bundle]] = {}
+    for bundle in bundles:
+        groups.setdefault(bundle.group, []).append(bundle)
+    written: list[Path] = []
+    entries: dict[str, list[CompareEntry]] = {}
+    total = len(groups) + len(drawings) + 1
+    for done, (group, members) in enumerate(groups.items()):
+        _tell(progress, done, total, group)
+        made, entry, vary = _group(group, members, target / for_file_name(group), formats, width, end)
+        written += made
+        entries.setdefault(vary, []).append(entry)
+    for done, path in enumerate(drawings, len(groups)):
+        _tell(progress, done, total, path.name)
+        written += write_figure(_drawing(path), target, formats, width)
+    _tell(progress, total - 1, total, "comparison")
+    for vary, several in entries.items():
+        if len(several) > 1 and len({_length(entry) for entry in several}) == 1:
+            title = f"All bundles over {LABELS[vary]}"
+            written += write_figure(compare_figure(several, vary=vary, title=title), target, formats, width)
+    _tell(progress, total, total, "done")
+    return written
+
+
+def write_figure(figure: Figure, folder: Path, formats: Sequence[str], width: str | float) -> list[Path]:
+    """One figure in several formats."""
+    paths = []
+    for format in formats:
+        path = folder / file_name(figure, format)
+        with atomic_write(path) as handle:
+            handle.write(export(figure, format, width=width))
+        paths.append(path)
+    return paths
+
+
+def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
+    if progress is not None:
+        progress(done, total, what)
+
+
+def _read(path: Path) -> _Bundle:
+    instance = load_instance(path)
+    return _Bundle(path, instance, str(instance.meta.get("group") or path.stem))
+
+
+def _drawing(path: Path) -> Figure:
+    try:
+        return from_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}; expected a figure exported as JSON") from error
+
+
+def _group(
+    group: str, members: list[_Bundle], folder: Path, formats: Sequence[str], width: str | float, end: int | None
+) -> tuple[list[Path], CompareEntry, str]:
+    """Draw one group, or take its curve from the last run if nothing has changed."""
+    threat = default_threat(members[0].instance)
+    vary = next(name for name in TYPES if getattr(threat, name))
+    values = list(range(end + 1)) if end is not None else curve_values(2 * getattr(threat, vary))
+    stamp = {
+        "version": __version__,
+        "instances": [bundle.instance.digest for bundle in members],
+        "vary": vary,
+        "values": values,
+        "formats": list(formats),
+        "width": width,
+    }
+    kept = folder / _STAMP
+    old = _stamp(kept)
+    if old is not None and {key: old.get(key) for key in stamp} == stamp:
+        files = [folder / name for name in old.get("files", [])]
+        if files and all(file.exists() for file in files):
+            return files, _entry(group, members, [_KeptCurve(**curve) for curve in old["curves"]]), vary
+    curves = [_curve(bundle, vary, values) for bundle in members]
+    written: list[Path] = []
+    for figure in _figures(group, members, curves, vary, values):
+        written += write_figure(figure, folder, formats, width)
+    made = stamp | {"files": [file.name for file in written], "curves": [_KeptCurve.of(c).plain() for c in curves]}
+    with atomic_write(kept, "w") as handle:
+        json.dump(made, handle, allow_nan=False)
+    return written, _entry(group, members, curves), vary
+
+
+def _stamp(path: Path) -> dict[str, Any] | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _curve(bundle: _Bundle, vary: str, values: list[int]) -> Any:
+    from certcore.sweep import curve
+
+    threat = default_threat(bundle.instance)
+    return curve(bundle.instance, threat.replace(**{vary: 0}), vary=vary, values=values)
+
+
+def _figures(group: str, members: list[_Bundle], curves: list[Any], vary: str, values: list[int]) -> list[Figure]:
+    first = members[0].instance
+    threat = default_threat(first).replace(**{vary: 0}).to_json()
+    recipes = [
+        Recipe("curve", str(bundle.path), threat=threat, arguments={"vary": vary, "values": values})
+        for bundle in members
+    ]
+    facts = first.facts()
+    figures: list[Figure] = [
+        curve_figure([list(curves)], vary=vary, title=f"{group}: certified ratio", facts=facts, recipes=recipes)
+    ]
+    axes = [name for name in TYPES if name in first.base.axes][:2]
+    figures.append(
+        base_figure(
+            first.base.fronts(), *axes, title=f"{group}: covered node by node", facts=facts, nodes=first.targets
+        )
+    )
+    p = getattr(first.base, "p", None)
+    if p is not None:
+        figures.append(distribution_figure(np.asarray(p), title=f"{group}: distribution of p", facts=facts))
+    return figures
+
+
+def _entry(group: str, members: list[_Bundle], curves: list[Any]) -> CompareEntry:
+    found = [bundle.instance.meta.get("accuracy") for bundle in members]
+    known = [float(value) for value in found if isinstance(value, int | float)]
+    return CompareEntry(group, list(curves), float(np.mean(known)) if known else None)
+
+
+def _length(entry: CompareEntry) -> int:
+    return len(entry.curve[0].values)
+
+
+@dataclass(frozen=True)
+class _KeptCurve:
+    """A curve as it was kept between two runs."""
+
+    values: list[int]
+    certified: list[int]
+    naive: list[int]
+    targets: int
+    average_radius: float | None
+    naive_average_radius: float | None
+
+    @classmethod
+    def of(cls, curve: Any) -> _KeptCurve:
+        return cls(
+            np.asarray(curve.values).tolist(),
+            np.asarray(curve.certified).tolist(),
+            np.asarray(curve.naive).tolist(),
+            int(curve.targets),
+            curve.average_radius,
+            curve.naive_average_radius,
+        )
+
+    def plain(self) -> dict[str, Any]:
+        return dict(vars(self))

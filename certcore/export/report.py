@@ -1,0 +1,298 @@
+"""What a report holds: the certificate, its figures and tables, and where everything came from."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from certcore.certificate import Certificate
+from certcore.certify import certify
+from certcore.errors import InputError
+from certcore.export.certificate import allocation, guarantee, provenance
+from certcore.export.scripts import command_line
+from certcore.figures.build import (
+    base_figure,
+    class_figure,
+    contour_figure,
+    curve_figure,
+    distribution_figure,
+    graph_figure,
+)
+from certcore.figures.data import Figure
+from certcore.figures.recipe import Recipe
+from certcore.figures.table import Table
+from certcore.instance import Instance
+from certcore.perturbations import LABELS, TYPES
+from certcore.threat import ThreatModel
+
+#: Called with (steps done, steps in all, what comes next).
+Progress = Callable[[int, int, str], None]
+
+_CURVE_POINTS = 100
+_MAP_SIDE = 9
+_MOST_CLASSES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that `write_report` writes; plain results, nothing is computed afterwards."""
+
+    instance: Instance
+    certificate: Certificate
+    source: str
+    guarantee: str
+    figures: tuple[Figure, ...]
+    allocation: Table | None
+    provenance: dict[str, Any]
+    commands: tuple[str, ...]
+
+
+def default_threat(instance: Instance, targets: np.ndarray | None = None) -> ThreatModel:
+    """A threat model worth a report where none is given: the first budget at which the naive count is zero.
+
+    It speaks about one type, deletions before additions, because that is where one shared graph matters most.
+    """
+    order = [name for name in ("attr_del", "adj_del", "attr_add", "adj_add") if name in instance.base.axes]
+    if not order:
+        raise InputError("the base certificate speaks about no perturbation type; there is nothing to report on")
+    points = instance.base.fronts().points[:, TYPES.index(order[0])]
+    local = instance.base.local
+    budgets: dict[str, Any] = {order[0]: max(1, int(points.max(initial=1)))}
+    if local is not None:
+        allowed = local.joint if local.joint is not None else local.per_type[TYPES.index(order[0])]
+        if allowed is not None:
+            budgets[f"local_{order[0]}"] = int(allowed)
+    return ThreatModel(**budgets, targets=targets)
+
+
+def build_report(
+    instance: Instance,
+    threat: ThreatModel | None = None,
+    *,
+    source: str = "instance.npz",
+    targets: str | None = None,
+    base_rule: str = "binary",
+    relaxation: str = "tight",
+    time_limit: float | None = None,
+    quick: bool = False,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> Report:
+    """Certify, sweep and draw: everything a report holds.
+
+    `source` is the instance's file name and `targets` the name of the target set, both for the command lines that
+    reproduce it (`threat.targets` is what counts). `quick` leaves out maps and classes, which need many solves.
+    """
+    chosen = None if targets is None else instance.select_targets(targets)
+    if threat is None:
+        threat = default_threat(instance, chosen)
+    elif threat.targets is None and chosen is not None:
+        threat = threat.replace(targets=chosen)
+    maker = _Maker(instance, threat, source, targets, base_rule, relaxation, cancel)
+    varied = [name for name, budget in zip(TYPES, threat.budgets) if budget] or [instance.base.axes[0]]
+    steps: list[tuple[str, Callable[[], Figure | None]]] = []
+    for vary in varied:
+        steps.append((f"curve over {LABELS[vary]}", partial(maker.curve, vary)))
+    if threat.sigma is not None:
+        steps.append(("curve over σ", partial(maker.curve, "sigma")))
+    pair = maker.pair()
+    if pair is not None and not quick:
+        steps.append(("map of two budgets", partial(maker.surface, *pair)))
+    if not quick:
+        steps.append(("certified ratio per class", maker.classes))
+    steps += [
+        ("graph with the attack", maker.graph),
+        ("relaxed adversary", maker.relaxed),
+        ("base certificate", maker.base),
+        ("distribution of p", maker.distribution),
+    ]
+    total = len(steps) + 1
+    _tell(progress, 0, total, "certificate")
+    maker.certificate = certify(instance, threat, relaxation=relaxation, time_limit=time_limit, cancel=cancel)
+    drawn: list[Figure] = []
+    for done, (what, step) in enumerate(steps, 1):
+        if cancel is not None and cancel.is_set():
+            raise InputError("the report was cancelled; nothing was written")
+        _tell(progress, done, total, what)
+        figure = step()
+        if figure is not None:
+            drawn.append(figure)
+    _tell(progress, total, total, "done")
+    certificate = maker.certificate
+    recipes = [maker.recipe("certify"), *(recipe for figure in drawn for recipe in figure.recipes)]
+    return Report(
+        instance=instance,
+        certificate=certificate,
+        source=source,
+        guarantee=guarantee(instance, certificate),
+        figures=tuple(drawn),
+        allocation=None if certificate.attack is None else allocation(instance, certificate),
+        provenance=provenance(instance, certificate, source),
+        commands=tuple(dict.fromkeys(command_line(recipe) for recipe in recipes)),
+    )
+
+
+def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
+    if progress is not None:
+        progress(done, total, what)
+
+
+class _Maker:
+    """The figures of one report, made one after the other from one instance and threat model."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        threat: ThreatModel,
+        source: str,
+        targets: str | None,
+        base_rule: str,
+        relaxation: str,
+        cancel: threading.Event | None,
+    ) -> None:
+        self.instance = instance
+        self.threat = threat
+        self.source = source
+        self.targets = targets
+        self.base_rule = base_rule
+        # Sweeps use the relaxed program also when the certificate itself is exact: one integer program is enough.
+        self.relaxation = relaxation
+        self.swept = "tight" if relaxation == "exact" else relaxation
+        self.cancel = cancel
+        self.certificate: Any = None
+        self.facts = instance.facts() | {"threat": threat.to_json()}
+
+    def recipe(self, command: str, *, label: str = "", targets: str | None = None, **arguments: Any) -> Recipe:
+        return Recipe(
+            command=command,
+            instance=self.source,
+            threat=self.threat.to_json(),
+            targets=targets or self.targets,
+            relaxation=self.relaxation if command == "certify" else self.swept,
+            base_rule=self.base_rule,
+            arguments=arguments,
+            label=label,
+        )
+
+    def curve(self, vary: str) -> Figure:
+        from certcore.sweep import curve
+
+        here = self.threat.sigma if vary == "sigma" else getattr(self.threat, vary)
+        values = curve_values(int(here or 0))
+        result = curve(self.instance, self.threat, vary=vary, values=values, relaxation=self.swept, cancel=self.cancel)
+        what = "attacker count σ" if vary == "sigma" else LABELS[vary]
+        return curve_figure(
+            [result],
+            vary=vary,
+            marker=here,
+            title=f"Certified ratio against {what}",
+            facts=self.facts,
+            recipes=(self.recipe("curve", vary=vary, values=values),),
+        )
+
+    def pair(self) -> tuple[str, str] | None:
+        """Two types for a map: those with a budget first, then what else the base certificate speaks about."""
+        axes = [name for name in TYPES if name in self.instance.base.axes]
+        axes.sort(key=lambda name: getattr(self.threat, name) == 0)
+        return (axes[0], axes[1]) if len(axes) > 1 else None
+
+    def surface(self, x: str, y: str) -> Figure:
+        from certcore.sweep import surface
+
+        points = self.instance.base.fronts().points
+        ends = [max(getattr(self.threat, name), int(points[:, TYPES.index(name)].max(initial=1))) for name in (x, y)]
+        xs, ys = (np.unique(np.linspace(0, end, _MAP_SIDE).round().astype(int)).tolist() for end in ends)
+        result = surface(
+            self.instance, self.threat, x=x, x_values=xs, y=y, y_values=ys, relaxation=self.swept, cancel=self.cancel
+        )
+        return contour_figure(
+            result,
+            x=x,
+            y=y,
+            marker=(getattr(self.threat, x), getattr(self.threat, y)),
+            title=f"Certified ratio over {LABELS[x]} and {LABELS[y]}",
+            facts=self.facts,
+            recipes=(self.recipe("surface", x=x, x_values=xs, y=y, y_values=ys),),
+        )
+
+    def classes(self) -> Figure | None:
+        prediction = self.instance.prediction
+        if prediction is None:
+            return None
+        mine = np.zeros(self.instance.graph.n_nodes, dtype=bool)
+        mine[self.certificate.target_nodes] = True
+        names, counts, recipes = [], [], []
+        present = [k for k in range(int(prediction.max()) + 1) if (mine & (prediction == k)).any()]
+        if not 1 < len(present) <= _MOST_CLASSES:
+            return None
+        for k in present:
+            threat = self.threat.replace(targets=np.flatnonzero(mine & (prediction == k)))
+            result = certify(
+                self.instance, threat, relaxation=self.swept, attack=False, proof=False, cancel=self.cancel
+            )
+            counts.append((result.certified, result.naive_certified, result.targets))
+            known = self.instance.class_names
+            names.append(known[k] if known is not None and k < len(known) else f"class {k}")
+            recipes.append(self.recipe("certify", label=names[-1], targets=f"class:{k}"))
+        # `class:K` means all nodes of a class; where only some nodes are targets no command line says the same.
+        whole = mine.all()
+        certified, naive, sizes = zip(*counts)
+        return class_figure(
+            names,
+            certified,
+            naive,
+            sizes,
+            title="Certified ratio per predicted class (each class as its own target set)",
+            facts=self.facts,
+            recipes=tuple(recipes) if whole else (),
+        )
+
+    def graph(self) -> Figure | None:
+        if self.certificate.attack is None:
+            return None
+        title = "The best attack found (whole numbers, replayed)"
+        return graph_figure(
+            self.instance, self.certificate, title=title, facts=self.facts, recipes=(self.recipe("certify"),)
+        )
+
+    def relaxed(self) -> Figure | None:
+        if self.certificate.fractional is None:
+            return None
+        title = "The relaxed adversary of the linear program (fractions, not an attack)"
+        return graph_figure(
+            self.instance,
+            self.certificate,
+            relaxed=True,
+            title=title,
+            facts=self.facts,
+            recipes=(self.recipe("certify"),),
+        )
+
+    def base(self) -> Figure:
+        axes = [name for name in TYPES if name in self.instance.base.axes][:2]
+        return base_figure(
+            self.instance.base.fronts(),
+            *axes,
+            nodes=self.certificate.target_nodes,
+            title="Share of targets that the base certificate covers, node by node",
+            facts=self.facts,
+        )
+
+    def distribution(self) -> Figure | None:
+        p = getattr(self.instance.base, "p", None)
+        if p is None:
+            return None
+        return distribution_figure(np.asarray(p), title="Distribution of p over all nodes", facts=self.facts)
+
+
+def curve_values(here: int) -> list[int]:
+    """Budgets for a curve through `here`: from 0 to about twice as far, at most a hundred steps."""
+    end = max(2 * here, 20)
+    step = -(-end // _CURVE_POINTS)
+    values = set(range(0, end + step, step)) | {here}
+    return sorted(values)

@@ -1,0 +1,121 @@
+"""The report as one self-contained HTML page."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from certcore import __version__
+from certcore.export.citation import bibtex
+from certcore.export.html import chart, facts_table, page
+from certcore.export.report import Report
+from certcore.export.vector import render
+from certcore.figures.data import Figure, GraphFigure
+from certcore.figures.describe import alt_text
+from certcore.figures.escape import for_file_name, for_html
+from certcore.figures.serial import to_plain
+from certcore.figures.table import Table, summary
+
+_MOST_ROWS = 60
+_MOST_PROOF = 300_000
+
+
+def report_html(report: Report) -> str:
+    """The guarantee in words, parameters, figures, the attack, the proof, and how to compute it all again."""
+    title = f"Robustness report: {for_html(_subject(report), 120)}"
+    parts = [f"<h1>{title}</h1>", f'<p class="guarantee">{for_html(report.guarantee)}</p>', _numbers(report)]
+    for k, figure in enumerate(report.figures):
+        parts.append(_section(figure, k))
+    parts += [_attack(report), _parameters(report), _proof(report), _again(report)]
+    return page(title, "\n".join(parts), plotly_script=True)
+
+
+def _subject(report: Report) -> str:
+    meta = report.instance.meta
+    known = [str(meta[key]) for key in ("dataset", "model") if meta.get(key)]
+    return ", ".join(known) if known else report.source
+
+
+def _numbers(report: Report) -> str:
+    c = report.certificate
+    checked = "proven in exact arithmetic" if c.verified else "the solver's word, not verified"
+    rows = [
+        ("certified together (collective)", f"{c.certified:,} of {c.targets:,} ({c.ratio:.2%})"),
+        ("certified one by one (naive)", f"{c.naive_certified:,} of {c.targets:,}"),
+        ("can be attacked at most", f"{float(c.bound):,.3f} labels ({checked})"),
+    ]
+    if c.attack_found is not None:
+        rows.append(("best attack found", f"{c.attack_found:,} labels lose their base certificate (replayed)"))
+    if not c.verified:
+        rows.append(("proven in exact arithmetic", f"{c.verified_certified:,} of {c.targets:,}"))
+    rows += [
+        ("relaxation", c.relaxation),
+        ("status", f"{c.status}: {c.status.sentence}"),
+        ("time", f"{c.seconds:.2f} s"),
+    ]
+    return f'<div class="scroll">{Table(("what", "value"), tuple(rows)).html()}</div>'
+
+
+def _section(figure: Figure, k: int) -> str:
+    """One figure: interactive where that helps, a picture for the graph (it is interactive in its own file)."""
+    head = f"<h2>{for_html(figure.title or figure.name)}</h2>"
+    if isinstance(figure, GraphFigure):
+        picture = base64.b64encode(render(figure, "png", width="two-column", dpi=130)).decode()
+        name = for_file_name(figure.name)
+        return (
+            f'{head}<figure><img alt="{for_html(alt_text(figure))}" src="data:image/png;base64,{picture}">'
+            f"<figcaption>Interactive in figures/{name}.html.</figcaption></figure>"
+        )
+    short = summary(figure)
+    below = "" if short is None else f'<div class="scroll">{short.html(limit=_MOST_ROWS)}</div>'
+    return f"{head}{chart(figure, f'chart-{k}')}{below}"
+
+
+def _attack(report: Report) -> str:
+    if report.allocation is None or not report.allocation.rows:
+        return ""
+    note = (
+        "An attack breaks base certificates: it shows what they leave uncertified, not that the model's label flips. "
+        "All rows are in data/allocation.csv."
+    )
+    rows = report.allocation.html(limit=_MOST_ROWS)
+    return f"<h2>What the attack does</h2><p>{note}</p><div class='scroll'>{rows}</div>"
+
+
+def _parameters(report: Report) -> str:
+    shown = {key: value for key, value in report.provenance.items() if key not in ("certificate", "guarantee")}
+    shown["threat"] = report.certificate.threat.to_json()
+    return f"<h2>Parameters and provenance</h2>{facts_table(shown)}"
+
+
+def _proof(report: Report) -> str:
+    proof = report.certificate.proof
+    if proof is None:
+        return "<h2>Proof</h2><p>No proof was written for this certificate.</p>"
+    text = json.dumps(to_plain(proof), ensure_ascii=False)
+    inside = (
+        f"<details><summary>Show the proof</summary><pre>{for_html(text, len(text) + 1)}</pre></details>"
+        if len(text) < _MOST_PROOF
+        else f"<p>It has {len(text):,} characters and is in proof.json.</p>"
+    )
+    check = for_html(f"python -m certcore verify proof.json {report.source}")
+    return (
+        f"<h2>Proof</h2><p>Digest <code>{for_html(proof.get('digest', ''))}</code>, instance digest "
+        f"<code>{for_html(report.instance.digest)}</code>. It is checked without a solver, on any machine:</p>"
+        f"<pre>{check}</pre>{inside}"
+    )
+
+
+def _again(report: Report) -> str:
+    commands = "\n".join(for_html(command, 100_000) for command in report.commands)
+    cite = "\n".join(
+        for_html(line) if line.strip() else "" for line in bibtex(smoothing=_smoothed(report)).splitlines()
+    )
+    return (
+        f"<h2>Computing it again</h2><pre>{commands}</pre>"
+        f"<h2>How to cite</h2><pre>{cite}</pre><p>Made with certcore {__version__}.</p>"
+    )
+
+
+def _smoothed(report: Report) -> bool:
+    return "alpha" in report.instance.base.facts

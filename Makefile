@@ -20,6 +20,7 @@ $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; run make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) --quiet --no-deps --editable .
 	@touch $@
 
 $(VENV)/.run: requirements.txt $(VENV)/.made

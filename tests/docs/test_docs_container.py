@@ -134,7 +134,9 @@ def test_compose_publishes_to_this_machine_only_and_builds_two_images() -> None:
     assert services["dashboard"]["build"] == "."
     declared = set(compose()["volumes"])
     assert all(volume.split(":")[0] in declared for s in services.values() for volume in s["volumes"])
-    assert all(volume.split(":")[1] == FINAL.all("VOLUME")[0].text for s in services.values() for volume in s["volumes"])
+    assert all(
+        volume.split(":")[1] == FINAL.all("VOLUME")[0].text for s in services.values() for volume in s["volumes"]
+    )
 
 
 @pytest.mark.parametrize("name", ["scheduler", "worker"])

@@ -12,7 +12,11 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.program.hull import Hull
 from certcore.program.program import Program
+
+#: How often a running solve looks whether it has been cancelled, in seconds.
+WATCH = 0.02
 
 
 class Outcome(StrEnum):
@@ -58,7 +62,8 @@ class HighsModel:
         self._h.setOptionValue("output_flag", False)
         self._h.setOptionValue("threads", 1)
         self._integer = integer
-        self._upper = program.upper
+        self._hull = Hull(program.structure)
+        self._upper = self._hull.thin(program.upper)
         self._rhs = program.rhs
         self._coefficients = _payer_values(program)
         self._structure = program.structure
@@ -67,7 +72,7 @@ class HighsModel:
         lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
         lp.col_cost_ = -program.objective.astype(np.float64)
         lp.col_lower_ = np.zeros(lp.num_col_)
-        lp.col_upper_ = program.upper.astype(np.float64)
+        lp.col_upper_ = self._upper.astype(np.float64)
         lp.row_lower_ = np.full(lp.num_row_, -highspy.kHighsInf)
         lp.row_upper_ = program.rhs.astype(np.float64)
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
@@ -80,13 +85,14 @@ class HighsModel:
 
     def update(self, program: Program) -> None:
         """Move to other budgets of the same structure: changed bounds and attackers' coefficients only."""
-        columns = np.flatnonzero(program.upper != self._upper)
+        upper = self._hull.thin(program.upper)
+        columns = np.flatnonzero(upper != self._upper)
         if len(columns):
             self._h.changeColsBounds(
                 len(columns),
                 columns.astype(np.int32),
                 np.zeros(len(columns)),
-                program.upper[columns].astype(np.float64),
+                upper[columns].astype(np.float64),
             )
         for row in np.flatnonzero(program.rhs != self._rhs).tolist():
             self._h.changeRowBounds(row, -highspy.kHighsInf, float(program.rhs[row]))
@@ -96,7 +102,7 @@ class HighsModel:
         for i in np.flatnonzero(coefficients != self._coefficients).tolist():
             row = int(np.searchsorted(indptr, entries[i], side="right")) - 1
             self._h.changeCoeff(row, int(indices[entries[i]]), float(coefficients[i]))
-        self._upper, self._rhs, self._coefficients = program.upper, program.rhs, coefficients
+        self._upper, self._rhs, self._coefficients = upper, program.rhs, coefficients
 
     def add_rows(self, rows: sp.csr_array) -> None:
         """Append rows with right-hand side 0 (cuts)."""
@@ -120,31 +126,28 @@ class HighsModel:
         self._h.clearSolver()
 
     def solve(self, *, time_limit: float, cancel: threading.Event | None = None, method: str = "simplex") -> Solution:
-        """Solve within the time limit; `method` is `simplex`, `ipm` (no crossover) or `choose` for integer programs."""
+        """Solve within the time limit; `method` is `simplex`, `ipm` or `choose` (for integer programs).
+
+        The interior point method starts from nothing and ends with a crossover, so that it leaves a basis too.
+        """
         started = time.perf_counter()
         h = self._h
         h.setOptionValue("time_limit", float(h.getRunTime() + max(time_limit, 0.0)))
         h.setOptionValue("solver", {"ipm": "ipx"}.get(method, method))
-        h.setOptionValue("run_crossover", "off" if method == "ipm" else "on")
-
-        def stop(event: Any) -> None:
-            if cancel is not None and cancel.is_set():
-                event.interrupt()
-
-        hooks = [h.cbSimplexInterrupt, h.cbIpmInterrupt, h.cbMipInterrupt] if cancel is not None else []
-        for hook in hooks:
-            hook.subscribe(stop)
-        try:
+        if method == "ipm":
+            h.clearSolver()  # with a basis at hand HiGHS would skip presolve
+        if cancel is None:
             h.run()
-        finally:
-            for hook in hooks:
-                hook.unsubscribe(stop)
+        else:
+            self._run_watched(cancel)
         outcome = _OUTCOMES.get(h.getModelStatus(), Outcome.FAILED)
+        if outcome is Outcome.TIME_LIMIT and cancel is not None and cancel.is_set():
+            outcome = Outcome.INTERRUPTED
         solution, info = h.getSolution(), h.getInfo()
         x = np.array(solution.col_value) if solution.value_valid else None
         y = -np.array(solution.row_dual) if solution.dual_valid and not self._integer else None
         limit = -info.mip_dual_bound if self._integer else float("nan")
-        basis = h.getBasis() if not self._integer and method != "ipm" else None
+        basis = None if self._integer else h.getBasis()
         return Solution(
             outcome=outcome,
             x=x,
@@ -155,6 +158,39 @@ class HighsModel:
             iterations=int(info.simplex_iteration_count + info.ipm_iteration_count),
             basis=basis if basis is not None and basis.valid else None,
         )
+
+    def _run_watched(self, cancel: threading.Event) -> None:
+        """Run until done or cancelled.
+
+        A callback in every simplex iteration would wait for the interpreter lock each time, which is slow as soon
+        as other threads are at work. The simplex methods look at the time limit instead, and a watching thread
+        ends it; the other methods call back seldom.
+        """
+        h = self._h
+        finished = threading.Event()
+
+        def watch() -> None:
+            while not finished.wait(WATCH):
+                if cancel.is_set():
+                    h.setOptionValue("time_limit", 0.0)
+                    return
+
+        def stop(event: Any) -> None:
+            if cancel.is_set():
+                event.interrupt()
+
+        hooks = [h.cbIpmInterrupt, h.cbMipInterrupt]
+        watcher = threading.Thread(target=watch, daemon=True)
+        for hook in hooks:
+            hook.subscribe(stop)
+        watcher.start()
+        try:
+            h.run()
+        finally:
+            finished.set()
+            watcher.join()
+            for hook in hooks:
+                hook.unsubscribe(stop)
 
 
 def _payer_values(program: Program) -> np.ndarray:

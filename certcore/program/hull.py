@@ -1,0 +1,67 @@
+"""Points that the relaxed adversary never needs: they lie above a segment between two others of their group.
+
+In the tight program a group reaches Σ s_p · P_p with Σ s_p ≤ 1, so a point above (or on) the segment between two
+points that are both within reach adds nothing. Leaving its column out makes the solver's program smaller and
+keeps its optimum. Only the solver sees the smaller program: a bound is proven with every point in it, and the
+multipliers pay for a point above the segment as soon as they pay for its two ends.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from certcore.program.structure import Structure
+
+#: Fronts with more points than this are left alone.
+MAX_POINTS = 64
+
+
+class Hull:
+    """For one structure: which of the reachable points the solver needs."""
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        self._first = np.searchsorted(structure.point_group, np.arange(structure.n_groups))
+        self._above: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        plain = structure.relaxation == "tight" and len(structure.types) == 2 and structure.n_groups > 0
+        if plain and (np.diff(structure.point_group) >= 0).all():
+            self._above = self._segments()
+
+    def _segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All triples of point columns (left, middle, right) of one group with the middle above the segment."""
+        s = self.structure
+        x, y = s.types
+        sizes = np.diff(np.append(self._first, len(s.points)))
+        groups_of: dict[bytes, list[int]] = {}
+        for group, (first, size) in enumerate(zip(self._first.tolist(), sizes.tolist())):
+            groups_of.setdefault(s.points[first : first + size].tobytes(), []).append(group)
+        parts = []
+        for groups in groups_of.values():
+            first, size = int(self._first[groups[0]]), int(sizes[groups[0]])
+            if not 3 <= size <= MAX_POINTS:
+                continue
+            points = s.points[first : first + size][:, (x, y)]
+            order = np.argsort(points[:, 0], kind="stable")
+            triples = np.array(list(combinations(range(size), 3)))
+            left, middle, right = (points[order[triples[:, i]]] for i in range(3))
+            cross = (right[:, 0] - left[:, 0]) * (middle[:, 1] - left[:, 1]) - (right[:, 1] - left[:, 1]) * (
+                middle[:, 0] - left[:, 0]
+            )
+            between = (left[:, 0] < middle[:, 0]) & (middle[:, 0] < right[:, 0])
+            found = order[triples[(cross >= 0) & between]]
+            parts.append((self._first[groups][:, None, None] + found[None]).reshape(-1, 3))
+        triples = np.concatenate(parts) if parts else np.zeros((0, 3), dtype=np.int64)
+        return triples[:, 0], triples[:, 1], triples[:, 2]
+
+    def thin(self, upper: np.ndarray) -> np.ndarray:
+        """Upper bounds of all columns, with 0 for points that lie above others within reach."""
+        if self._above is None:
+            return upper
+        left, middle, right = self._above
+        start = self.structure.first_point
+        open_ = upper[start : self.structure.first_indicator] > 0
+        result = upper.copy()
+        result[start + middle[open_[left] & open_[right]]] = 0
+        return result

@@ -131,6 +131,8 @@ class HighsModel:
         The interior point method starts from nothing and ends with a crossover, so that it leaves a basis too.
         """
         started = time.perf_counter()
+        if cancel is not None and cancel.is_set():
+            return Solution(Outcome.INTERRUPTED, None, None, float("nan"), float("nan"), 0.0, 0)
         h = self._h
         h.setOptionValue("time_limit", float(h.getRunTime() + max(time_limit, 0.0)))
         h.setOptionValue("solver", {"ipm": "ipx"}.get(method, method))

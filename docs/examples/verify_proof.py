@@ -1,0 +1,15 @@
+"""Check somebody else's claim in ten lines: a proof and its instance in, accepted or rejected out. No solver runs.
+
+    python docs/examples/verify_proof.py PROOF.json INSTANCE.npz
+"""
+
+import sys
+
+from certcore import load_instance, read_proof, verify_proof
+
+proof = read_proof(sys.argv[1])
+instance = load_instance(sys.argv[2], base_rule=proof["base_rule"])
+verdict = verify_proof(proof, instance)
+if not verdict.accepted:
+    sys.exit(f"rejected: {verdict.reason}")
+print(f"accepted: at least {verdict.certified} of {verdict.targets} labels stay under {proof['threat']}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from certcore import figures
-from pages.shared import charts, engine, headline, work
+from pages.shared import charts, engine, exports, headline, sweeps, work
 from pages.shared.frame import frame
 from pages.shared.sidebar import class_name
 
@@ -15,8 +15,36 @@ view = frame("app.py", "What is guaranteed")
 result, fresh = headline.draw(view)
 
 left, right = st.columns(2, gap="large")
+with left:
+    vary = sweeps.main_axis(view)
+    st.subheader(
+        "Through the current point",
+        anchor=False,
+        help="The certified ratio as one budget grows; the dashed line is the sliders' position. More under Curves.",
+    )
+    if fresh:
+        values = sweeps.mini_values(view, vary)
+        member = sweeps.Member("", view.threat, (view.instance,))
+        line = sweeps.curves([member], vary, values, False, view.relaxation, "mini")
+        curves = next(iter(line.result.values()), []) if line.result else []
+        if curves:
+            charts.show(
+                figures.curve_figure(
+                    curves,
+                    vary=vary,
+                    marker=sweeps.position(view.threat, vary),
+                    recipes=exports.recipe(view, "curve", vary=vary, values=values),
+                ),
+                key="mini",
+                height=330,
+            )
+        work.line(line)
 with right:
-    st.subheader("Class by class", anchor=False, help="Each bar is a certificate of its own: the attacker turns the whole budget against that class. The bars do not add up to the number above.")
+    st.subheader(
+        "Class by class",
+        anchor=False,
+        help="Each bar is a certificate of its own: the attacker turns the whole budget against that class. The bars do not add up to the number above.",
+    )
     if view.instance.prediction is None:
         st.info("This instance has no predicted labels, so it cannot be split by class.", icon=":material/category:")
     elif fresh:

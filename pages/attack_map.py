@@ -23,7 +23,9 @@ OWN: dict[str, state.Control] = {
     "picked": (None, state.whole()),
 }
 
-view = frame("pages/attack_map.py", "Attack map", "Where the adversary spends its budget, and which targets it breaks.", OWN)
+view = frame(
+    "pages/attack_map.py", "Attack map", "Where the adversary spends its budget, and which targets it breaks.", OWN
+)
 result, fresh = headline.status_line(view)
 if result is None:
     st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")

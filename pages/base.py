@@ -1,10 +1,97 @@
-"""The page base."""
+"""Base certificate: what is known about each node alone, before anything is shared."""
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
+from certcore import figures
+from certcore.perturbations import LABELS, TYPES
+from pages.shared import charts, state, why
 from pages.shared.frame import frame
+from pages.shared.text import budget_words, count, markdown, percent, samples
+from pages.shared.words import accuracy
 
-view = frame("pages/base.py", "base")
-st.write(view.threat.to_json())
+OWN: dict[str, state.Control] = {
+    "bx": ("", state.one_of("", *TYPES)),
+    "by": ("", state.one_of("", "none", *TYPES)),
+}
+
+view = frame(
+    "pages/base.py",
+    "Base certificate",
+    "What is known about each node alone. The collective certificate is built on this and can never repair it.",
+    OWN,
+)
+instance = view.instance
+facts, fronts = instance.base.facts, instance.base.fronts()
+clean = fronts.certified((0, 0, 0, 0))
+
+columns = st.columns(4)
+columns[0].metric("Kind", str(facts.get("kind", "smoothing")).capitalize(), help="How the base certificate was made.")
+if "alpha" in facts:
+    number = int(facts.get("samples", facts.get("n_samples", 0)))
+    columns[1].metric("Samples per node", samples(number), help="Votes that estimate how often the label wins.")
+    columns[2].metric("Confidence", f"{100 * (1 - float(facts['alpha'])):.4g} %", help="For all nodes together.")
+else:
+    columns[1].metric("Distinct fronts", count(fronts.n_fronts), help="Nodes with equal certificates share one front.")
+    columns[2].metric(
+        "Certified at budget 0", percent(clean.mean()), help="The rest counts as attacked from the start."
+    )
+right_labels = accuracy(instance)
+if right_labels is not None:
+    where = "test nodes" if instance.split is not None else "all nodes"
+    columns[3].metric(
+        "Accuracy",
+        percent(right_labels),
+        help=f"Of the certified labels on {where}; nodes that abstain count as wrong.",
+    )
+theta = facts.get("theta")
+if theta is not None:
+    words = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(TYPES, theta))
+    st.caption(f"Flip probabilities θ: {words}. Rule: {markdown(facts.get('rule', 'binary'))}.")
+
+axes = list(instance.base.axes)
+left, right_side = st.columns(2, gap="large")
+with left:
+    st.subheader("Share certified node by node", anchor=False)
+    st.session_state["bx"] = st.session_state["bx"] if st.session_state["bx"] in axes else axes[0]
+    others = [name for name in axes if name != st.session_state["bx"]]
+    if st.session_state["by"] not in (*others, "none"):
+        st.session_state["by"] = others[0] if others else "none"
+    pickers = st.container(horizontal=True)
+    x = pickers.selectbox(
+        "Horizontal", axes, format_func=LABELS.__getitem__, key="bx", help="Budget on the horizontal axis."
+    )
+    y = pickers.selectbox(
+        "Vertical",
+        [*others, "none"],
+        format_func=lambda k: LABELS.get(k, "none"),
+        key="by",
+        help="Budget on the vertical axis.",
+    )
+    figure = figures.base_figure(fronts, x, None if y == "none" else y, nodes=view.targets)
+    charts.show(figure, key="base_map", height=380)
+with right_side:
+    if "votes" in instance.base.arrays():
+        st.subheader(
+            "How sure the votes are", anchor=False, help="p: lower bound on how often the label wins under noise."
+        )
+        p = why.lower_bounds(instance)
+        charts.show(figures.distribution_figure(p[view.targets]), key="p_distribution", height=330)
+        st.caption(
+            f"{count(int((p[view.targets] <= 0.5).sum()))} of {count(len(view.targets))} targets abstain (p ≤ ½): they are "
+            "uncertified without any attack."
+        )
+    st.subheader("Most common fronts", anchor=False, help="Smallest budgets at which nodes lose their certificate.")
+    sizes = np.bincount(fronts.front_of_node[view.targets], minlength=fronts.n_fronts)
+    rows = []
+    for front in np.argsort(-sizes, kind="stable")[:12].tolist():
+        if sizes[front]:
+            points = fronts.points[fronts.indptr[front] : fronts.indptr[front + 1]]
+            zero = len(points) and not points.sum(axis=1).all()
+            text = "at budget 0" if zero else "; ".join(budget_words(tuple(p)) for p in points[:3].tolist()) or "never"
+            more = f" (+{len(points) - 3} more)" if len(points) > 3 else ""
+            rows.append({"targets": int(sizes[front]), "uncertified from": text + more})
+    st.dataframe(rows, hide_index=True, height=300)
+    st.caption(f"{count(fronts.n_fronts)} distinct fronts for {count(fronts.n_nodes)} nodes.")

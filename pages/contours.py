@@ -1,10 +1,103 @@
-"""The page contours."""
+"""Contours: the certified ratio over two budgets."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from certcore import figures
+from pages.shared import charts, exports, state, sweeps, work
 from pages.shared.frame import frame
 
-view = frame("pages/contours.py", "contours")
-st.write(view.threat.to_json())
+STEPS = {"coarse": 6, "medium": 10, "fine": 18}
+SHOW = {
+    "ratio": "Certified ratio",
+    "naive": "Gain over naive (collective − naive)",
+    "paper": "Gain over the paper (tight − paper)",
+}
+OWN: dict[str, state.Control] = {
+    "x": ("", state.short_text),
+    "y": ("", state.short_text),
+    "x_to": (None, state.whole(1, 20_000)),
+    "y_to": (None, state.whole(1, 20_000)),
+    "show": ("ratio", state.one_of(*SHOW)),
+    "cells": ("coarse", state.one_of(*STEPS)),
+    "levels": (["0.5", "0.7"], state.words(*(f"0.{k}" for k in range(1, 10)))),
+}
+
+view = frame("pages/contours.py", "Contours", "Two budgets at once, everything else as in the sidebar.", OWN)
+choices = {name: label for name, label in sweeps.varied(view.instance).items() if not name.startswith("local_")}
+if st.session_state["x"] not in choices:
+    st.session_state["x"] = next(iter(choices))
+if st.session_state["y"] not in choices or st.session_state["y"] == st.session_state["x"]:
+    st.session_state["y"] = next(name for name in choices if name != st.session_state["x"])
+
+
+def pick(end: int, number: int) -> list[int]:
+    """About `number` values from 0 to the end, denser at the beginning."""
+    values = sorted({round(end * (i / number) ** 1.5) for i in range(number + 1)})
+    return values
+
+
+bar = st.container(horizontal=True, vertical_alignment="bottom")
+x = bar.selectbox(
+    "Horizontal", list(choices), format_func=choices.__getitem__, key="x", width=190, help="Horizontal axis."
+)
+x_default = min(sweeps.end_of(view.instance, x), 50 if x != "sigma" else 100)
+x_to = bar.number_input(
+    "Up to", 1, 20_000, key="x_to", width=100, placeholder=str(x_default), help="End of the horizontal axis."
+)
+others = [name for name in choices if name != x]
+y = bar.selectbox("Vertical", others, format_func=choices.__getitem__, key="y", width=190, help="Vertical axis.")
+y_default = min(sweeps.end_of(view.instance, y), 50 if y != "sigma" else 100)
+y_to = bar.number_input(
+    "Up to ", 1, 20_000, key="y_to", width=100, placeholder=str(y_default), help="End of the vertical axis."
+)
+cells = bar.segmented_control(
+    "Cells", list(STEPS), format_func=str.capitalize, key="cells", required=True, help="How many budgets on each axis."
+)
+second = st.container(horizontal=True, vertical_alignment="bottom")
+show = second.selectbox(
+    "Show", list(SHOW), format_func=SHOW.__getitem__, key="show", width=300, help="What fills the map."
+)
+levels = second.multiselect(
+    "Contour lines at",
+    [f"0.{k}" for k in range(1, 10)],
+    key="levels",
+    width=320,
+    help="Lines of equal certified ratio: ours solid, the reference dotted.",
+)
+
+xs, ys = pick(int(x_to or x_default), STEPS[cells]), pick(int(y_to or y_default), STEPS[cells])
+relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+task = sweeps.surface(view, x, xs, y, ys, relaxation, "surface")
+other = (
+    sweeps.surface(view, x, xs, y, ys, "paper" if relaxation == "tight" else "tight", "surface_paper")
+    if show == "paper"
+    else None
+)
+ready = task.result is not None and (other is None or (other.result is not None and task.fresh and other.fresh))
+if ready:
+    main, reference = task.result, None
+    if other is not None:
+        main, reference = (task.result, other.result) if relaxation == "tight" else (other.result, task.result)
+    here = (sweeps.position(view.threat, x), sweeps.position(view.threat, y))
+    figure = figures.contour_figure(
+        main,
+        x=x,
+        y=y,
+        show="ratio" if show == "ratio" else "difference",
+        reference=reference,
+        reference_kind="paper" if show == "paper" else "naive",
+        kind="paper" if relaxation == "paper" and show != "paper" else "collective",
+        levels=tuple(sorted(float(level) for level in levels)),
+        marker=None if None in here else here,
+        recipes=exports.recipe(view, "surface", x=x, x_values=xs, y=y, y_values=ys),
+    )
+    clicked = charts.show(figure, key="contour", height=560, select=True)
+    if clicked is not None:
+        state.move(**{x: int(clicked[0]), y: int(clicked[1])})
+else:
+    st.info("The map appears here as soon as its first cells are computed.", icon=":material/hourglass_top:")
+work.line(task, "Click a cell to move the sliders there. Solid lines: this certificate; dotted lines: the reference.")
+if other is not None:
+    work.line(other)

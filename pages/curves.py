@@ -1,10 +1,105 @@
-"""The page curves."""
+"""Curves: certified ratio against one budget or σ."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from certcore import figures
+from certcore.errors import InputError
+from pages.shared import bundles, charts, exports, state, sweeps, work
 from pages.shared.frame import frame
+from pages.shared.promise import promise
+from pages.shared.text import markdown
 
-view = frame("pages/curves.py", "curves")
-st.write(view.threat.to_json())
+OWN: dict[str, state.Control] = {
+    "vary": ("", state.short_text),
+    "to": (None, state.whole(1, 20_000)),
+    "family": ("none", state.one_of("none", "local", "sigma")),
+    "members": ("1, 2, 5", state.short_text),
+    "paper": (False, state.flag),
+    "log": (False, state.flag),
+    "every": (False, state.flag),
+    "splits": (False, state.flag),
+    "share": (80, state.whole(1, 100)),
+}
+
+view = frame(
+    "pages/curves.py", "Curves", "The certified ratio as one budget grows, everything else as in the sidebar.", OWN
+)
+choices = sweeps.varied(view.instance)
+if st.session_state["vary"] not in choices:
+    in_play = [name for name in choices if name in state.SHARED and getattr(view.threat, name, 0)]
+    st.session_state["vary"] = next(iter(in_play or choices))
+
+bar = st.container(horizontal=True, vertical_alignment="bottom")
+vary = bar.selectbox(
+    "Vary",
+    list(choices),
+    format_func=choices.__getitem__,
+    key="vary",
+    width=230,
+    help="The budget on the horizontal axis.",
+)
+end = bar.number_input(
+    "Up to",
+    1,
+    20_000,
+    key="to",
+    width=110,
+    placeholder=f"{sweeps.end_of(view.instance, vary):,}",
+    help="Largest value on the axis. Empty: a useful one.",
+)
+kinds = {"none": "None", "local": "Local budgets", "sigma": "Attacker counts σ"}
+by = bar.selectbox(
+    "Family of lines",
+    list(kinds),
+    format_func=kinds.__getitem__,
+    key="family",
+    width=180,
+    help="Several lines: one for each local budget, or one for each number of attackers.",
+)
+text = bar.text_input(
+    "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
+)
+switches = st.container(horizontal=True)
+paper = switches.toggle("Paper's relaxation", key="paper", help="Add the published relaxation as a dash-dotted line.")
+log = switches.toggle("Logarithmic axis", key="log", help="Zero is drawn at one half.")
+every = switches.toggle(
+    "Every integer", key="every", help="Needed for r̄, which also wants the ratio to reach 0 at the end."
+)
+names = sweeps.splits_of(view)
+splits = switches.toggle(
+    f"Mean over {len(names)} splits", key="splits", disabled=len(names) < 2, help="A band shows one standard deviation."
+)
+
+try:
+    members = state.parse_nodes(text or "", 10**6).tolist()[:8] if by != "none" else []
+except InputError as error:
+    st.warning(f"Members of the family: {markdown(error, 200)}")
+    members = []
+instances = tuple(bundles.load(name, view.rule) for name in names) if splits and len(names) > 1 else (view.instance,)
+values = sweeps.values_to(int(end or sweeps.end_of(view.instance, vary)), every)
+family = sweeps.family(view, by, members, vary, instances)
+task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
+ours = next(iter(task.result.values()), []) if task.result else []
+if ours:
+    figure = figures.curve_figure(
+        ours,
+        vary=vary,
+        names=[member.name for member in family],
+        paper=task.result.get("paper", []) if paper and view.relaxation != "paper" else [],
+        log=log,
+        marker=sweeps.position(view.threat, vary),
+        recipes=exports.recipe(view, "curve", vary=vary, values=values),
+    )
+    clicked = charts.show(figure, key="curve", height=470, select=True)
+    if clicked is not None:
+        moved = {vary: int(clicked[0])}
+        state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
+else:
+    st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
+work.line(
+    task,
+    "Between two values a line keeps the ratio of the larger one; nothing is interpolated. Click a point to move the sliders there.",
+)
+promise(view, vary, choices[vary])

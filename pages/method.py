@@ -1,10 +1,39 @@
-"""The page method."""
+"""Method: a guided story in five steps on the live instance, then the details."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from certcore import figures
+from pages.shared import charts, engine, method_text, work
 from pages.shared.frame import frame
+from pages.shared.text import count
 
-view = frame("pages/method.py", "method")
-st.write(view.threat.to_json())
+view = frame(
+    "pages/method.py", "Method", "How many labels can one attacker break at once? Five steps, on the live instance."
+)
+task = engine.story(view)
+steps = task.result or []
+names = [title for title, _ in method_text.STEPS]
+if steps:
+    values = [certified for certified, _ in steps]
+    targets = steps[0][1]
+    figure = figures.BarFigure(
+        categories=tuple(names[: len(values)]),
+        series=(figures.Bars(label="certified", values=[v / max(targets, 1) for v in values], counts=values),),
+        sizes=[targets] * len(values),
+        name="story",
+    )
+    charts.show(figure, key="story", height=300)
+work.line(task, f"{count(steps[0][1])} targets; budgets as in the sidebar." if steps else "")
+
+for number, (title, text) in enumerate(method_text.STEPS):
+    with st.container(border=True):
+        st.markdown(
+            f"**{number + 1} · {title}**" + (f" — {count(steps[number][0])} certified" if number < len(steps) else "")
+        )
+        st.markdown(text.format(**engine.story_limits(view)))
+
+for title, icon, text in method_text.DETAILS:
+    with st.expander(title, icon=icon):
+        st.markdown(text)

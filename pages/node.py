@@ -33,7 +33,9 @@ bar.button(
     on_click=lambda: st.session_state.update(node=(st.session_state["node"] + 1) % n),
     help="The node with the next larger index.",
 )
-wanted = bar.text_input("Find by name", placeholder="name or index", width=180, help="Opens the first node that matches.")
+wanted = bar.text_input(
+    "Find by name", placeholder="name or index", width=180, help="Opens the first node that matches."
+)
 found = attack.search(instance.node_names, n, wanted)
 if found and found[0] != node and st.session_state.get("_found") != wanted:
     st.session_state["_found"] = wanted
@@ -41,7 +43,11 @@ if found and found[0] != node and st.session_state.get("_found") != wanted:
 
 result, _ = headline.status_line(view)
 st.subheader(markdown(node_name(instance, node)), anchor=False)
-facts = [f"index {count(node)}", f"{count(int(instance.graph.incident[node]))} edges", f"{count(int(instance.graph.ones[node]))} attributes"]
+facts = [
+    f"index {count(node)}",
+    f"{count(int(instance.graph.incident[node]))} edges",
+    f"{count(int(instance.graph.ones[node]))} attributes",
+]
 if instance.prediction is not None:
     facts.insert(1, f"predicted **{markdown(class_name(instance, int(instance.prediction[node])))}**")
 if instance.labels is not None:

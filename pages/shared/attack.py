@@ -90,7 +90,9 @@ def picture(
     extra = {int(i): f"flips spent here: {spent[i]:,.4g}" for i in touched}
     deleted = figure.deleted if figure.deleted is not None else np.zeros((0, 2))
     what = "the relaxed adversary (not an attack)" if relaxed else "the replayed integer attack"
-    counts = ", ".join(f"{int(c):,} {STATES[k].label}" for k, c in zip(keys, np.bincount(state, minlength=len(keys))) if c)
+    counts = ", ".join(
+        f"{int(c):,} {STATES[k].label}" for k, c in zip(keys, np.bincount(state, minlength=len(keys))) if c
+    )
     return Picture(
         positions=figure.positions,
         edges=instance.graph.edges,

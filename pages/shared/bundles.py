@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
 
 from certcore.errors import InputError
@@ -78,6 +80,13 @@ def keep(data: bytes, name: str) -> tuple[str, Instance]:
     if key not in mine:
         mine.append(key)
     return key, instance
+
+
+def packed(arrays: dict[str, np.ndarray]) -> bytes:
+    """Arrays as the bytes of an `.npz` file."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
 
 
 def title(name: str) -> str:

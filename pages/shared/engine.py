@@ -6,8 +6,11 @@ import numpy as np
 
 from certcore.certificate import Certificate
 from certcore.certify import certify
+from certcore.perturbations import LABELS, TYPES
+from certcore.threat import ThreatModel
 from pages.shared.jobs import Job
 from pages.shared.state import View
+from pages.shared.text import listing
 from pages.shared.work import Work, ask
 
 
@@ -59,3 +62,41 @@ def suggest(view: View, number: int) -> Work:
         return list(plan.nodes), list(plan.certified)
 
     return ask("suggest", ("suggest", number, *view.key), run, "Looking for the best protection", patience=0.2)
+
+
+def story_limits(view: View) -> dict[str, str]:
+    """The local budget and the σ of the story, in words: those of the sidebar, or small ones."""
+    threat = _story_threats(view)[-1]
+    kinds = [
+        f"{value} {LABELS[name]}"
+        for name, value, budget in zip(TYPES, threat.local, threat.budgets)
+        if budget and value is not None
+    ]
+    shares = " (as a share of what the node has)" if threat.local_mode == "relative" else ""
+    return {"local": f"{listing(kinds) or 'no flips'} per node{shares}", "sigma": f"here σ = {threat.sigma:,}"}
+
+
+def _story_threats(view: View) -> list[ThreatModel]:
+    """Threat models of steps 3 to 5: no limits, local budgets, and few attackers as well."""
+    free = view.threat.replace(sigma=None, **{f"local_{name}": None for name in TYPES}, local_mode="absolute")
+    if view.threat.has_local:
+        local = view.threat.replace(sigma=None)
+    else:
+        local = free.replace(**{f"local_{name}": 1 for name, budget in zip(TYPES, view.threat.budgets) if budget})
+    sigma = view.threat.sigma if view.threat.sigma is not None else max(1, view.instance.graph.n_nodes // 500)
+    return [free, local, local.replace(sigma=sigma)]
+
+
+def story(view: View) -> Work:
+    """Certified counts of the five steps of the method page."""
+
+    def run(job: Job) -> list[tuple[int, int]]:
+        naive = int(view.instance.base.fronts().certified(view.threat.budgets)[view.targets].sum())
+        steps = [(naive, len(view.targets))] * 2
+        for number, threat in enumerate(_story_threats(view)):
+            job.report((number + 2) / 5, f"step {number + 3} of 5", list(steps))
+            result = certify(view.instance, threat, attack=False, proof=False, cancel=job.cancel)
+            steps.append((result.certified, result.targets))
+        return steps
+
+    return ask("story", ("story", *view.key), run, "Computing the five steps", same=view.key)

@@ -45,10 +45,10 @@ MENU = (
 CSS = """
 <style>
 .block-container {padding-top: 2.6rem; padding-bottom: 3rem; max-width: 1280px;}
-section[data-testid="stSidebar"] .stPageLink a {padding: 0.1rem 0.35rem; min-height: 1.7rem;}
+section[data-testid="stSidebar"] .stPageLink a {padding: 0.1rem 0.25rem; gap: 0.35rem; min-height: 1.7rem;}
 section[data-testid="stSidebar"] .stPageLink p {font-size: 0.86rem; white-space: nowrap;}
 section[data-testid="stSidebar"] [data-testid="stVerticalBlock"] {gap: 0.55rem;}
-section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-left: 1.2rem; padding-right: 1.2rem;}
+section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-left: 0.6rem; padding-right: 0.6rem;}
 .st-key-menu [data-testid="stVerticalBlock"], .st-key-menu {gap: 0.1rem !important;}
 [data-testid="stSidebarContent"] [data-testid="stNumberInputContainer"] input {padding-left: 0.5rem; padding-right: 0.3rem;}
 [data-testid="stSidebarHeader"] {height: 2.2rem; padding-bottom: 0; margin-bottom: 0;}
@@ -102,7 +102,7 @@ def frame(file: str, title: str, lead: str = "", own: dict[str, Control] | None 
 def _draw_menu() -> None:
     entries = menu()
     half = (len(entries) + 1) // 2
-    columns = st.columns(2, gap="small")
+    columns = st.columns([0.82, 1], gap="small")
     for i, entry in enumerate(entries):
         columns[i >= half].page_link(
             entry.file, label=entry.label, icon=entry.icon, query_params=link_parameters(entry), width="stretch"

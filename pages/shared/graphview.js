@@ -53,6 +53,7 @@ class View {
       this.index();
       this.fit();
     }
+    this.dot = Math.max(1.5, Math.min(6, 2.9 * Math.sqrt(2500 / (this.xy.length / 2 + 300))));
     this.group = decode(data.group, Uint8Array);
     this.size = decode(data.size, Float32Array);
     this.marks = decode(data.marks, Uint8Array);
@@ -95,7 +96,7 @@ class View {
   toX(v) { return this.width / 2 + (v - 32768) * this.scale() + this.panX; }
   toY(v) { const s = Math.min(1, (this.height - 40) / (Math.min(this.width, this.height * 1.6) - 40)); return this.height / 2 + (v - 32768) * this.scale() * s + this.panY; }
   place(node) { return [this.toX(this.xy[2 * node]), this.toY(this.xy[2 * node + 1])]; }
-  radius(node) { return Math.min(14, (2.4 + Math.sqrt(this.zoom) * 1.1) * this.size[node]); }
+  radius(node) { return Math.min(15, this.dot * (0.7 + 0.3 * Math.sqrt(this.zoom)) * this.size[node]); }
 
   paint() {
     if (this.queued || !this.data) return;

@@ -84,9 +84,7 @@ def payload(picture: Picture, height: int) -> dict[str, Any]:
     """The data the browser gets; arrays travel as base64."""
     positions = fitted(picture.positions)
     marks = (
-        picture.shown.astype(np.uint8)
-        + 2 * picture.attackers.astype(np.uint8)
-        + 4 * picture.protected.astype(np.uint8)
+        picture.shown.astype(np.uint8) + 2 * picture.attackers.astype(np.uint8) + 4 * picture.protected.astype(np.uint8)
     )
     if picture.selected >= 0:
         marks[picture.selected] += 8
@@ -140,9 +138,12 @@ def payload(picture: Picture, height: int) -> dict[str, Any]:
 def fitted(positions: np.ndarray) -> np.ndarray:
     """Positions as 16-bit numbers; a few far-out nodes must not squeeze all others into the middle."""
     points = np.asarray(positions, dtype=float)
-    low, high = np.percentile(points, 0.3, axis=0), np.percentile(points, 99.7, axis=0)
+    low, high = points.min(axis=0), points.max(axis=0)
+    inner = np.percentile(points, [0.5, 99.5], axis=0)
+    tight = (inner[1] - inner[0]) < 0.5 * (high - low)
+    low, high = np.where(tight, inner[0], low), np.where(tight, inner[1], high)
     span = np.maximum(high - low, 1e-9)
-    return np.clip(np.round((points - low) / span * 62000 + 1767), 0, 65535)
+    return np.clip(np.round((points - low) / span * 65535), 0, 65535)
 
 
 def _pack(array: np.ndarray, dtype: Any) -> str:

@@ -17,7 +17,7 @@ BLUE, SKY, VERMILLION, GREY, PURPLE, ORANGE = "#0072B2", "#56B4E9", "#D55E00", "
 
 #: Nothing may be loaded from anywhere, whatever pyvis writes.
 _POLICY = (
-    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; script-src \'unsafe-inline\'; '
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:\">"
 )
 #: A click on a neighbour opens it: the view is in the URL, so only the node changes there.
@@ -62,7 +62,9 @@ def _hops(instance: Instance, node: int, inside: np.ndarray) -> np.ndarray:
     reached, adjacency = np.array([node]), instance.graph.adjacency
     distance[node] = 0
     for step in range(1, 9):
-        reached = np.unique(np.concatenate([adjacency.indices[adjacency.indptr[i] : adjacency.indptr[i + 1]] for i in reached]))
+        reached = np.unique(
+            np.concatenate([adjacency.indices[adjacency.indptr[i] : adjacency.indptr[i + 1]] for i in reached])
+        )
         reached = reached[distance[reached] == 9]
         distance[reached] = step
         if not len(reached) or (distance[inside] < 9).all():
@@ -102,7 +104,9 @@ def html(
     return _alone(text, "#12161C" if dark else "#FFFFFF")
 
 
-def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, spent: np.ndarray, ink: str) -> dict[str, object]:
+def _node(
+    instance: Instance, near: Neighbourhood, node: int, hop: int, spent: np.ndarray, ink: str
+) -> dict[str, object]:
     flips = float(spent.sum())
     name = node_name(instance, node)
     lines = [name, f"{hop} hop{'' if hop == 1 else 's'} away" if hop else "the chosen node"]

@@ -40,7 +40,10 @@ def suggestions(view: View, result: Certificate) -> None:
             st.caption("No node was found whose protection would raise the certificate.")
             return
         st.markdown(
-            "\n".join(f"1. {markdown(node_name(view.instance, n), 40)} → {count(c)} certified" for n, c in zip(nodes, certified))
+            "\n".join(
+                f"1. {markdown(node_name(view.instance, n), 40)} → {count(c)} certified"
+                for n, c in zip(nodes, certified)
+            )
         )
         if st.button("Protect these", type="primary", icon=":material/shield:"):
             state.move(protect=state.write_nodes([*protected, *nodes]))

@@ -288,8 +288,12 @@ def _targets(instance: Instance) -> tuple[np.ndarray | None, str | None]:
 
 
 def class_name(instance: Instance, label: int) -> str:
+    """A class as people read it; of a path such as `AI/Planning` only the end."""
     names = instance.class_names or ()
-    return plain(names[label], 30) if 0 <= label < len(names) else f"class {label}"
+    if not 0 <= label < len(names):
+        return f"class {label}"
+    whole = str(names[label])
+    return plain(whole.rstrip("/").rsplit("/", 1)[-1], 30) or f"class {label}"
 
 
 def node_name(instance: Instance, node: int) -> str:

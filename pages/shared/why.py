@@ -83,7 +83,11 @@ def votes(instance: Instance, node: int) -> None:
         )
         st.caption(
             f"{count(int(counts[label]))} of {count(int(counts.sum()))} samples vote for the label. "
-            + ("It abstains: p is at most one half." if p <= 0.5 else "It is certified at a budget where the threshold stays below p:")
+            + (
+                "It abstains: p is at most one half."
+                if p <= 0.5
+                else "It is certified at a budget where the threshold stays below p:"
+            )
         )
         thresholds(instance, p)
 
@@ -105,7 +109,9 @@ def thresholds(instance: Instance, p: float) -> None:
             budget[TYPES.index(name)] = number
             limit = float(table(tuple(budget)))
             if limit >= p or number in (1, 2, 5, 10):
-                rows.append({"budget": f"{number} {LABELS[name]}", "threshold p*": round(limit, 6), "certified": p > limit})
+                rows.append(
+                    {"budget": f"{number} {LABELS[name]}", "threshold p*": round(limit, 6), "certified": p > limit}
+                )
             if limit >= p:
                 break
     st.dataframe(rows, hide_index=True, height=min(36 * (len(rows) + 1), 240))

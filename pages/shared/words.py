@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from certcore.certificate import Certificate
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
@@ -90,3 +92,15 @@ def ratio_delta(certificate: Certificate) -> str:
 
 def short(certificate: Certificate) -> str:
     return f"{percent(certificate.ratio)} ({count(certificate.certified)} of {count(certificate.targets)})"
+
+
+def accuracy(instance: Instance) -> float | None:
+    """Accuracy of the certified labels on the test nodes (all nodes without a split); abstaining counts as wrong."""
+    if instance.labels is None or instance.prediction is None:
+        return None
+    test = (
+        np.asarray(instance.split) == 2 if instance.split is not None else np.ones(instance.graph.n_nodes, dtype=bool)
+    )
+    speaks = instance.base.fronts().certified((0, 0, 0, 0))
+    right = (np.asarray(instance.labels) == np.asarray(instance.prediction)) & speaks
+    return float(right[test].mean()) if test.any() else None

@@ -1,0 +1,169 @@
+"""Curves, maps and radii as background work; lines and cells appear as they are computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certcore.instance import Instance
+from certcore.perturbations import LABELS, TYPES
+from certcore.threat import ThreatModel
+from pages.shared import bundles, state
+from pages.shared.jobs import Job
+from pages.shared.sidebar import slider_end, stops
+from pages.shared.state import MAX_BUDGET, View
+from pages.shared.work import Work, ask
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One line of a family: a name and the threat model whose budget is varied, on one or more splits."""
+
+    name: str
+    threat: ThreatModel
+    instances: tuple[Instance, ...]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        plain = self.threat.to_json()
+        targets = () if self.threat.targets is None else self.threat.targets.tobytes()
+        return (self.name, repr(sorted(plain.items(), key=str)), targets, *(i.digest for i in self.instances))
+
+
+def varied(instance: Instance) -> dict[str, str]:
+    """What can be varied on this instance, with its name."""
+    reasons = state.covered(instance)
+    types = [name for name in TYPES if reasons[name] is None]
+    return (
+        {name: LABELS[name].capitalize() for name in types}
+        | {"sigma": "Attacker count σ"}
+        | {f"local_{name}": f"{LABELS[name].capitalize()} per node" for name in types}
+    )
+
+
+def end_of(instance: Instance, vary: str) -> int:
+    """Where an axis ends if nothing else is said."""
+    if vary == "sigma":
+        return instance.graph.n_nodes
+    if vary.startswith("local_"):
+        return 20
+    return min(slider_end(instance, vary), 500)
+
+
+def values_to(end: int, every: bool) -> list[int]:
+    return list(range(end + 1)) if every else stops(end)
+
+
+def main_axis(view: View) -> str:
+    """The budget that matters most in this view: the largest one, or the first that is covered."""
+    budgets = dict(zip(TYPES, view.threat.budgets))
+    covered = [name for name, reason in state.covered(view.instance).items() if reason is None] or [TYPES[0]]
+    return max(covered, key=lambda name: budgets[name])
+
+
+def mini_values(view: View, vary: str) -> list[int]:
+    """A dozen values around the sliders' position."""
+    here = int(getattr(view.threat, vary))
+    end = max(10, min(3 * here, MAX_BUDGET))
+    return sorted({round(end * i / 12) for i in range(13)} | {here})
+
+
+def position(threat: ThreatModel, vary: str) -> float | None:
+    """Where the sliders stand on this axis (None: nowhere)."""
+    value = getattr(threat, vary)
+    if value is None or isinstance(value, np.ndarray) or (vary.startswith("local_") and threat.local_mode == "relative"):
+        return None
+    return float(value)
+
+
+def family(view: View, by: str, values: list[int], vary: str, instances: tuple[Instance, ...]) -> list[Member]:
+    """The lines of a family: one for each local budget or each σ; a single one if there is no family."""
+    if by == "none" or not values:
+        return [Member("", view.threat, instances)]
+    if by == "sigma":
+        return [Member(f"σ = {value:,}", view.threat.replace(sigma=value), instances) for value in values]
+    kind = vary if vary in TYPES else next((t for t, b in zip(TYPES, view.threat.budgets) if b), TYPES[0])
+    field = f"local_{kind}"
+    return [
+        Member(
+            f"{value:,} per node",
+            view.threat.replace(local_mode="absolute", **{**_no_shares(view), field: value}),
+            instances,
+        )
+        for value in values
+    ]
+
+
+def _no_shares(view: View) -> dict[str, Any]:
+    return {f"local_{name}": None for name in TYPES} if view.threat.local_mode == "relative" else {}
+
+
+def splits_of(view: View) -> list[str]:
+    """Bundles that differ from this one in the split only."""
+    group = view.instance.meta.get("group")
+    stem = view.name.rsplit("-s", 1)[0]
+    if group is None or view.name.startswith("import-"):
+        return [view.name]
+    return [name for name in bundles.names() if name.rsplit("-s", 1)[0] == stem and not name.startswith("import-")]
+
+
+def curves(members: list[Member], vary: str, values: list[int], paper: bool, relaxation: str, slot: str) -> Work:
+    """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's."""
+    kinds = [relaxation if relaxation != "exact" else "tight"] + (["paper"] if paper and relaxation != "paper" else [])
+
+    def run(job: Job) -> dict[str, list[list[Any]]]:
+        done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
+        total = sum(len(member.instances) for member in members) * len(kinds)
+        count = 0
+        for kind in kinds:
+            for member in members:
+                line = []
+                for instance in member.instances:
+                    job.report(count / total, member.name, {k: [list(x) for x in v] for k, v in done.items()})
+                    line.append(_curve(instance, member.threat, vary, values, kind, job))
+                    count += 1
+                    if job.cancel.is_set():
+                        return done
+                done[kind].append(line)
+        return done
+
+    key = ("curves", vary, tuple(values), tuple(kinds), *(member.key for member in members))
+    return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
+
+
+def _curve(instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: str, job: Job) -> Any:
+    from certcore.sweep import curve
+
+    return curve(instance, threat, vary, values, relaxation=relaxation, cancel=job.cancel)
+
+
+def surface(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: str, slot: str) -> Work:
+    """A map over two budgets: a coarse one first, then every cell."""
+
+    def run(job: Job) -> Any:
+        from certcore.sweep import surface as compute
+
+        coarse_x, coarse_y = xs[:: max(1, len(xs) // 4)], ys[:: max(1, len(ys) // 4)]
+        if len(coarse_x) < len(xs) or len(coarse_y) < len(ys):
+            job.report(0.0, "coarse map")
+            first = compute(
+                view.instance, view.threat, x, coarse_x, y, coarse_y, relaxation=relaxation, cancel=job.cancel
+            )
+            job.report(0.1, "refining", first)
+        return compute(view.instance, view.threat, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel)
+
+    key = ("surface", x, tuple(xs), y, tuple(ys), relaxation, view.threat.budgets, view.threat.sigma, *view.family)
+    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *view.family), patience=0.6)
+
+
+def radius(view: View, vary: str, share: float) -> Work:
+    """The largest budget that still certifies this share."""
+
+    def run(job: Job) -> Any:
+        from certcore.sweep import radius as compute
+
+        return compute(view.instance, view.threat, vary, share, relaxation=view.relaxation, cancel=job.cancel)
+
+    return ask("radius", ("radius", vary, share, *view.key), run, "Searching", same=(vary, *view.family), patience=0.6)

@@ -1,0 +1,106 @@
+"""A report on an uploaded file that names every problem, not only the first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.instance import Instance, instance_from_arrays
+from certcore.npz import read_npz
+
+GRAPH_KEYS = ("n_nodes", "n_attrs", "adj_indptr", "adj_indices", "attr_indptr", "attr_indices")
+BASE_KEYS = (
+    "base_grid",
+    "base_axes",
+    "base_local",
+    "base_global_fields",
+    "base_smoothed_edges",
+    "votes",
+    "prediction",
+    "n_samples",
+    "alpha",
+    "theta",
+)
+FIELD_KEYS = ("layers", "edge_field", "field_indptr", "field_indices")
+OPTIONAL_KEYS = ("targets", "labels", "class_names", "node_names", "layout", "split", "meta")
+
+
+def read(parts: list[tuple[str, bytes]]) -> dict[str, np.ndarray]:
+    """The arrays of one or more files together; the later file wins where both name a key."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, data in parts:
+        arrays |= read_npz(data, name)
+    return arrays
+
+
+def problems(arrays: dict[str, np.ndarray]) -> list[str]:
+    """Everything that is wrong with the arrays of an instance, one sentence each; empty if nothing is."""
+    found = [f"the key {key!r} is missing" for key in GRAPH_KEYS if key not in arrays]
+    if "layers" not in arrays and "field_indptr" not in arrays:
+        found.append(
+            "the receptive fields are missing: give 'layers' (and 'edge_field'), or 'field_indptr' and 'field_indices'"
+        )
+    if "base_grid" not in arrays and "votes" not in arrays:
+        found.append(
+            "the base certificate is missing: give 'base_grid' and 'base_axes', or 'votes' with 'theta' and 'alpha'"
+        )
+    if found:
+        return found
+    if _error(arrays) is None:
+        return []
+    graph = {key: arrays[key] for key in (*GRAPH_KEYS, "directed") if key in arrays}
+    wrong_graph = _error(graph | _plain_base(arrays) | {"layers": np.array(1)})
+    found += [wrong_graph] if wrong_graph else []
+    # Where the graph itself is broken, the rest is checked on a graph without edges.
+    sound = graph if wrong_graph is None else _empty_graph(arrays)
+    fields = {key: arrays[key] for key in FIELD_KEYS if key in arrays}
+    if wrong_graph is None:
+        found += _listed(_error(sound | _plain_base(arrays) | fields))
+    found += _listed(_error(sound | {"layers": np.array(1)} | {key: arrays[key] for key in BASE_KEYS if key in arrays}))
+    for key in OPTIONAL_KEYS:
+        if key in arrays:
+            found += _listed(_error(sound | _plain_base(arrays) | {"layers": np.array(1), key: arrays[key]}))
+    whole = _error(arrays)
+    return list(dict.fromkeys(found)) or _listed(whole)
+
+
+def build(arrays: dict[str, np.ndarray]) -> Instance:
+    return instance_from_arrays(arrays)
+
+
+def _listed(problem: str | None) -> list[str]:
+    return [] if problem is None else [problem]
+
+
+def _error(arrays: dict[str, np.ndarray]) -> str | None:
+    try:
+        instance_from_arrays(arrays)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _n_nodes(arrays: dict[str, np.ndarray]) -> int:
+    value = np.asarray(arrays["n_nodes"])
+    return (
+        int(value.reshape(-1)[0])
+        if value.size == 1 and value.dtype.kind in "iu" and 0 < value.reshape(-1)[0] < 10**6
+        else 1
+    )
+
+
+def _plain_base(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {"base_grid": np.ones((_n_nodes(arrays), 1), dtype=bool), "base_axes": np.array(["attr_add"])}
+
+
+def _empty_graph(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    n = _n_nodes(arrays)
+    empty, none = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    return {
+        "n_nodes": np.array(n),
+        "n_attrs": np.array(1),
+        "adj_indptr": empty,
+        "adj_indices": none,
+        "attr_indptr": empty,
+        "attr_indices": none,
+    }

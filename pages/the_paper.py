@@ -8,6 +8,7 @@ import streamlit as st
 from certcore.reproduce.claim import Row, rows
 from certcore.reproduce.claims import BEYOND, CLAIMS
 from certcore.reproduce.pictures import pictures
+from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results
 from certcore.reproduce.table import HEADINGS, cells
 from pages.shared import charts
@@ -25,8 +26,7 @@ def stored(stamp: float) -> Results:
 
 
 def newest() -> float:
-    folder = Results.__init__.__defaults__[0]  # type: ignore[misc]
-    return max((path.stat().st_mtime for path in folder.glob("*/*.json")), default=0.0)
+    return max((path.stat().st_mtime for path in RESULTS.glob("*/*.json")), default=0.0)
 
 
 def show(found: list[Row], key: str) -> None:
@@ -44,8 +44,8 @@ claims = rows(CLAIMS, results)
 for column, verdict in zip(st.columns(len(VERDICTS)), VERDICTS):
     column.metric(verdict.capitalize(), sum(row.verdict == verdict for row in claims))
 st.caption(
-    "Each number is computed from a file in `docs/results/`, which names its command, seed, split, votes, versions and the "
-    "digest of the instance. The same table is in `docs/REPRODUCTION.md`."
+    "Each number is computed from a file in `docs/results/`, which names its command, seed, split, votes, versions and "
+    "the digest of the instance. The same table is in `docs/REPRODUCTION.md`."
 )
 chosen = st.pills("Show", VERDICTS, selection_mode="multi", key="paper_show", help="Nothing chosen: all rows.")
 show([row for row in claims if not chosen or row.verdict in chosen], "claims")

@@ -1,0 +1,242 @@
+"""The paper's experiments, by figure: which models on which graphs, under which budgets."""
+
+from __future__ import annotations
+
+from certcore.errors import InputError
+from certcore.reproduce import work
+from certcore.reproduce.source import Source
+from certcore.reproduce.unit import Experiment, Variant
+
+PAPER, TIGHT = Variant("paper"), Variant("tight")
+MULTICLASS = Variant("tight", rule="multiclass")
+#: The paper's rule for edge fields next to the sound one (see docs/REPRODUCTION.md).
+EDGE_RULES = (
+    Variant("paper", "messages"),
+    Variant("paper", "degrees"),
+    Variant("tight", "messages"),
+    Variant("tight", "degrees"),
+)
+_SMALL = [*range(0, 10), *range(10, 31, 2)]
+_LOG = [
+    0,
+    1,
+    2,
+    4,
+    6,
+    8,
+    10,
+    15,
+    21,
+    30,
+    50,
+    75,
+    100,
+    150,
+    200,
+    300,
+    500,
+    750,
+    1000,
+    1500,
+    2000,
+    3000,
+    5000,
+    7500,
+    10000,
+]
+
+EXPERIMENTS = (
+    Experiment(
+        "datasets",
+        "Certified ratio over attribute deletions",
+        "fig_datasets",
+        work.radius_curve,
+        (Source("citeseer"), Source("cora_ml"), Source("cora")),
+        (PAPER, TIGHT, MULTICLASS),
+        {"vary": "attr_del", "most": 8192},
+    ),
+    Experiment(
+        "pubmed",
+        "Certified ratio over attribute deletions, PubMed",
+        "fig_datasets",
+        work.log_curve,
+        (Source("pubmed"),),
+        (TIGHT,),
+        {"vary": "attr_del", "values": _LOG},
+    ),
+    Experiment(
+        "texts",
+        "Certified ratio over attribute deletions, WebKB and Reuters",
+        "nlp_graphs",
+        work.radius_curve,
+        (
+            Source("webkb_knn3"),
+            Source("webkb_knn3_directed"),
+            Source("reuters_knn3_d200"),
+            Source("reuters_knn3_d200_directed"),
+        ),
+        (PAPER, TIGHT, MULTICLASS),
+        {"vary": "attr_del", "most": 8192},
+    ),
+    Experiment(
+        "joint",
+        "Attribute deletions × edge deletions",
+        "fig_joint",
+        work.budget_map,
+        (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
+        (Variant("tight", "messages"), Variant("tight", "degrees"), Variant("paper", "messages")),
+        {"x": "attr_del", "x_values": list(range(0, 61, 6)), "y": "adj_del", "y_values": list(range(0, 21, 4))},
+    ),
+    Experiment(
+        "joint-edge",
+        "The edge of the joint map: attribute deletions alone, smoothing both attributes and edges",
+        "fig_joint",
+        work.log_curve,
+        (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
+        (PAPER, TIGHT),
+        {"vary": "attr_del", "values": list(range(0, 121))},
+    ),
+    Experiment(
+        "attributes",
+        "Attribute additions × attribute deletions",
+        "fig_joint_attr",
+        work.budget_map,
+        (Source("cora_ml"), Source("citeseer")),
+        (TIGHT, PAPER),
+        {
+            "x": "attr_add",
+            "x_values": [0, 1, 2, 4, 6, 8, 12, 16, 20],
+            "y": "attr_del",
+            "y_values": [0, 2, 4, 8, 12, 16, 21, 30, 40],
+        },
+        first_split_only=True,
+    ),
+    Experiment(
+        "classifiers",
+        "GCN, GAT, APPNP, RGCN and SMA over attribute deletions",
+        "fig_models, robust_models",
+        work.log_curve,
+        tuple(
+            Source(dataset, model)
+            for dataset in ("cora_ml", "citeseer")
+            for model in ("gcn", "gat", "appnp", "rgcn", "sma")
+        ),
+        (PAPER, TIGHT),
+        {"vary": "attr_del", "values": [*_SMALL[:-5], 21, *_SMALL[-5:]]},
+    ),
+    Experiment(
+        "convex",
+        "Attribute additions with the convex base certificate",
+        "fig_certs",
+        work.radius_curve,
+        (Source("citeseer", types="convex"),),
+        (PAPER, TIGHT),
+        {"vary": "attr_add", "most": 16384, "local": 21},
+    ),
+    Experiment(
+        "local",
+        "Edge deletions under local budgets",
+        "fig_local_budget",
+        work.local_curves,
+        (Source("cora_ml", types="adj"), Source("cora_ml", "gcn_mean", "adj")),
+        (Variant("tight", "messages"), Variant("tight", "degrees"), Variant("paper", "messages")),
+        {
+            "vary": "adj_del",
+            "values": [0, 1, 2, 5, 10, 20, 50, 100, 200, 350, 500, 750, 1000, 1500, 2000],
+            "local": [1, 2, 4, 8, None],
+        },
+        first_split_only=True,
+    ),
+    Experiment(
+        "attackers",
+        "Edge deletions by a limited number of attackers",
+        "fig_num_attackers",
+        work.attacker_curves,
+        (Source("cora_ml", types="adj"),),
+        (Variant("tight", "messages"), Variant("tight", "degrees"), Variant("paper", "messages")),
+        {
+            "vary": "adj_del",
+            "values": [0, 2, 5, 10, 16, 32, 64, 128, 256, 500],
+            "local": 16,
+            "sigma": [1, 5, 10, 50],
+        },
+        first_split_only=True,
+    ),
+    Experiment(
+        "gap-attributes",
+        "Integrality gap, attribute deletions",
+        "fig_milp_attr",
+        work.brackets,
+        (Source("cora_ml"),),
+        (Variant("exact"),),
+        {"vary": "attr_del", "values": list(range(1, 13)), "time_limit": 60.0},
+        first_split_only=True,
+    ),
+    Experiment(
+        "gap-edges",
+        "Integrality gap, edge deletions",
+        "fig_milp_adj",
+        work.brackets,
+        (Source("cora_ml", types="adj"),),
+        (Variant("exact", "messages"), Variant("exact", "degrees")),
+        {"vary": "adj_del", "values": list(range(1, 13)), "time_limit": 60.0},
+        first_split_only=True,
+    ),
+    Experiment(
+        "seconds-attributes",
+        "Seconds per certificate, attribute deletions",
+        "section 5, appendix",
+        work.clock,
+        tuple(Source(name) for name in ("cora_ml", "citeseer", "pubmed", "webkb_knn3", "reuters_knn3_d200")),
+        (PAPER, TIGHT),
+        {"threats": [{"attr_del": value} for value in (1, 10, 100, 1000)]},
+        first_split_only=True,
+    ),
+    Experiment(
+        "seconds-joint",
+        "Seconds per certificate, attribute and edge deletions",
+        "section 5",
+        work.clock,
+        (Source("cora_ml", types="joint"),),
+        (Variant("paper", "messages"), Variant("tight", "messages"), Variant("tight", "degrees")),
+        {"threats": [{"attr_del": a, "adj_del": e} for a, e in ((4, 4), (12, 8), (24, 12), (40, 20))]},
+        first_split_only=True,
+    ),
+    Experiment(
+        "seconds-additions",
+        "Seconds per certificate, attribute additions and deletions",
+        "appendix",
+        work.clock,
+        (Source("cora_ml"),),
+        (PAPER, TIGHT),
+        {"threats": [{"attr_add": a, "attr_del": d} for a, d in ((2, 8), (8, 21), (12, 30), (20, 40))]},
+        first_split_only=True,
+    ),
+    Experiment(
+        "seconds-convex",
+        "Seconds per certificate, convex base certificate",
+        "section 5",
+        work.clock,
+        (Source("citeseer", types="convex"),),
+        (PAPER, TIGHT),
+        {"threats": [{"attr_add": value, "local_attr_add": 21} for value in (1, 10, 100, 1000)]},
+        first_split_only=True,
+    ),
+)
+
+BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
+
+
+def chosen(name: str) -> tuple[Experiment, ...]:
+    """An experiment by its name or by the label of its figure in the paper; `all` for every one."""
+    if name == "all":
+        return EXPERIMENTS
+    found = tuple(e for e in EXPERIMENTS if name == e.name or name in e.figure.split(", "))
+    if not found:
+        labels = sorted(
+            {label for e in EXPERIMENTS for label in e.figure.split(", ") if label.startswith(("fig", "nlp", "rob"))}
+        )
+        raise InputError(
+            f"there is no experiment {name!r}; expected all, {', '.join(BY_NAME)}, or a figure ({', '.join(labels)})"
+        )
+    return found

@@ -1,0 +1,287 @@
+"""How claims in words, and numbers that need more than one result, are read off the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from certcore.reproduce.measure import (
+    Ours,
+    at_budget,
+    fewest,
+    map_ratio,
+    mean_ratio,
+    mean_seconds,
+    radius,
+    sub_curve,
+)
+from certcore.reproduce.store import Results
+
+Find = Callable[[Results], Ours | None]
+
+
+def radius_of(experiment: str, source: str, variant: str = "paper", key: str = "certified") -> Find:
+    """r̄ of an experiment."""
+    return lambda results: radius(results.find(experiment, source, variant), key)
+
+
+def ratio_at(source: str, budget: int, variant: str = "paper", key: str = "certified") -> Find:
+    """Certified ratio of a classifier at one budget."""
+    return lambda results: at_budget(results.find("classifiers", source, variant), budget, key)
+
+
+def seconds_of(experiment: str, source: str, variant: str = "tight") -> Find:
+    """Seconds per certificate, from scratch."""
+    return lambda results: mean_seconds(results.find(experiment, source, variant))
+
+
+def largest_at(level: float, source: str, key: str = "certified", variant: str = "paper") -> Find:
+    """The largest budget at which at least `level` of the targets are certified, on the edge of the joint map."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find("joint-edge", source, variant)
+        if not found:
+            return None
+        reached = np.flatnonzero(mean_ratio(found, key) >= level)
+        if not len(reached):
+            return None
+        value = int(found[0].values["budgets"][reached[-1]])
+        return Ours(float(value), str(value), None, len(found), found[0].samples)
+
+    return find
+
+
+def order_of_datasets(results: Results) -> Ours | None:
+    """Cora-ML first for the base certificate, PubMed first for the collective one."""
+    parts = {
+        "Cora-ML": results.find("datasets", "cora_ml-gcn-attr", "tight"),
+        "Citeseer": results.find("datasets", "citeseer-gcn-attr", "tight"),
+        "PubMed": results.find("pubmed", "pubmed-gcn-attr", "tight"),
+    }
+    if not all(parts.values()):
+        return None
+    single = {name: at_budget(found, 2, "naive") for name, found in parts.items()}
+    shared = {name: at_budget(found, 500, "certified") for name, found in parts.items()}
+    if None in single.values() or None in shared.values():
+        return None
+    base = {name: ours.value or 0.0 for name, ours in single.items() if ours}
+    together = {name: ours.value or 0.0 for name, ours in shared.items() if ours}
+    best_base, best_together = max(base, key=base.__getitem__), max(together, key=together.__getitem__)
+    text = (
+        f"naive at 2 deletions: {_list(base)}; collective at 500: {_list(together)}; "
+        f"{best_base} and {best_together} lead"
+    )
+    splits, samples = fewest(*parts.values())
+    return Ours(None, text, None, splits, samples, best_base == "Cora-ML" and best_together == "PubMed")
+
+
+def never_below_naive(results: Results) -> Ours | None:
+    """The collective certificate is at least the naive one at every budget of every stored result."""
+    points = broken = 0
+    for result in results:
+        for values in [result.values, *result.values.get("curves", [])]:
+            if "certified" in values and "naive" in values:
+                certified, naive = np.array(values["certified"], float), np.array(values["naive"], float)
+                points += certified.size
+                broken += int((certified < naive).sum())
+    if not points:
+        return None
+    return Ours(None, f"at {points - broken:,} of {points:,} computed budgets", None, 0, None, broken == 0)
+
+
+def reach(source: str, experiment: str, level: int) -> Find:
+    """The largest budget that still certifies something."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find(experiment, source, "paper") or results.find(experiment, source, "tight")
+        if not found:
+            return None
+        ratio = mean_ratio(found)
+        budgets = np.array(max((r.values["budgets"] for r in found), key=len))
+        last = int(budgets[np.flatnonzero(ratio > 0)[-1]]) if (ratio > 0).any() else 0
+        return Ours(float(last), f"{last:,}", None, len(found), found[0].samples, last >= level)
+
+    return find
+
+
+def better_base_better_collective(dataset: str) -> Find:
+    """Whether classifiers stand in the same order in naive and collective r̄ over the budgets shown."""
+
+    def find(results: Results) -> Ours | None:
+        scores = {}
+        lists = []
+        for model in ("gat", "gcn", "appnp"):
+            found = results.find("classifiers", f"{dataset}-{model}-attr", "paper")
+            if not found:
+                return None
+            lists.append(found)
+            shown = np.array(found[0].values["budgets"]) <= 20
+            scores[model.upper()] = (mean_ratio(found, "naive")[shown].mean(), mean_ratio(found)[shown].mean())
+        naive = sorted(scores, key=lambda name: -scores[name][0])
+        collective = sorted(scores, key=lambda name: -scores[name][1])
+        splits, samples = fewest(*lists)
+        text = f"naive: {' > '.join(naive)}; collective: {' > '.join(collective)} (mean ratio up to 20 deletions)"
+        return Ours(None, text, None, splits, samples, naive == collective)
+
+    return find
+
+
+def robust_order(dataset: str) -> Find:
+    """SMA above GCN above RGCN at 21 deletions."""
+
+    def find(results: Results) -> Ours | None:
+        at = {}
+        lists = []
+        for model in ("sma", "gcn", "rgcn"):
+            found = results.find("classifiers", f"{dataset}-{model}-attr", "paper")
+            ours = at_budget(found, 21) if found else None
+            if ours is None or ours.value is None:
+                return None
+            lists.append(found)
+            at[model.upper()] = ours.value
+        splits, samples = fewest(*lists)
+        return Ours(None, _list(at), None, splits, samples, at["SMA"] > at["GCN"] > at["RGCN"])
+
+    return find
+
+
+def base_close_to_collective(dataset: str) -> Find:
+    """SMA's naive curve against RGCN's collective one."""
+
+    def find(results: Results) -> Ours | None:
+        sma = results.find("classifiers", f"{dataset}-sma-attr", "paper")
+        rgcn = results.find("classifiers", f"{dataset}-rgcn-attr", "paper")
+        if not sma or not rgcn:
+            return None
+        budgets = np.array(sma[0].values["budgets"])
+        shown = (budgets >= 1) & (budgets <= 21)
+        gap = (mean_ratio(rgcn) - mean_ratio(sma, "naive"))[shown]
+        splits, samples = fewest(sma, rgcn)
+        text = (
+            f"RGCN collective − SMA naive: {gap.mean():+.1%} on average, between {gap.min():+.1%} and {gap.max():+.1%}"
+        )
+        return Ours(None, text, None, splits, samples, bool(abs(gap.mean()) <= 0.1))
+
+    return find
+
+
+def local_factor(source: str, variant: str, budget: int = 1000) -> Find:
+    """Certified ratio with one deletion per node over that without a local budget."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find("local", source, variant)
+        if not found:
+            return None
+        strict = [part for result in found if (part := sub_curve(result, "local", 1))]
+        free = [part for result in found if (part := sub_curve(result, "local", None))]
+        high, low = at_budget(strict, budget), at_budget(free, budget)
+        if high is None or low is None or high.value is None or low.value is None:
+            return None
+        factor = high.value / low.value if low.value else float("inf")
+        text = f"{high.text} against {low.text}, " + (f"factor {factor:.2f}" if low.value else "from nothing")
+        return Ours(factor, text, None, len(found), found[0].samples, factor > 2)
+
+    return find
+
+
+def plateaus(source: str, variant: str) -> Find:
+    """For each number of attackers the curve must end in a constant above zero."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find("attackers", source, variant)
+        if not found:
+            return None
+        texts, flat = [], True
+        for curve in found[0].values["curves"]:
+            counts = np.array(curve["certified"])
+            start = int(np.flatnonzero(counts == counts[-1])[0])
+            ratio = counts[-1] / found[0].targets
+            texts.append(f"σ={curve['sigma']}: {ratio:.1%} from {curve['budgets'][start]:,} on")
+            flat &= start < len(counts) - 1 and counts[-1] > 0
+        return Ours(None, "; ".join(texts), None, len(found), found[0].samples, flat)
+
+    return find
+
+
+def where_naive_is_nothing(source: str, variant: str) -> Find:
+    """Certified ratios in the part of the additions × deletions map where the naive certificate has nothing."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find("attributes", source, variant)
+        if not found:
+            return None
+        ratio, naive = map_ratio(found), map_ratio(found, "naive")
+        there = ratio[(naive == 0) & np.isfinite(ratio)]
+        if not there.size:
+            return Ours(
+                None, "the naive certificate has something everywhere on the map", None, len(found), None, False
+            )
+        spread = f"{there.min():.0%} to {there.max():.0%} (median {np.median(there):.0%})"
+        text = f"{spread} on {there.size} of {ratio.size} cells"
+        return Ours(None, text, None, len(found), found[0].samples, bool(there.max() >= 0.3))
+
+    return find
+
+
+def largest_gap(experiment: str, source: str, variant: str, most: int) -> Find:
+    """The largest difference between integer and relaxed certificate in per cent of the targets."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find(experiment, source, variant)
+        if not found:
+            return None
+        rows = [row for row in found[0].values["rows"] if row["value"] <= most]
+        solved = [row for row in rows if row["status"] == "optimal"]
+        targets = found[0].targets
+        gaps = [(row["exact"] - row["relaxed"]) / targets for row in rows]
+        uncertain = [(targets - (row["attack"] or 0) - row["exact"]) / targets for row in rows]
+        value = 100 * max(gaps)
+        text = (
+            f"at least {value:.2f} %, {len(solved)} of {len(rows)} budgets solved to the end; the rest bracketed to "
+            f"within {100 * max(uncertain):.2f} %"
+        )
+        return Ours(value, text, None, len(found), found[0].samples)
+
+    return find
+
+
+def integer_seconds(experiment: str, source: str, variant: str, most: int) -> Find:
+    """From the fastest to the slowest integer certificate."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find(experiment, source, variant)
+        if not found:
+            return None
+        rows = [row for row in found[0].values["rows"] if row["value"] <= most]
+        times = [row["exact_seconds"] for row in rows]
+        solved = sum(row["status"] == "optimal" for row in rows)
+        limit = found[0].settings["time_limit"]
+        text = (
+            f"{min(times):.2f} s to {max(times):.1f} s (limit {limit:g} s; {solved} of {len(rows)} solved to the end)"
+        )
+        return Ours(None, text, None, len(found), found[0].samples, solved == len(rows))
+
+    return find
+
+
+def program_size(source: str) -> Find:
+    """Rows and columns we solve next to the paper's formula."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find("seconds-attributes", source, "tight")
+        if not found:
+            return None
+        row = max(found[0].values["rows"], key=lambda row: (row["size"] or {"rows": 0})["rows"])
+        size = row["size"]
+        text = (
+            f"{size['rows']:,} rows and {size['columns']:,} columns against {size['paper_rows']:,} and "
+            f"{size['paper_columns']:,} by the formula"
+        )
+        return Ours(size["rows"] / size["paper_rows"], text, None, len(found), found[0].samples)
+
+    return find
+
+
+def _list(numbers: dict[str, float]) -> str:
+    return ", ".join(f"{name} {number:.1%}" for name, number in numbers.items())

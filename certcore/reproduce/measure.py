@@ -1,0 +1,116 @@
+"""Numbers of the paper's kind from stored results: ratios over splits, average radii, contours, plateaus, times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from certcore.reproduce.store import Result, Results
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Our number next to one of the paper's: what it is, how far splits spread, and what is behind it."""
+
+    value: float | None
+    text: str
+    spread: float | None = None
+    splits: int = 0
+    samples: int | None = None
+    holds: bool | None = None
+    """For claims in words: whether what the paper says is what we see."""
+
+
+def mean_ratio(results: Sequence[Result], key: str = "certified") -> np.ndarray:
+    """Certified ratio per budget, averaged over splits; a curve that ended early has ended at its last value."""
+    rows = [result.ratios(key) for result in results]
+    longest = max(len(row) for row in rows)
+    return np.mean([np.pad(row, (0, longest - len(row)), mode="edge") for row in rows], axis=0)
+
+
+def average_radius(ratio: np.ndarray, budgets: Sequence[int] | np.ndarray | None = None) -> float | None:
+    """The paper's r̄ = Σ ω(r)·r / Σ ω(r); None if the curve does not end at zero or skips budgets."""
+    values = np.arange(len(ratio)) if budgets is None else np.asarray(budgets)
+    if len(ratio) == 0 or ratio[-1] > 0 or (values != np.arange(len(values))).any() or ratio.sum() == 0:
+        return None
+    return float((ratio * values).sum() / ratio.sum())
+
+
+def radius(results: list[Result], key: str = "certified") -> Ours | None:
+    """r̄ of the averaged ratios, as the paper has it; the spread is that of the splits' own r̄."""
+    if not results:
+        return None
+    value = average_radius(mean_ratio(results, key))
+    single = [average_radius(result.ratios(key)) for result in results]
+    if value is None:
+        return None
+    known = [number for number in single if number is not None]
+    spread = float(np.std(known, ddof=1)) if len(known) > 1 else None
+    return Ours(value, f"{value:.2f}", spread, len(results), results[0].samples)
+
+
+def at_budget(results: list[Result], budget: int, key: str = "certified") -> Ours | None:
+    """Mean certified ratio at one budget; the next larger budget stands in where it was not computed (sound)."""
+    numbers = []
+    for result in results:
+        budgets = np.array(result.values["budgets"])
+        place = int(np.searchsorted(budgets, budget))
+        if place == len(budgets):
+            if result.values[key][-1] > 0:
+                return None
+            place -= 1
+        numbers.append(result.ratios(key)[place])
+    if not numbers:
+        return None
+    spread = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
+    value = float(np.mean(numbers))
+    return Ours(value, f"{value:.1%}", spread, len(numbers), results[0].samples)
+
+
+def map_ratio(results: list[Result], key: str = "certified") -> np.ndarray:
+    """Mean certified ratio over a map of two budgets."""
+    return np.mean([result.ratios(key) for result in results], axis=0)
+
+
+def contour(results: list[Result], level: float, key: str = "certified") -> int | None:
+    """The largest x on the map at which the ratio is still at least `level` for the smallest y."""
+    if not results:
+        return None
+    ratio = map_ratio(results, key)[:, 0]
+    reached = np.flatnonzero(ratio >= level)
+    return int(results[0].values["x_values"][reached[-1]]) if len(reached) else None
+
+
+def mean_seconds(results: list[Result], column: str = "seconds") -> Ours | None:
+    """Mean over the budgets of a timing experiment."""
+    numbers = [row[column] for result in results for row in result.values["rows"]]
+    if not numbers:
+        return None
+    value = float(np.mean(numbers))
+    return Ours(value, _seconds(value), None, len({result.split for result in results}), results[0].samples)
+
+
+def sub_curve(result: Result, name: str, value: int | None) -> Result | None:
+    """One of several curves in a result, as a result of its own."""
+    for curve in result.values["curves"]:
+        if curve[name] == value:
+            return Result(**{**vars(result), "values": curve})
+    return None
+
+
+def combine(results: Results, parts: Sequence[tuple[str, str, str]], judge: Callable[..., Ours | None]) -> Ours | None:
+    """Judge several lists of results together; None if one of them is missing."""
+    lists = [results.find(*part) for part in parts]
+    return judge(*lists) if all(lists) else None
+
+
+def fewest(*lists: list[Result]) -> tuple[int, int | None]:
+    """Splits and samples to state for a comparison: the smaller of each."""
+    samples = [result.samples for found in lists for result in found if result.samples is not None]
+    return min(len(found) for found in lists), min(samples) if samples else None
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f} s" if value < 1 else f"{value:.2f} s" if value < 100 else f"{value:.0f} s"

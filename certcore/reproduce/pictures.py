@@ -1,0 +1,250 @@
+"""The paper's figures drawn from our results, with what goes beyond them in the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from certcore.figures import ContourFigure, CurveFigure, Figure, Line
+from certcore.reproduce.measure import average_radius, map_ratio
+from certcore.reproduce.store import Result, Results
+
+NAMES = {
+    "citeseer": "Citeseer",
+    "cora_ml": "Cora-ML",
+    "cora": "Cora (LINQS)",
+    "pubmed": "PubMed",
+    "webkb_knn3": "WebKB",
+    "webkb_knn3_directed": "WebKB, directed",
+    "reuters_knn3_d200": "Reuters",
+    "reuters_knn3_d200_directed": "Reuters, directed",
+}
+MODELS = {"gcn": "GCN", "gcn_mean": "GCN (mean)", "gat": "GAT", "appnp": "APPNP", "rgcn": "RGCN", "sma": "SMA"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, the label it has in the paper, and the experiment behind it."""
+
+    label: str
+    title: str
+    caption: str
+    figure: Figure
+    experiment: str
+
+
+def pictures(results: Results) -> list[Picture]:
+    """Every figure for which there are results."""
+    made = [
+        _datasets(results),
+        *(_joint(results, source) for source in ("cora_ml", "cora", "citeseer")),
+        *(_classifiers(results, dataset) for dataset in ("cora_ml", "citeseer")),
+        _convex(results),
+        _local(results),
+        _attackers(results),
+        _texts(results),
+        *(_additions(results, source) for source in ("cora_ml", "citeseer")),
+        _gap(results, "gap-attributes", "fig_milp_attr", "attr_del"),
+        _gap(results, "gap-edges", "fig_milp_adj", "adj_del"),
+    ]
+    return [picture for picture in made if picture is not None]
+
+
+def mean_lines(
+    found: Sequence[Result], name: str, group: int, kind: str = "collective", naive: bool = True
+) -> list[Line]:
+    """Mean over splits with a band of one sample deviation; shorter curves have ended at their last value."""
+    lines = []
+    budgets = np.array(max((result.values["budgets"] for result in found), key=len))
+    for which, key in ((kind, "certified"), ("naive", "naive"))[: 2 if naive else 1]:
+        rows = np.array([_padded(result.ratios(key), len(budgets)) for result in found])
+        mean = rows.mean(axis=0)
+        band = rows.std(axis=0, ddof=1) if len(rows) > 1 else None
+        lines.append(
+            Line(
+                values=budgets,
+                ratio=mean,
+                kind=which,
+                name=name,
+                group=group,
+                low=None if band is None else np.clip(mean - band, 0, 1),
+                high=None if band is None else np.clip(mean + band, 0, 1),
+                average_radius=average_radius(mean, budgets),
+            )
+        )
+    return lines
+
+
+def _padded(row: np.ndarray, length: int) -> np.ndarray:
+    return np.pad(row, (0, length - len(row)), mode="edge")
+
+
+def _label(result: Result) -> tuple[str, str]:
+    dataset, model, _ = result.source.split("-")
+    return NAMES.get(dataset, dataset), MODELS.get(model, model)
+
+
+def _behind(found: Iterable[Result]) -> str:
+    """Splits and votes behind a figure, in words."""
+    parts: dict[str, tuple[int, int | None]] = {}
+    for result in found:
+        name = result.source
+        parts[name] = (parts.get(name, (0, None))[0] + 1, result.samples)
+    words = [
+        f"{name}: {splits} split{'s' if splits > 1 else ''}" + (f" × {samples:,} votes" if samples else "")
+        for name, (splits, samples) in parts.items()
+    ]
+    return "; ".join(words) + "."
+
+
+def _datasets(results: Results) -> Picture | None:
+    lines: list[Line] = []
+    behind: list[Result] = []
+    parts = [("datasets", f"{name}-gcn-attr") for name in ("citeseer", "cora_ml", "cora")] + [
+        ("pubmed", "pubmed-gcn-attr")
+    ]
+    for group, (experiment, source) in enumerate(parts):
+        found = results.find(experiment, source, "tight")
+        if found:
+            lines += mean_lines(found, _label(found[0])[0], group)
+            behind += found
+    if not lines:
+        return None
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, name="datasets")
+    return Picture(
+        "fig_datasets", "Attribute deletions: Cora-ML, Citeseer, PubMed", _behind(behind), figure, "datasets"
+    )
+
+
+def _texts(results: Results) -> Picture | None:
+    lines: list[Line] = []
+    behind: list[Result] = []
+    for group, name in enumerate(
+        ("webkb_knn3", "reuters_knn3_d200", "webkb_knn3_directed", "reuters_knn3_d200_directed")
+    ):
+        found = results.find("texts", f"{name}-gcn-attr", "tight")
+        if found:
+            lines += mean_lines(found, _label(found[0])[0], group)
+            behind += found
+    if not lines:
+        return None
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, name="texts")
+    return Picture("nlp_graphs", "Attribute deletions: WebKB and Reuters", _behind(behind), figure, "texts")
+
+
+def _classifiers(results: Results, dataset: str) -> Picture | None:
+    lines: list[Line] = []
+    behind: list[Result] = []
+    for group, model in enumerate(("gcn", "gat", "appnp", "rgcn", "sma")):
+        found = results.find("classifiers", f"{dataset}-{model}-attr", "paper")
+        if found:
+            lines += mean_lines(found, MODELS[model], group)
+            behind += found
+    if len({line.group for line in lines}) < 2:
+        return None
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), name=f"classifiers-{dataset}")
+    title = f"Classifiers on {NAMES[dataset]}"
+    return Picture("fig_models, robust_models", title, _behind(behind), figure, "classifiers")
+
+
+def _convex(results: Results) -> Picture | None:
+    found = results.find("convex", "citeseer-gcn-convex", "paper")
+    if not found:
+        return None
+    figure = CurveFigure(vary="attr_add", lines=tuple(mean_lines(found, "Citeseer", 0)), log=True, name="convex")
+    return Picture("fig_certs", "Convex base certificate on Citeseer", _behind(found), figure, "convex")
+
+
+def _map(results: Results, experiment: str, source: str, ours: str, reference: str | None) -> ContourFigure | None:
+    found = results.find(experiment, source, ours)
+    if not found:
+        return None
+    values = found[0].values
+    other = results.find(experiment, source, reference) if reference else []
+    return ContourFigure(
+        x=values["x"],
+        y=values["y"],
+        x_values=np.array(values["x_values"]),
+        y_values=np.array(values["y_values"]),
+        ratio=map_ratio(found),
+        reference=map_ratio(other) if other else map_ratio(found, "naive"),
+        reference_kind="paper" if other else "naive",
+        name=f"{experiment}-{source}",
+    )
+
+
+def _joint(results: Results, dataset: str) -> Picture | None:
+    source = f"{dataset}-gcn-joint"
+    figure = _map(results, "joint", source, "tight-degrees", None)
+    if figure is None:
+        return None
+    caption = "GCN with the sound edge field (`degrees`), tight program; thin lines: naive. "
+    found = results.find("joint", source, "tight-degrees")
+    return Picture(
+        "fig_joint", f"Attribute × edge deletions on {NAMES[dataset]}", caption + _behind(found), figure, "joint"
+    )
+
+
+def _additions(results: Results, dataset: str) -> Picture | None:
+    source = f"{dataset}-gcn-attr"
+    figure = _map(results, "attributes", source, "tight", "paper")
+    if figure is None:
+        return None
+    caption = "Tight program; second set of lines: the paper's program on the same votes. "
+    found = results.find("attributes", source, "tight")
+    title = f"Attribute additions × deletions on {NAMES[dataset]}"
+    return Picture("fig_joint_attr", title, caption + _behind(found), figure, "attributes")
+
+
+def _several(result: Result, name: str, label: str, none: str) -> list[Line]:
+    lines = []
+    for group, curve in enumerate(result.values["curves"]):
+        part = Result(**{**vars(result), "values": curve})
+        title = none if curve[name] is None else f"{label} {curve[name]}"
+        lines += mean_lines([part], title, group, naive=group == 0)
+    return lines
+
+
+def _local(results: Results) -> Picture | None:
+    found = results.find("local", "cora_ml-gcn-adj", "tight-degrees")
+    if not found:
+        return None
+    lines = _several(found[0], "local", "per node at most", "no local budget")
+    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True, name="local")
+    caption = "GCN with the sound edge field (`degrees`), tight program. " + _behind(found[:1])
+    return Picture("fig_local_budget", "Edge deletions under local budgets, Cora-ML", caption, figure, "local")
+
+
+def _attackers(results: Results) -> Picture | None:
+    found = results.find("attackers", "cora_ml-gcn-adj", "tight-degrees")
+    if not found:
+        return None
+    lines = _several(found[0], "sigma", "σ =", "no σ")
+    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True, name="attackers")
+    caption = "At most 16 deletions per node; sound edge field, tight program. " + _behind(found[:1])
+    return Picture("fig_num_attackers", "Edge deletions by few attackers, Cora-ML", caption, figure, "attackers")
+
+
+def _gap(results: Results, experiment: str, label: str, vary: str) -> Picture | None:
+    found = results.find(experiment)
+    if not found:
+        return None
+    rows = found[0].values["rows"]
+    values = np.array([row["value"] for row in rows])
+    targets = found[0].targets
+
+    def line(kind: str, key: str, name: str, group: int) -> Line:
+        return Line(
+            values=values, ratio=np.array([row[key] for row in rows]) / targets, kind=kind, name=name, group=group
+        )
+
+    lines = [line("exact", "exact", "integer program", 0), line("paper", "relaxed", "relaxed", 1)]
+    if all(row["attack"] is not None for row in rows):
+        attacked = np.array([targets - row["attack"] for row in rows]) / targets
+        lines.append(Line(values=values, ratio=attacked, kind="naive", name="what the best attack leaves", group=2))
+    figure = CurveFigure(vary=vary, lines=tuple(lines), plateaus=False, name=experiment)
+    caption = f"Time limit {found[0].settings['time_limit']:g} s per budget. " + _behind(found[:1])
+    what = "attribute deletions" if vary == "attr_del" else "edge deletions"
+    return Picture(label, f"Integrality gap, {what}, Cora-ML", caption, figure, experiment)

@@ -1,0 +1,135 @@
+"""docs/REPRODUCTION.md, written from the stored results; nothing in it is typed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from certcore.files import atomic_write
+from certcore.reproduce.claim import Row, rows
+from certcore.reproduce.claims import BEYOND, CLAIMS
+from certcore.reproduce.experiments import EXPERIMENTS
+from certcore.reproduce.measure import average_radius, mean_ratio
+from certcore.reproduce.store import Result, Results
+
+HEADINGS = ("where", "what the paper reports", "paper", "ours", "splits", "votes", "ours / paper", "verdict", "remark")
+
+INTRODUCTION = """\
+# The paper, reproduced
+
+Every number and every checkable sentence of the experiments in "Collective Robustness Certificates: Exploiting
+Interdependence in Graph Neural Networks", next to ours. This page is written by `certcore reproduce table` from the
+files in `docs/results/`; each of those names the command, the seed, the votes, the split, the versions and the digest
+of the instance it was computed from. Nothing here is typed by hand.
+
+- *ours* is a mean over splits, ± the sample standard deviation, where there is more than one split. r̄ is computed from
+  the averaged ratios, as in the paper; its ± is that of the splits' own r̄. Numbers from different numbers of votes are
+  never averaged.
+- *verdict*: `reproduced` (within the tolerance stated in `certcore/reproduce/claims.py`, or the sentence holds),
+  `better` (outside of it, in the certificate's or the clock's favour), `differs`, `not run` (the remark says why).
+- Rows of the paper's method use its relaxation (`paper`); rows marked "tight" or "sound" are ours.
+- Graphs that may not travel with the project (Cora-ML, WebKB, Reuters) are read from a local folder (`--data DIR`);
+  their vote counts and results are kept, the graphs are not.
+"""
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row of the table as text."""
+    claim, ours = row.claim, row.ours
+    number = splits = votes = ratio = "–"
+    if ours is not None:
+        number = ours.text if ours.spread is None else f"{ours.text} ± {_spread(ours.spread, ours.text)}"
+        splits = str(ours.splits) if ours.splits else "–"
+        votes = _votes(ours.samples) if ours.samples else "–"
+    if row.ratio is not None:
+        ratio = f"{row.ratio:.2f}" if row.ratio >= 0.01 else f"{row.ratio:.4f}"
+    return (claim.where, claim.says, claim.paper, number, splits, votes, ratio, row.verdict, row.sentence or "–")
+
+
+def write_table(results: Results, path: Path) -> list[Row]:
+    """Write the page; returns the rows of the paper's claims."""
+    found = rows(CLAIMS, results)
+    beyond = rows(BEYOND, results)
+    counts = {
+        verdict: sum(row.verdict == verdict for row in found)
+        for verdict in ("reproduced", "better", "differs", "not run")
+    }
+    summary = ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
+    parts = [
+        INTRODUCTION,
+        f"Of {len(found)} rows: {summary}.\n",
+        "## Claims\n",
+        _markdown(HEADINGS, [cells(row) for row in found]),
+        "## Beyond the paper, and corrected\n",
+        _markdown(HEADINGS, [cells(row) for row in beyond]),
+        "## Average certifiable radii, all variants\n",
+        _markdown(
+            ("source", "variant", "splits", "votes", "naive r̄", "collective r̄", "smoothed accuracy"), _radii(results)
+        ),
+        "## What was computed\n",
+        _markdown(("experiment", "figure", "results", "command"), _computed(results)),
+    ]
+    with atomic_write(path, "w") as handle:
+        handle.write("\n".join(parts))
+    return found
+
+
+def _radii(results: Results) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = []
+    for experiment in ("datasets", "texts", "convex"):
+        places = sorted({(result.source, result.variant) for result in results.find(experiment)})
+        for source, variant in places:
+            same: dict[int | None, list[Result]] = {}
+            for result in results:
+                if (result.experiment, result.source, result.variant) == (experiment, source, variant):
+                    same.setdefault(result.samples, []).append(result)
+            for samples, found in sorted(same.items(), key=lambda item: item[0] or 0):
+                naive, collective = (average_radius(mean_ratio(found, key)) for key in ("naive", "certified"))
+                accuracy = [r.facts["accuracy"].get("smoothed", r.facts["accuracy"].get("clean")) for r in found]
+                known = [number for number in accuracy if number is not None]
+                lines.append(
+                    (
+                        source,
+                        variant,
+                        str(len(found)),
+                        _votes(samples) if samples else "–",
+                        "–" if naive is None else f"{naive:.2f}",
+                        "does not reach 0" if collective is None else f"{collective:.2f}",
+                        f"{sum(known) / len(known):.3f}" if known else "–",
+                    )
+                )
+    return lines
+
+
+def _computed(results: Results) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = []
+    for experiment in EXPERIMENTS:
+        found = [result for result in results if result.experiment == experiment.name]
+        data = " --data DIR" if any(source.local for source in experiment.sources) else ""
+        lines.append(
+            (
+                experiment.title,
+                experiment.figure,
+                str(len(found)) if found else "none yet",
+                f"`certcore reproduce {experiment.name}{data}`",
+            )
+        )
+    return lines
+
+
+def _markdown(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    def line(values: Sequence[str]) -> str:
+        return "| " + " | ".join(value.replace("|", "\\|").replace("\n", " ") for value in values) + " |"
+
+    return "\n".join([line(headings), line(["---"] * len(headings)), *(line(values) for values in lines)]) + "\n"
+
+
+def _votes(number: int) -> str:
+    digits = str(number)
+    if len(digits) > 3 and digits.rstrip("0") == "1":
+        return "10" + str(len(digits) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{number:,}"
+
+
+def _spread(spread: float, text: str) -> str:
+    return f"{spread:.1%}" if text.endswith("%") else f"{spread:.2f}"

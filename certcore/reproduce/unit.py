@@ -1,0 +1,118 @@
+"""Units of work: one experiment on one split in one variant. Done units are skipped, so any run can be resumed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from certcore.instance import Instance
+from certcore.reproduce.source import Folders, Source
+from certcore.reproduce.store import Result, facts_of, is_fresh, key_of, path_of, provenance_of, write_result
+
+Work = Callable[..., dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How an experiment is run: which relaxation, which rule for edge fields, which rule of the base certificate."""
+
+    relaxation: str = "tight"
+    edge_field: str | None = None
+    rule: str | None = None
+
+    @property
+    def name(self) -> str:
+        return "-".join(part for part in (self.relaxation, self.edge_field, self.rule) if part)
+
+    def apply(self, instance: Instance) -> Instance:
+        """The instance under this variant."""
+        if self.edge_field is not None and self.edge_field != instance.edge_field:
+            instance = replace(instance, edge_field=self.edge_field)
+        if self.rule is not None:
+            instance = replace(instance, base=replace(instance.base, rule=self.rule))  # type: ignore[type-var]
+        return instance
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or a table of the paper: sources × variants, all with the same work and settings.
+
+    `work(instance, relaxation=…, **settings)` returns the values; settings are JSON and decide, with the instance,
+    whether a stored result is still the right one. `first_split_only` is for what the paper shows on one model.
+    """
+
+    name: str
+    title: str
+    figure: str
+    work: Work
+    sources: tuple[Source, ...]
+    variants: tuple[Variant, ...] = (Variant("paper"), Variant("tight"))
+    settings: dict[str, Any] = field(default_factory=dict)
+    per_source: dict[str, dict[str, Any]] = field(default_factory=dict)
+    first_split_only: bool = False
+
+    def settings_for(self, source: Source) -> dict[str, Any]:
+        return self.settings | self.per_source.get(source.dataset, {})
+
+
+@dataclass(frozen=True)
+class Done:
+    """What happened to one unit."""
+
+    path: Path
+    skipped: bool
+    seconds: float
+
+
+def run_experiment(
+    experiment: Experiment,
+    folders: Folders,
+    *,
+    force: bool = False,
+    splits: Iterable[int] | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Iterator[Done]:
+    """Do what is missing of an experiment, one unit after the other."""
+    for source in experiment.sources:
+        found = list(folders.splits(source))
+        chosen = [split for split in found if splits is None or split in splits]
+        if experiment.first_split_only:
+            chosen = chosen[:1]
+        if not chosen:
+            where = "give its graph with --data" if not folders.has_graph(source) else "make it with `certcore bundle`"
+            say(f"{experiment.name}: no votes of {source.group} at hand; {where}")
+        for split in chosen:
+            yield from _run_split(experiment, source, split, folders, force, say)
+
+
+def _run_split(
+    experiment: Experiment, source: Source, split: int, folders: Folders, force: bool, say: Callable[[str], None]
+) -> Iterator[Done]:
+    original = folders.load(source, split)
+    for variant in experiment.variants:
+        instance = variant.apply(original)
+        settings = {"relaxation": variant.relaxation, **experiment.settings_for(source)}
+        key = key_of(instance, settings)
+        path = path_of(folders.results, experiment.name, source.group, split, variant.name)
+        if not force and is_fresh(path, key):
+            yield Done(path, True, 0.0)
+            continue
+        say(f"{experiment.name}: {source.group} split {split}, {variant.name} …")
+        started = time.perf_counter()
+        values = experiment.work(instance, **settings)
+        seconds = time.perf_counter() - started
+        command = f"certcore reproduce {experiment.name}" + (" --data DIR" if source.local else "")
+        result = Result(
+            experiment=experiment.name,
+            source=source.group,
+            split=split,
+            variant=variant.name,
+            settings=settings,
+            facts=facts_of(instance),
+            values=values | {"total_seconds": round(seconds, 3)},
+            provenance=provenance_of(instance, command),
+        )
+        yield Done(write_result(folders.results, result, key), False, seconds)

@@ -1,0 +1,74 @@
+"""Tables on disk: shared by processes, never trusted blindly, and never in the way.
+
+A file that is damaged, has another shape than asked for or carries a wrong checksum counts as missing and is
+written again. Files appear in one step, so that two processes may use the same folder. If the folder cannot be
+written, tables are simply computed each time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.files import atomic_write
+from certcore.npz import read_npz
+
+#: Raise this whenever the meaning of a stored table changes.
+FORMAT = "certcore-table-1"
+
+Expected = dict[str, tuple[np.dtype, tuple[int, ...] | None]]
+
+
+def default_folder() -> Path:
+    """CERTCORE_CACHE if set, else `certcore` in the user's cache folder."""
+    own = os.environ.get("CERTCORE_CACHE")
+    if own:
+        return Path(own)
+    general = os.environ.get("XDG_CACHE_HOME")
+    return (Path(general) if general else Path.home() / ".cache") / "certcore"
+
+
+class TableCache:
+    """A folder of tables, found by a text that says everything they depend on."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.folder = default_folder() if folder is None else Path(folder)
+
+    def path(self, key: str) -> Path:
+        return self.folder / f"{hashlib.sha256(f'{FORMAT}|{key}'.encode()).hexdigest()[:40]}.npz"
+
+    def read(self, key: str, expected: Expected) -> dict[str, np.ndarray] | None:
+        """The stored arrays, or None unless everything about them is as expected (a shape of None: any)."""
+        path = self.path(key)
+        if not path.is_file():
+            return None
+        try:
+            arrays = read_npz(path)
+        except InputError:
+            return None
+        checksum = arrays.pop("checksum", None)
+        if set(arrays) != set(expected) or checksum is None or checksum.size != 1:
+            return None
+        for name, (dtype, shape) in expected.items():
+            if arrays[name].dtype != dtype or (shape is not None and arrays[name].shape != shape):
+                return None
+        return arrays if str(checksum.reshape(-1)[0]) == _checksum(key, arrays) else None
+
+    def write(self, key: str, arrays: dict[str, np.ndarray]) -> None:
+        """Store arrays under a key; a folder that cannot be written is no error."""
+        with contextlib.suppress(InputError), atomic_write(self.path(key)) as handle:
+            np.savez(handle, checksum=np.array(_checksum(key, arrays)), allow_pickle=False, **arrays)
+
+
+def _checksum(key: str, arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(f"{FORMAT}|{key}".encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"|{name}|{array.dtype.str}|{array.shape}|".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,67 @@
+"""Numbers that must not be rounded the wrong way: probabilities as fractions, fractions as floats."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore.errors import InputError
+
+#: Longer decimals are refused: no one means them, and they would make the exact arithmetic crawl.
+MAX_DENOMINATOR = 10**30
+
+
+def read_probability(value: Any, name: str) -> Fraction:
+    """A number in [0, 1] as an exact fraction.
+
+    Decimal strings and fractions ("0.002", "1/500") are taken as they are; a float is read by its shortest
+    decimal form, because whoever writes 0.002 means 1/500 and not the nearest multiple of a power of two.
+    """
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    text = str(value).strip()
+    try:
+        if isinstance(value, bool | np.bool_) or len(text) > 80:
+            raise ValueError("not a number")
+        if "/" in text:
+            number = Fraction(text)
+        else:
+            decimal = Decimal(text)
+            if decimal and not -30 <= decimal.adjusted() <= 30:  # 1e-999999 would fill the memory as a fraction
+                raise ValueError("too small or too large")
+            number = Fraction(decimal)
+    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation) as error:
+        raise InputError(
+            f"{name} is {text[:40]!r}; expected a decimal number from 0 to 1 with at most 30 places"
+        ) from error
+    if not 0 <= number <= 1:
+        raise InputError(f"{name} is {text}; expected a number from 0 to 1")
+    if number.denominator > MAX_DENOMINATOR:
+        raise InputError(f"{name} is {text}; expected at most 30 decimal places: round it")
+    return number
+
+
+def decimal_text(number: Fraction) -> str:
+    """The shortest text that `read_probability` reads back as the same fraction."""
+    rest = number.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return str(number)
+    places = 0
+    while (10**places * number).denominator != 1:
+        places += 1
+    digits = str(int(10**places * number)).rjust(places + 1, "0")
+    return digits if places == 0 else f"{digits[:-places]}.{digits[-places:]}"
+
+
+def ceil_float(numerator: int, denominator: int) -> float:
+    """The smallest float that is not below numerator / denominator (both positive, or a zero numerator)."""
+    nearest = numerator / denominator  # Python divides integers of any size with correct rounding
+    above, below = nearest.as_integer_ratio()
+    return nearest if above * denominator >= numerator * below else math.nextafter(nearest, math.inf)

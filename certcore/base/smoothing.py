@@ -1,0 +1,207 @@
+"""Sparse randomized smoothing as a base certificate: from votes to fronts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from certcore.base.confidence import MAX_TRIALS, lower_bounds
+from certcore.base.exact import decimal_text, read_probability
+from certcore.base.grid import BaseLocal
+from certcore.base.lattice import NO_LIMITS, Extent, Smoothing, bits_of
+from certcore.base.multiclass import CornerTable, grown_corners
+from certcore.base.thresholds import ThresholdTable, grown_thresholds, read_theta
+from certcore.errors import InputError
+from certcore.fronts import Fronts
+from certcore.graph import Graph
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, TYPES
+
+RULES = ("binary", "multiclass")
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothingBase:
+    """The base certificate of a smoothed classifier, from estimation votes; validates itself.
+
+    `votes` counts per node how many of `n_samples` samples voted for each class. `prediction` is the label of each
+    node, chosen by *other* votes. All nodes together are certified with probability 1 − α: each gets the level
+    α / N, whatever the targets. `theta` holds the flip probabilities in the order of the perturbation types. The
+    graph, if given, says how many bits there are to flip.
+    """
+
+    votes: np.ndarray
+    prediction: np.ndarray
+    n_samples: int
+    alpha: Any
+    theta: Sequence[Any]
+    rule: str = "binary"
+    graph: Graph | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_samples", _check_samples(self.n_samples))
+        object.__setattr__(self, "votes", _check_votes(self.votes, self.n_samples))
+        object.__setattr__(self, "prediction", _check_prediction(self.prediction, *self.votes.shape))
+        alpha = read_probability(self.alpha, "alpha")
+        if not 0 < alpha < 1:
+            raise InputError(f"alpha is {self.alpha}; expected a number between 0 and 1, such as 0.01")
+        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "theta", read_theta(self.theta).theta)
+        if self.rule not in RULES:
+            raise InputError(f"the base rule is {self.rule!r}; expected 'binary' or 'multiclass'")
+        if self.graph is not None and self.graph.n_nodes != self.n_nodes:
+            raise InputError(f"votes has {self.n_nodes} rows; expected one per node, {self.graph.n_nodes}")
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.votes)
+
+    @property
+    def smoothing(self) -> Smoothing:
+        a, b, c, d = self.theta
+        return Smoothing((a, b, c, d))
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """The types of which a flip can be certified under this smoothing."""
+        return tuple(name for name, speaks in zip(TYPES, self.smoothing.axes) if speaks)
+
+    @property
+    def local(self) -> BaseLocal | None:
+        return None
+
+    @property
+    def global_fields(self) -> bool:
+        """Samples with added edges reach across the whole graph."""
+        return bool(self.theta[ADJ_ADD] > 0)
+
+    @property
+    def fixed_adjacency(self) -> bool:
+        return bool(self.theta[ADJ_ADD] == 0 and self.theta[ADJ_DEL] == 0)
+
+    @property
+    def level(self) -> Fraction:
+        """The probability with which one confidence bound of one node may fail."""
+        bounds = 1 if self.rule == "binary" else 2
+        return Fraction(self.alpha) / (bounds * self.n_nodes)
+
+    @cached_property
+    def probability(self) -> np.ndarray:
+        """Per node a lower bound on the probability of its label (p_n, or p_A), rounded down."""
+        return lower_bounds(self._label_votes, self.n_samples, self.level)
+
+    @cached_property
+    def rest_probability(self) -> np.ndarray:
+        """Per node a lower bound on 1 − p_B, rounded down: p_B bounds the probability of every other class.
+
+        The upper bound for x of n votes is one minus the lower bound for n − x. The largest *estimation* count
+        stands for all other classes: the bound grows with the count, so it covers whichever class is likeliest.
+        No other class has more than what the label leaves.
+        """
+        others = self.votes.copy()
+        others[np.arange(self.n_nodes), self.prediction] = 0
+        most = others.max(axis=1)
+        return np.maximum(lower_bounds(self.n_samples - most, self.n_samples, self.level), self.probability)
+
+    @cached_property
+    def abstained(self) -> np.ndarray:
+        """Nodes whose votes are not clear enough to certify anything, even without an attack."""
+        if self.rule == "binary":
+            return self.probability <= 0.5
+        return ~self.fronts().certified((0, 0, 0, 0))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        cut = [name for name, flag in zip(TYPES, self.table.cut) if flag]
+        facts: dict[str, Any] = {
+            "kind": "sparse smoothing",
+            "rule": self.rule,
+            "alpha": decimal_text(Fraction(self.alpha)),
+            "samples": self.n_samples,
+            "theta": [decimal_text(t) for t in self.theta],
+            "abstained": int(np.count_nonzero(self.abstained)),
+        }
+        if cut:
+            facts["cut"] = cut  # larger budgets of these types were not looked at and count as uncertified
+        return facts
+
+    @cached_property
+    def bits(self) -> Extent:
+        """How many flips of each type are possible at all."""
+        if self.graph is None:
+            return NO_LIMITS
+        g = self.graph
+        return bits_of(g.n_nodes, g.n_attrs, len(g.attr_indices), g.n_edges, g.directed)
+
+    @cached_property
+    def table(self) -> ThresholdTable | CornerTable:
+        """The table of this smoothing, as far as these votes reach."""
+        if self.rule == "binary":
+            return grown_thresholds(self.smoothing, float(self.probability.max()), self.bits)
+        return grown_corners(self.smoothing, float(self.rest_probability.max()), self.bits)
+
+    @cached_property
+    def _fronts(self) -> Fronts:
+        if isinstance(self.table, ThresholdTable):
+            return self.table.fronts(self.probability)
+        return self.table.fronts(self.probability, self.rest_probability)
+
+    def fronts(self) -> Fronts:
+        return self._fronts
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {
+            "votes": self.votes.astype(np.int32 if self.n_samples < 2**31 else np.int64),
+            "prediction": self.prediction.astype(np.int32),
+            "n_samples": np.array(self.n_samples),
+            "alpha": np.array(decimal_text(Fraction(self.alpha))),
+            "theta": np.array([decimal_text(t) for t in self.theta]),
+        }
+
+    @property
+    def _label_votes(self) -> np.ndarray:
+        return self.votes[np.arange(self.n_nodes), self.prediction]
+
+
+def _check_samples(value: Any) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not 1 <= value <= MAX_TRIALS:
+        raise InputError(f"n_samples is {value!r}; expected a whole number from 1 to {MAX_TRIALS:,}")
+    return int(value)
+
+
+def _check_votes(votes: Any, n_samples: int) -> np.ndarray:
+    votes = np.asarray(votes)
+    if votes.ndim != 2 or votes.dtype.kind not in "iu" or 0 in votes.shape:
+        raise InputError(
+            f"votes has shape {votes.shape} and type {votes.dtype}; expected whole numbers, one row per node and one "
+            "column per class"
+        )
+    if votes.min() < 0 or votes.max() > n_samples:
+        odd = votes.min() if votes.min() < 0 else votes.max()
+        raise InputError(f"votes contains {odd}; expected counts from 0 to n_samples, {n_samples}")
+    votes = votes.astype(np.int64)
+    sums = votes.sum(axis=1)
+    if (sums != n_samples).any():
+        node = int(np.flatnonzero(sums != n_samples)[0])
+        raise InputError(f"the votes of node {node} sum to {sums[node]}; expected n_samples, {n_samples}")
+    votes.setflags(write=False)
+    return votes
+
+
+def _check_prediction(prediction: Any, n_nodes: int, n_classes: int) -> np.ndarray:
+    prediction = np.asarray(prediction)
+    if prediction.shape != (n_nodes,) or prediction.dtype.kind not in "iu":
+        raise InputError(
+            f"prediction has shape {prediction.shape} and type {prediction.dtype}; expected one class number for each "
+            f"of the {n_nodes} nodes"
+        )
+    if prediction.min() < 0 or prediction.max() >= n_classes:
+        odd = prediction[(prediction < 0) | (prediction >= n_classes)][0]
+        raise InputError(f"prediction contains {odd}; expected class numbers from 0 to {n_classes - 1}")
+    prediction = prediction.astype(np.int64)
+    prediction.setflags(write=False)
+    return prediction

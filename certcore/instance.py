@@ -260,18 +260,11 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         votes=arrays["votes"],
         prediction=_need(arrays, "prediction"),
         n_samples=_scalar(arrays, "n_samples"),
-        alpha=_number(alpha.reshape(-1)[0], "alpha"),
-        theta=tuple(str(t) for t in theta.tolist()),
+        alpha=alpha.reshape(-1)[0],
+        theta=tuple(theta),  # not tolist(): a 32-bit 0.002 must be read as 0.002
         rule=base_rule,
         graph=graph,
     )
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except ValueError as error:
-        raise InputError(f"{name} is {str(value)[:40]!r}; expected a number") from error
 
 
 def _graph_arrays(graph: Graph) -> dict[str, np.ndarray]:

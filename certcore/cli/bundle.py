@@ -15,6 +15,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
         help="train, vote and write an instance with layout and provenance",
         description="Train a model, count its votes and write an instance file with layout and provenance. Interrupted "
         "runs continue where they stopped when the same command is given again.",
+        epilog="example: certcore bundle citeseer gcn attr --samples 100000 -o my-citeseer.npz",
     )
     parser.add_argument("dataset", help="name of a dataset (see `certcore data list`) or path of an imported .npz")
     parser.add_argument("model", choices=MODELS, help="classifier")

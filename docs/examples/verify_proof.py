@@ -1,6 +1,6 @@
 """Check somebody else's claim in ten lines: a proof and its instance in, accepted or rejected out. No solver runs.
 
-    python docs/examples/verify_proof.py PROOF.json INSTANCE.npz
+python docs/examples/verify_proof.py PROOF.json INSTANCE.npz
 """
 
 import sys

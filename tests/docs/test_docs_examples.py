@@ -1,0 +1,110 @@
+"""The examples run as they stand and say what they promise; generated pages are up to date."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from certcore import ThreatModel, certify, load_instance
+from tests.docs.documents import ROOT
+
+EXAMPLES = ROOT / "docs" / "examples"
+
+
+def run(name: str, *arguments: object, folder: Path) -> str:
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONWARNINGS": "error"}
+    words = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=150)
+    assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
+    return done.stdout
+
+
+def test_certify_a_grid(tmp_path: Path) -> None:
+    shown = run("certify_grid.py", tmp_path / "ring.npz", folder=tmp_path)
+    rows = [list(map(int, line.split())) for line in shown.splitlines()[1:] if line.split()[0].isdigit()]
+    assert [row[0] for row in rows] == [0, 2, 4, 6, 8, 10]
+    for _, naive, together, attack in rows:
+        assert naive <= together <= 60 - attack
+    assert rows[-1][1] == 0 < rows[-1][2], "the table should show why certifying together pays"
+    saved = certify(load_instance(tmp_path / "ring.npz"), ThreatModel(attr_del=4))
+    assert saved.certified == rows[2][2]
+
+
+def test_verify_a_proof_in_ten_lines(tmp_path: Path) -> None:
+    lines = (EXAMPLES / "verify_proof.py").read_text().split('"""')[2].strip().splitlines()
+    assert len(lines) <= 12
+    assert len([line for line in lines if line]) <= 10
+    run("certify_grid.py", tmp_path / "ring.npz", folder=tmp_path)
+    certificate = certify(load_instance(tmp_path / "ring.npz"), ThreatModel(attr_del=4))
+    proof = tmp_path / "proof.json"
+    proof.write_text(json.dumps(certificate.proof))
+    shown = run("verify_proof.py", proof, tmp_path / "ring.npz", folder=tmp_path)
+    assert f"at least {certificate.certified} of 60" in shown
+    forged = json.loads(proof.read_text()) | {"certified": 60}
+    proof.write_text(json.dumps(forged))
+    with pytest.raises(AssertionError, match="rejected"):
+        run("verify_proof.py", proof, tmp_path / "ring.npz", folder=tmp_path)
+
+
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_up_to_date() -> None:
+    pytest.importorskip("torch")
+    text = load_script("build_api").build()
+    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == text, "run: python docs/build_api.py"
+
+
+def test_everything_public_is_explained() -> None:
+    pytest.importorskip("torch")
+    script = load_script("build_api")
+    bare = []
+    for _, module_name, names in script.SECTIONS:
+        module = importlib.import_module(module_name)
+        for name in names or script.public_names(module):
+            value = getattr(module, name)
+            if (inspect.isclass(value) or inspect.isfunction(value)) and not script.doc(value):
+                bare.append(f"{module_name}.{name}")
+    assert not bare, f"no docstring: {bare}"
+
+
+def test_the_picture_is_up_to_date_and_names_real_folders() -> None:
+    script = load_script("draw_architecture")
+    assert script.TARGET.read_text(encoding="utf-8") == script.draw(), "run: python docs/draw_architecture.py"
+    for box in script.BOXES:
+        for word in box.name.split():
+            places = [ROOT / "certcore" / word, ROOT / word]
+            assert any(place.exists() for place in places), f"the picture names {word}, which does not exist"
+
+
+def test_the_table_of_keys_is_complete(tmp_path: Path) -> None:
+    """Every key that an instance file can hold is in the table, and nothing else."""
+    import re
+
+    table = (ROOT / "docs" / "instance-file.md").read_text(encoding="utf-8").split("## Keys")[1].split("\n## ")[0]
+    documented = {
+        key
+        for line in table.splitlines()
+        if line.startswith("| `")
+        for key in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
+    source = (ROOT / "certcore" / "instance.py").read_text() + (ROOT / "certcore" / "base" / "grid.py").read_text()
+    source += (ROOT / "certcore" / "base" / "smoothing.py").read_text()
+    read = set(re.findall(r"(?:_need|_scalar|_text|_names)\(arrays, \"(\w+)\"", source))
+    read |= set(re.findall(r"arrays(?:\.get\(|\[)\"(\w+)\"", source)) | set(re.findall(r"\"(\w+)\" in arrays", source))
+    assert read - documented == set(), "these keys are read but not in the table"
+    assert documented - read == set(), "these keys are in the table but nobody reads them"

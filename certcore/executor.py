@@ -10,6 +10,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -37,9 +38,18 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _ignore_interrupts() -> None:
-    """Workers leave Ctrl-C to the main process, which saves what is done."""
+def _begin_worker() -> None:
+    """Workers leave Ctrl-C to the main process, which saves what is done, and do not outlive it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+
+
+def _leave_with(parent: multiprocessing.process.BaseProcess) -> None:
+    """A worker whose main process was killed would wait for tasks for ever."""
+    parent.join()
+    os._exit(1)
 
 
 @contextlib.contextmanager
@@ -57,7 +67,7 @@ def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iter
         return
     # Spawned, not forked: a fork of a process that has used OpenMP or Numba threads may hang.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker)
     try:
         yield pool, workers
     finally:

@@ -7,9 +7,11 @@ sampler can add up without ever building an attribute matrix. Heads work on many
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -28,7 +30,6 @@ class Edges:
     copies: int
     sender: Tensor
     receiver: Tensor
-    fixed: bool = True
 
     @classmethod
     def of(cls, graph: Graph, copies: int = 1) -> Edges:
@@ -37,28 +38,70 @@ class Edges:
         return cls.stack(graph.n_nodes, [(rows, graph.adj_indices)] * copies)
 
     @classmethod
-    def stack(cls, n_nodes: int, draws: list[tuple[np.ndarray, np.ndarray]], fixed: bool = True) -> Edges:
+    def stack(cls, n_nodes: int, draws: list[tuple[np.ndarray, np.ndarray]]) -> Edges:
         """From (receivers, senders) of each copy."""
         receiver = np.concatenate([i + k * n_nodes for k, (i, _) in enumerate(draws)])
         sender = np.concatenate([j + k * n_nodes for k, (_, j) in enumerate(draws)])
-        return cls(n_nodes, len(draws), torch.from_numpy(sender), torch.from_numpy(receiver), fixed)
+        return cls(n_nodes, len(draws), torch.from_numpy(sender), torch.from_numpy(receiver))
 
-    @property
+    @cached_property
     def index(self) -> Tensor:
         """torch-geometric's `edge_index`: messages run from the first row to the second."""
         return torch.stack([self.sender, self.receiver])
 
+    @cached_property
     def looped(self) -> tuple[Tensor, Tensor]:
         """Senders and receivers with a self loop at every node."""
         nodes = torch.arange(self.n_nodes * self.copies)
         return torch.cat([self.sender, nodes]), torch.cat([self.receiver, nodes])
 
-    def matrix(self, weights: Tensor, sender: Tensor, receiver: Tensor) -> Tensor:
-        """A sparse matrix that sends weighted messages."""
-        size = self.n_nodes * self.copies
-        return torch.sparse_coo_tensor(
-            torch.stack([receiver, sender]), weights, (size, size), check_invariants=False
-        ).to_sparse_csr()
+    @cached_property
+    def degrees(self) -> Tensor:
+        """Messages that each node receives, its own included."""
+        return torch.bincount(self.looped[1], minlength=self.n_nodes * self.copies).float()
+
+    def normalised(self, power: float) -> sp.csr_array:
+        """Weights (d_i d_j)^-power on all messages, self loops included, as a sparse matrix."""
+        sender, receiver = (part.numpy() for part in self.looped)
+        scale = self.degrees.numpy() ** np.float32(-power)
+        size = len(scale)
+        return sp.csr_array((scale[receiver] * scale[sender], (receiver, sender)), shape=(size, size))
+
+    @cached_property
+    def symmetric(self) -> sp.csr_array:
+        """1/√(d_i d_j), the usual normalisation."""
+        return self.normalised(0.5)
+
+    @cached_property
+    def squared(self) -> sp.csr_array:
+        """1/(d_i d_j): how variances travel when values travel by `symmetric`."""
+        return self.normalised(1.0)
+
+    @cached_property
+    def one_copy(self) -> sp.csr_array:
+        """The adjacency of the first copy, for models that rely on all copies being the same clean graph."""
+        kept = self.receiver < self.n_nodes
+        pairs = (self.receiver[kept].numpy(), self.sender[kept].numpy())
+        ones = np.ones(len(pairs[0]), dtype=np.int8)
+        return sp.csr_array((ones, pairs), shape=(self.n_nodes, self.n_nodes))
+
+
+class _SparseProduct(torch.autograd.Function):
+    """A constant sparse matrix times a dense one, through scipy: one thread, one order, no beta warnings."""
+
+    @staticmethod
+    def forward(context: Any, matrix: sp.csr_array, values: Tensor) -> Tensor:
+        context.matrix = matrix
+        return torch.from_numpy(matrix @ values.detach().numpy())
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> tuple[None, Tensor]:
+        return None, torch.from_numpy(context.matrix.T @ gradients[0].numpy())
+
+
+def sparse_product(matrix: sp.csr_array, values: Tensor) -> Tensor:
+    """matrix @ values, differentiable in `values`."""
+    return _SparseProduct.apply(matrix, values)
 
 
 class NodeClassifier(nn.Module):
@@ -83,6 +126,11 @@ class NodeClassifier(nn.Module):
         self.units = units
         self.dropout = dropout
         self.first = nn.Parameter(nn.init.xavier_uniform_(torch.empty(n_attrs, units)))
+
+    @classmethod
+    def for_noise(cls, n_attrs: int, n_classes: int, noise: Noise) -> NodeClassifier:
+        """A fresh network, in the form that suits what will be smoothed."""
+        return cls(n_attrs, n_classes)
 
     def head(self, units: Tensor, edges: Edges) -> Tensor:
         """Scores (copies · nodes, classes) from the first map's output (copies · nodes, units)."""

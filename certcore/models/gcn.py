@@ -46,7 +46,7 @@ class GCNMean(GCN):
         self._conv = SimpleConv(aggr="mean")
 
     def propagate(self, values: Tensor, edges: Edges) -> Tensor:
-        return self._conv(values, torch.stack(edges.looped()))
+        return self._conv(values, torch.stack(edges.looped))
 
     def field(self, graph: Graph, noise: Noise) -> Field:
         return Field(layers=2, edge_field="messages")

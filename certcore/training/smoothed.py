@@ -58,7 +58,7 @@ def train_smoothed(
     sampler = Sampler(dataset.graph, noise)
     with one_thread(), torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = model_class(name)(dataset.graph.n_attrs, dataset.n_classes)
+        model = model_class(name).for_noise(dataset.graph.n_attrs, dataset.n_classes, noise)
         optimizer = torch.optim.Adam(
             model.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay
         )
@@ -102,7 +102,7 @@ def train_smoothed(
 def draw_inputs(sampler: Sampler, seed: int, kind: int, sample: int) -> tuple[torch.Tensor, torch.Tensor, Edges]:
     """One sample in the form the models take."""
     indptr, indices = sampler.attributes(seed, kind, sample)
-    edges = Edges.stack(sampler.graph.n_nodes, [sampler.edges(seed, kind, sample)], fixed=not sampler.noise.adjacency)
+    edges = Edges.stack(sampler.graph.n_nodes, [sampler.edges(seed, kind, sample)])
     return torch.from_numpy(indices), torch.from_numpy(indptr[:-1].copy()), edges
 
 

@@ -76,28 +76,34 @@ class TorchVoter:
         return torch.from_numpy(np.ascontiguousarray(units[:, : self.weights["first"].shape[1]]))
 
     @cached_property
-    def _clean_edges(self) -> dict[int, Edges]:
-        return {}
+    def _clean_edges(self) -> Edges:
+        return Edges.of(self.graph, self.batch)
 
-    def _edges(self, kind: int, first: int, count: int) -> Edges:
-        if self.noise.adjacency:
-            draws = [self._sampler.edges(self.seed, kind, first + s) for s in range(count)]
-            return Edges.stack(self.n_nodes, draws, fixed=False)
-        if count not in self._clean_edges:
-            self._clean_edges[count] = Edges.of(self.graph, count)
-        return self._clean_edges[count]
+    def _edges(self, kind: int, first: int) -> Edges:
+        if not self.noise.adjacency:
+            return self._clean_edges
+        draws = [self._sampler.edges(self.seed, kind, first + s) for s in range(self.batch)]
+        return Edges.stack(self.n_nodes, draws)
+
+    @property
+    def batch(self) -> int:
+        """Samples that are computed together."""
+        return max(1, min(16, _BATCH_BYTES // (self.n_nodes * self.weights["first"].shape[1] * 4)))
 
     def count(self, kind: int, first: int, count: int) -> np.ndarray:
-        """Votes (nodes, classes) of samples first … first + count − 1."""
+        """Votes (nodes, classes) of samples first … first + count − 1.
+
+        Matrix products may round differently in batches of different size, so a sample is always computed in the same
+        company: batch b holds the samples b·size … (b + 1)·size − 1, also if only some of them are asked for.
+        """
         votes = np.zeros((self.n_nodes, self.n_classes), dtype=np.int64)
         nodes = np.arange(self.n_nodes)
-        size = max(1, min(32, _BATCH_BYTES // (self.n_nodes * self._first.shape[0] * 256)))
         with torch.no_grad(), one_thread():
-            for start in range(first, first + count, size):
-                now = min(size, first + count - start)
+            for start in range(first - first % self.batch, first + count, self.batch):
                 fixed = self._fixed_units
-                units = self._units(kind, start, now) if fixed is None else fixed.repeat(now, 1)
-                scores = self._network.head(units, self._edges(kind, start, now))
-                for labels in scores.argmax(dim=1).numpy().reshape(now, -1):
-                    votes[nodes, labels] += 1
+                units = self._units(kind, start, self.batch) if fixed is None else fixed.repeat(self.batch, 1)
+                scores = self._network.head(units, self._edges(kind, start))
+                labels = scores.argmax(dim=1).numpy().reshape(self.batch, -1)
+                for row in labels[max(0, first - start) : first + count - start]:
+                    votes[nodes, row] += 1
         return votes

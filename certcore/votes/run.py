@@ -131,9 +131,10 @@ def _known(digest: str, held: _Held) -> Voter:
 
 
 def _chunk_size(voter: Voter, samples: int, workers: int) -> int:
-    """A second or so of work, at most a tenth of a worker's share, at least one sample."""
-    speed = 3e6 / max(1, voter.n_nodes)
-    return max(1, int(min(2000, speed, samples / (10 * workers))))
+    """About a second of work, at most a tenth of a worker's share, in whole batches."""
+    batch = getattr(voter, "batch", 1)
+    size = min(2000, 3e6 / voter.n_nodes / (10 if batch > 1 else 1), samples / (10 * workers))
+    return max(1, int(size / batch)) * batch
 
 
 @dataclass

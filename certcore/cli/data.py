@@ -1,0 +1,96 @@
+"""`certcore data`: list, get and import datasets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+
+def add(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser(
+        "data",
+        help="list, fetch and import datasets",
+        epilog="examples: certcore data list; certcore data get citeseer; certcore data import nodes.csv --edges edges.txt",
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="known datasets and what is in the cache")
+    listing.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    get = actions.add_parser("get", help="fetch a dataset by name and check its counts")
+    get.add_argument("name", help="for example citeseer, pubmed, cora")
+    get.add_argument("--refresh", action="store_true", help="fetch and build again")
+    get.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    load = actions.add_parser(
+        "import",
+        help="import a local file",
+        description="Import .npz arrays, LINQS .content (with .cites beside it), a .csv of nodes with --edges, or documents "
+        "as `class<tab>text` lines (.tsv). Documents and WebKB are linked to their three nearest neighbours.",
+    )
+    load.add_argument("file", help="the file to import")
+    load.add_argument("--name", help="name to keep it under (default: the file's)")
+    load.add_argument("--edges", metavar="FILE", help="edge list (two ids a line) for a .csv of nodes; .cites for .content")
+    load.add_argument("--words", type=int, default=200, help="number of words kept from documents (default 200)")
+    load.add_argument("--directed", action="store_true", help="keep the direction of edges (.csv only)")
+    load.add_argument("--all-components", action="store_true", help="keep more than the largest component (.csv only)")
+    load.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: the cache)")
+    load.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    return {"list": _list, "get": _get, "import": _import}[args.action](args)
+
+
+def _list(args: argparse.Namespace) -> int:
+    from certcore.data.registry import REGISTRY, dataset_path
+
+    entries = [
+        dict(zip(("nodes", "edges", "attributes", "classes"), entry.counts))
+        | {"name": entry.name, "source": entry.source, "cached": dataset_path(entry.name).exists()}
+        for entry in REGISTRY.values()
+    ]
+    if args.json:
+        print(json.dumps({"datasets": entries}))
+        return 0
+    print(f"{'name':12}{'nodes':>8}{'edges':>8}{'attributes':>12}{'classes':>9}  source")
+    for entry in entries:
+        numbers = [f"{entry[key]:,}" if entry[key] else "–" for key in ("nodes", "edges", "attributes", "classes")]
+        mark = " (in the cache)" if entry["cached"] else ""
+        print(f"{entry['name']:12}{numbers[0]:>8}{numbers[1]:>8}{numbers[2]:>12}{numbers[3]:>9}  {entry['source']}{mark}")
+    return 0
+
+
+def _get(args: argparse.Namespace) -> int:
+    from certcore.data.registry import dataset_path, get_dataset
+
+    dataset = get_dataset(args.name, refresh=args.refresh)
+    _tell(dataset.counts | {"path": args.name if args.name.endswith(".npz") else str(dataset_path(args.name))}, args.json)
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    from certcore.data.convert import import_file
+    from certcore.data.dataset import save_dataset
+    from certcore.data.registry import check_counts, dataset_path
+
+    dataset = import_file(
+        args.file,
+        args.name,
+        edges=args.edges,
+        words=args.words,
+        connected=not args.all_components,
+        directed=args.directed,
+    )
+    check_counts(dataset)
+    path = args.output or dataset_path(dataset.name)
+    save_dataset(path, dataset)
+    _tell(dataset.counts | {"path": str(path)}, args.json)
+    return 0
+
+
+def _tell(facts: dict, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(facts))
+    else:
+        print(
+            f"{facts['name']}: {facts['nodes']:,} nodes, {facts['edges']:,} edges, {facts['attributes']:,} attributes, "
+            f"{facts['classes']} classes; {facts['path']}"
+        )

@@ -1,0 +1,47 @@
+"""Robust GCN: hidden units are Gaussians, and uncertain neighbours count less."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from certcore.errors import InputError
+from certcore.graph import Graph
+from certcore.models.base import Edges, NodeClassifier, sparse_product
+from certcore.models.field import Field
+from certcore.votes.noise import Noise
+
+
+class RGCN(NodeClassifier):
+    """Zhu et al.'s network: one linear layer, two convolutions, half of the units are means and half variances.
+
+    While training, scores are drawn from the last Gaussians; afterwards their means are the scores, so that a
+    prediction is a function of the graph. The KL term of the original is left out, as in the paper.
+    """
+
+    name = "rgcn"
+
+    def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5) -> None:
+        super().__init__(n_attrs, n_classes, units, dropout)
+        if units % 2:
+            raise InputError(f"rgcn has {units} units; expected an even number, half for means, half for variances")
+        half = units // 2
+        self.bias1 = nn.Parameter(torch.zeros(units))
+        self.means = nn.ModuleList([nn.Linear(half, half), nn.Linear(half, n_classes)])
+        self.variances = nn.ModuleList([nn.Linear(half, half), nn.Linear(half, n_classes)])
+
+    def head(self, units: Tensor, edges: Edges) -> Tensor:
+        mean, variance = (self.activate(part) for part in (units + self.bias1).chunk(2, dim=1))
+        last = len(self.means) - 1
+        for layer, (to_mean, to_variance) in enumerate(zip(self.means, self.variances)):
+            trust = torch.exp(-variance)
+            mean = sparse_product(edges.symmetric, to_mean(mean * trust))
+            variance = sparse_product(edges.squared, to_variance(variance * trust * trust))
+            if layer < last:
+                mean, variance = self.activate(mean), self.activate(variance)
+        if not self.training:
+            return mean
+        return mean + torch.randn_like(mean) * (torch.relu(variance) + 1e-8).sqrt()
+
+    def field(self, graph: Graph, noise: Noise) -> Field:
+        return Field(layers=2, edge_field="degrees")

@@ -33,11 +33,7 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from certcore.errors import InputError
-    from certcore.reproduce.experiments import EXPERIMENTS, chosen
     from certcore.reproduce.source import BUNDLES, RESULTS, Folders, keep_votes
-    from certcore.reproduce.store import Results
-    from certcore.reproduce.table import write_table
-    from certcore.reproduce.unit import run_experiment
 
     folders = Folders(
         Path(args.bundles) if args.bundles else BUNDLES,
@@ -46,15 +42,20 @@ def run(args: argparse.Namespace) -> int:
     )
     if folders.data is not None and not folders.data.is_dir():
         raise InputError(f"there is no folder {folders.data}; give the folder that holds the graphs with --data")
-    if args.figure == "list":
-        for experiment in EXPERIMENTS:
-            print(f"{experiment.name:20} {experiment.title} ({experiment.figure})")
-        return 0
     if args.figure == "keep-votes":
         if not args.files:
             raise InputError("keep-votes needs bundles; give at least one instance file")
         for file in args.files:
             keep_votes(file, folders.votes / Path(file).name)
+        return 0
+    from certcore.reproduce.experiments import EXPERIMENTS, chosen
+    from certcore.reproduce.store import Results
+    from certcore.reproduce.table import write_table
+    from certcore.reproduce.unit import run_experiment
+
+    if args.figure == "list":
+        for experiment in EXPERIMENTS:
+            print(f"{experiment.name:20} {experiment.title} ({experiment.figure})")
         return 0
     if args.files:
         raise InputError(f"{args.figure} takes no further arguments, but {args.files[0]!r} was given")

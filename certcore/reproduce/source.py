@@ -146,7 +146,7 @@ def join_votes(path: str | Path, dataset: Dataset) -> Instance:
         votes=arrays["votes"],
         prediction=arrays["prediction"],
         n_samples=int(arrays["n_samples"]),
-        alpha=float(arrays["alpha"]),
+        alpha=str(arrays["alpha"]),
         theta=theta,
         graph=dataset.graph,
     )

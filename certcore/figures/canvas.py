@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import threading
 from collections.abc import Iterator
 from functools import lru_cache
@@ -84,24 +85,36 @@ class Canvas:
         return axes
 
     def labels(self, axes: Any, x: str, y: str) -> None:
-        axes.set_xlabel(printable(x), fontsize=self.font, labelpad=2)
-        axes.set_ylabel(printable(y), fontsize=self.font, labelpad=2)
+        axes.set_xlabel(fit(printable(x), self.width * 72 * 0.75, self.font), fontsize=self.font, labelpad=2)
+        axes.set_ylabel(fit(printable(y), self.height * 72 * 0.75, self.font), fontsize=self.font, labelpad=2)
 
     def legend(self, handles: list[Any]) -> None:
         """The legend below the axes, in as many columns as fit; the figure grows so that the axes keep their size."""
         if not handles:
             return
         size = self.font - 1
-        longest = max(_text_width(handle.get_label(), size) for handle in handles)
+        room = self.width * 72 - 5 * size
+        for handle in handles:
+            handle.set_label(fit(handle.get_label(), room, size))
+        lines = max(handle.get_label().count("\n") + 1 for handle in handles)
+        longest = max(_text_width(part, size) for handle in handles for part in handle.get_label().split("\n"))
         sample = 2.6 if any(getattr(h, "get_linestyle", lambda: "")() not in ("", "None") for h in handles) else 1.4
         gaps = (sample + 0.8 + 1.2) * size  # the sample, the space after it, the space between columns
         columns = max(1, min(int((self.width * 72 + 1.2 * size) / (longest + gaps)), len(handles), 4))
         rows = -(-len(handles) // columns)
-        self.height += rows * size * 1.35 / 72 + 0.03
+        self.height += rows * lines * size * 1.35 / 72 + 0.03
         self.figure.set_size_inches(self.width, self.height)
         self.figure.legend(
             handles=handles, loc="outside lower center", ncols=columns, fontsize=size, handlelength=sample
         )
+
+
+def fit(text: str, room: float, size: float) -> str:
+    """Text broken into lines that fit into `room` points."""
+    width = _text_width(text, size)
+    if width <= room:
+        return text
+    return "\n".join(textwrap.wrap(text, max(8, int(len(text) * room / width * 0.92))))
 
 
 def _text_width(text: str, size: float) -> float:

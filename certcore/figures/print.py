@@ -7,7 +7,6 @@ so everything that depends on them happens under one lock: `with printing(): dra
 from __future__ import annotations
 
 from functools import singledispatch
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from matplotlib.transforms import Bbox
 
 from certcore.errors import InputError
-from certcore.figures.canvas import Canvas, centimetres, log_axis, printable, printing, thousands, whole_ticks
+from certcore.figures.canvas import Canvas, centimetres, fit, log_axis, printable, printing, thousands, whole_ticks
 from certcore.figures.data import (
     BarFigure,
     CompareFigure,
@@ -165,7 +164,8 @@ def _compare(figure: CompareFigure, canvas: Canvas) -> None:
     if not figure.rows:
         _curve(figure, canvas)
         return
-    rows = [list(figure.columns), *([format_cell(cell) for cell in row] for row in figure.rows)]
+    most = 40 if canvas.wide else 22
+    rows = [list(figure.columns), *([clean(format_cell(cell), most) for cell in row] for row in figure.rows)]
     canvas.height += (len(rows) + 0.5) * canvas.font * 1.5 / 72
     canvas.figure.set_size_inches(canvas.width, canvas.height)
     _curve(figure, canvas)
@@ -209,7 +209,8 @@ def _contour(figure: ContourFigure, canvas: Canvas) -> None:
     mesh.set_linewidth(0.15)
     axes.set_facecolor("#DDDDDD")
     bar = canvas.figure.colorbar(mesh, ax=axes, pad=0.02, fraction=0.06, aspect=22)
-    bar.set_label("\n".join(wrap(printable(measure(figure)), 34)), fontsize=canvas.font - 0.5)
+    label = fit(printable(measure(figure)), canvas.height * 72 * 0.75, canvas.font - 0.5)
+    bar.set_label(label, fontsize=canvas.font - 0.5)
     bar.ax.tick_params(labelsize=canvas.font - 1, length=2, width=0.5)
     bar.outline.set_linewidth(0.4)
     handles = _contour_lines(axes, figure, canvas, xs, ys)

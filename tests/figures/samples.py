@@ -76,7 +76,9 @@ def contour_log() -> figures.ContourFigure:
                                  name="contours-log")  # fmt: skip
 
 
-def bars(names: tuple[str, ...] = ("Agents", "Artificial intelligence", "Databases", "HCI", "ML", "IR")) -> figures.BarFigure:
+def bars(
+    names: tuple[str, ...] = ("Agents", "Artificial intelligence", "Databases", "HCI", "ML", "IR"),
+) -> figures.BarFigure:
     sizes = np.array([463, 115, 388, 308, 532, 304])[: len(names)]
     certified = np.floor(sizes * np.linspace(0.9, 0.3, len(names))).astype(int)
     return figures.class_figure(names, certified, certified // 3, sizes)

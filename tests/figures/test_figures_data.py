@@ -1,0 +1,210 @@
+"""Figure data: validation, tables, JSON, geometry, names nobody should trust."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certcore import InputError, figures
+from certcore.figures import escape, geometry
+from certcore.figures.build import average_radius
+from tests.figures.samples import HOSTILE, FakeCurve, all_figures, contour, curve
+
+ALL = all_figures()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_json_brings_the_same_figure_back(name: str) -> None:
+    text = figures.to_json(ALL[name])
+    again = figures.from_json(text)
+    assert type(again) is type(ALL[name])
+    assert figures.to_json(again) == text
+    assert figures.table(again) == figures.table(ALL[name])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_alt_text_is_a_sentence_with_numbers(name: str) -> None:
+    text = figures.alt_text(ALL[name])
+    assert text.endswith(".")
+    assert any(sign.isdigit() for sign in text)
+    assert "nan" not in text
+
+
+def test_csv_has_the_numbers_to_the_last_digit() -> None:
+    figure = curve()
+    rows = list(csv.DictReader(io.StringIO(figures.table(figure).csv())))
+    at = 0
+    for line in figure.lines:
+        for value, ratio, certified in zip(line.values, line.ratio, line.certified):
+            row = rows[at]
+            assert (int(row["attr_del"]), float(row["certified_ratio"])) == (value, ratio)
+            assert (int(row["certified"]), int(row["targets"]), row["kind"]) == (certified, 1500, line.kind)
+            at += 1
+    assert at == len(rows)
+
+
+def test_map_table_keeps_gaps_and_counts() -> None:
+    figure = contour()
+    counts = np.where(figure.x_values[:, None] < 4, figure.certified, np.nan)
+    partial = figures.ContourFigure(
+        x="attr_add", y="attr_del", x_values=figure.x_values, y_values=figure.y_values, ratio=counts / 2000,
+        certified=counts, targets=2000,
+    )  # fmt: skip
+    table = figures.table(partial)
+    at = table.columns.index("certified")
+    assert [row[at] for row in table.rows[:22]] == figure.certified[0].tolist()
+    assert all(isinstance(row[at], int) for row in table.rows[: 4 * 22])
+    assert all(row[at] is None for row in table.rows[4 * 22 :])
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: figures.Line(values=[0, 2, 1], ratio=[1, 1, 1]), "ascending"),
+        (lambda: figures.Line(values=[0, 1], ratio=[1]), "shape"),
+        (lambda: figures.Line(values=[0, 1], ratio=[1, np.nan]), "NaN"),
+        (lambda: figures.Line(values=[0, 1], ratio=[1, 1], kind="best"), "kind"),
+        (lambda: figures.Line(values=[0, 1], ratio=[1, 1], low=[0, 0]), "band"),
+        (lambda: figures.CurveFigure(lines=()), "lines"),
+        (
+            lambda: figures.ContourFigure(x="attr_add", y="attr_del", x_values=[0], y_values=[0], ratio=[[1, 2]]),
+            "shape",
+        ),
+        (
+            lambda: figures.ContourFigure(
+                x="sigma", y="attr_del", x_values=[0], y_values=[0], ratio=[[1]], show="difference"
+            ),
+            "reference",
+        ),
+        (lambda: figures.BarFigure(categories=("a",), series=(figures.Bars(label="x", values=[1, 2]),)), "bars"),
+        (lambda: figures.GraphFigure(positions=[[0, 0]], edges=[[0, 1]], state=[0]), "indices"),
+        (lambda: figures.DistributionFigure(edges=[0, 1], series=(figures.Bars(label="x", values=[1, 2]),)), "counts"),
+        (lambda: figures.from_json("[]"), "no figure"),
+        (lambda: figures.from_json("{"), "no JSON"),
+        (lambda: figures.from_json('{"format": "certcore-figure-1", "type": "CurveFigure"}'), "lacks"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(make, word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        make()
+
+
+def test_steps_never_claim_more_than_was_computed() -> None:
+    """A cell covers the whole numbers after the last computed value up to its own, and nothing beyond."""
+    edges = geometry.cell_edges(np.array([0, 5, 10]))
+    for budget in range(11):
+        cell = int(np.searchsorted(edges, budget)) - 1
+        assert [0, 5, 10][cell] >= budget, "a cell shows the ratio of a smaller budget"
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_level_lines_run_between_the_two_sides(nx: int, ny: int, seed: int) -> None:
+    grid = np.random.default_rng(seed).random((nx, ny))
+    grid[np.random.default_rng(seed + 1).random((nx, ny)) < 0.2] = np.nan
+    xs, ys = geometry.cell_edges(np.arange(nx)), geometry.cell_edges(np.arange(ny))
+    drawn = set()
+    for line in geometry.level_lines(grid, 0.5, xs, ys):
+        for a, b in pairwise(line):
+            assert np.abs(a - b).sum() == 1, "a line leaves the edges of the cells"
+            key = tuple(sorted((tuple(a), tuple(b))))
+            assert key not in drawn
+            drawn.add(key)
+    wanted = set()
+    for i in range(nx):
+        for j in range(ny):
+            for k, m in ((i + 1, j), (i, j + 1)):
+                if k == nx or m == ny or np.isnan(grid[i, j]) or np.isnan(grid[k, m]):
+                    continue
+                if (grid[i, j] >= 0.5) != (grid[k, m] >= 0.5):
+                    middle = np.array([(i + k) / 2, (j + m) / 2])
+                    along = np.array([0.0, 0.5]) if k > i else np.array([0.5, 0.0])
+                    wanted.add(tuple(sorted((tuple(middle - along), tuple(middle + along)))))
+    assert drawn == wanted
+
+
+@given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=5))
+def test_staircase_encloses_exactly_the_certified_budgets(points: set[tuple[int, int]]) -> None:
+    minimal = [p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points)]
+    outline = geometry.staircase(np.array(minimal, dtype=np.int64).reshape(-1, 2), 9.5, 9.5)
+    for x in range(9):
+        column = [y for (a, y), (b, _) in pairwise(outline) if a <= x < b]
+        height = column[-1] if column else outline[-1][1]
+        for y in range(9):
+            certified = not any(p[0] <= x and p[1] <= y for p in points)
+            assert (y < height) == certified
+
+
+def test_plateau_needs_a_real_stretch_above_zero() -> None:
+    values = np.arange(10)
+    assert geometry.plateau(values, np.array([1, 0.9, 0.8, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])) == 3
+    assert geometry.plateau(values, np.linspace(1, 0.1, 10)) is None
+    assert geometry.plateau(values, np.array([1, 0.5, 0, 0, 0, 0, 0, 0, 0, 0])) is None
+    assert geometry.plateau(values, np.ones(10)) is None
+
+
+def test_average_radius_is_the_papers() -> None:
+    assert average_radius(np.arange(4), np.array([1.0, 0.5, 0.25, 0.0])) == pytest.approx(1.0 / 1.75)
+    assert average_radius(np.arange(3), np.array([1.0, 0.5, 0.1])) is None
+    assert average_radius(np.array([0, 2, 4]), np.array([1.0, 0.5, 0.0])) is None
+
+
+def test_splits_are_averaged_before_the_radius() -> None:
+    curves = [FakeCurve(20), FakeCurve(60, targets=500)]
+    ours, naive = figures.mean_lines(curves, "x")
+    ratios = np.array([c.certified / c.targets for c in curves])
+    assert np.array_equal(ours.ratio, ratios.mean(axis=0))
+    assert ours.average_radius == average_radius(ours.values, ratios.mean(axis=0))
+    assert np.allclose(ours.high - ours.ratio, np.minimum(ratios.std(axis=0, ddof=1), 1 - ours.ratio))
+    assert naive.kind == "naive"
+
+
+def test_a_family_shows_a_common_naive_line_once() -> None:
+    figure = figures.curve_figure([FakeCurve(20), FakeCurve(30)], vary="attr_del", names=("a", "b"))
+    assert [line.kind for line in figure.lines] == ["collective", "naive", "collective"]
+
+
+def test_front_is_cut_at_what_the_node_receives() -> None:
+    points = np.array([[1, 0, 0, 0], [0, 3, 0, 0], [0, 1, 0, 2], [0, 4, 0, 0]])
+    here = figures.front_figure(points, "attr_add", "attr_del", received=(0, 1, 0, 1))
+    assert here.points.tolist() == [[0, 3], [1, 0]]
+    assert here.attacked is False
+    more = figures.front_figure(points, "attr_add", "attr_del", received=(0, 1, 0, 2))
+    assert more.points.tolist() == [[0, 1], [1, 0]]
+    assert more.attacked is True
+
+
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@x", "\t=1", " =1", "\r\n=1"])
+def test_csv_cells_cannot_become_formulas(text: str) -> None:
+    table = figures.Table(("name",), ((text,),))
+    cell = list(csv.reader(io.StringIO(table.csv())))[1][0]
+    assert cell.startswith("'")
+    assert "\n" not in cell
+
+
+@given(st.text(max_size=40))
+def test_escapes_hold_for_any_text(text: str) -> None:
+    assert not set("<>\"'") & set(escape.for_html(text))
+    assert "<" not in escape.for_plotly(text)
+    assert "%{" not in escape.for_plotly(text)
+    assert "$" not in escape.for_plotly(text)
+    latex = escape.for_latex(text)
+    assert all(ord(sign) < 0x180 for sign in latex)
+    depth = 0
+    for sign in latex.replace("\\{", "").replace("\\}", ""):
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        assert depth >= 0
+    assert depth == 0
+    assert "\n" not in escape.for_comment(text)
+    assert escape.for_file_name(text).replace("-", "").replace("_", "").replace(".", "").isalnum()
+
+
+def test_hostile_names_survive_json() -> None:
+    figure = figures.BarFigure(categories=(HOSTILE,), series=(figures.Bars(label=HOSTILE, values=[1]),))
+    assert json.loads(figures.to_json(figure))["categories"] == [HOSTILE]

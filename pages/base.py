@@ -89,6 +89,8 @@ with right_side:
     for front in np.argsort(-sizes, kind="stable")[:12].tolist():
         if sizes[front]:
             points = fronts.points[fronts.indptr[front] : fronts.indptr[front + 1]]
+            # A flip of a type that is not covered is never certified: no news.
+            points = points[points[:, [k for k, name in enumerate(TYPES) if name not in axes]].sum(axis=1) == 0]
             zero = len(points) and not points.sum(axis=1).all()
             text = "at budget 0" if zero else "; ".join(budget_words(tuple(p)) for p in points[:3].tolist()) or "never"
             more = f" (+{len(points) - 3} more)" if len(points) > 3 else ""

@@ -42,13 +42,13 @@ bar = st.container(horizontal=True, vertical_alignment="bottom")
 x = bar.selectbox(
     "Horizontal", list(choices), format_func=choices.__getitem__, key="x", width=190, help="Horizontal axis."
 )
-x_default = min(sweeps.end_of(view.instance, x), 50 if x != "sigma" else 100)
+x_default = sweeps.map_end(view.instance, x)
 x_to = bar.number_input(
     "Up to", 1, 20_000, key="x_to", width=100, placeholder=str(x_default), help="End of the horizontal axis."
 )
 others = [name for name in choices if name != x]
 y = bar.selectbox("Vertical", others, format_func=choices.__getitem__, key="y", width=190, help="Vertical axis.")
-y_default = min(sweeps.end_of(view.instance, y), 50 if y != "sigma" else 100)
+y_default = sweeps.map_end(view.instance, y)
 y_to = bar.number_input(
     "Up to ", 1, 20_000, key="y_to", width=100, placeholder=str(y_default), help="End of the vertical axis."
 )
@@ -93,11 +93,17 @@ if ready:
         marker=None if None in here else here,
         recipes=exports.recipe(view, "surface", x=x, x_values=xs, y=y, y_values=ys),
     )
-    clicked = charts.show(figure, key="contour", height=560, select=True)
+    clicked = charts.show(
+        figure,
+        key="contour",
+        height=560,
+        select=True,
+        note="Click a cell to move the sliders there. Solid lines: this certificate; dotted lines: the reference.",
+    )
     if clicked is not None:
         state.move(**{x: int(clicked[0]), y: int(clicked[1])})
 else:
     st.info("The map appears here as soon as its first cells are computed.", icon=":material/hourglass_top:")
-work.line(task, "Click a cell to move the sliders there. Solid lines: this certificate; dotted lines: the reference.")
+work.line(task)
 if other is not None:
     work.line(other)

@@ -92,14 +92,18 @@ if ours:
         marker=sweeps.position(view.threat, vary),
         recipes=exports.recipe(view, "curve", vary=vary, values=values),
     )
-    clicked = charts.show(figure, key="curve", height=470, select=True)
+    clicked = charts.show(
+        figure,
+        key="curve",
+        height=470,
+        select=True,
+        note="Click a point to move the sliders there. Between two values a line keeps the ratio of the larger one: nothing "
+        "is interpolated.",
+    )
     if clicked is not None:
         moved = {vary: int(clicked[0])}
         state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
 else:
     st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
-work.line(
-    task,
-    "Between two values a line keeps the ratio of the larger one; nothing is interpolated. Click a point to move the sliders there.",
-)
+work.line(task)
 promise(view, vary, choices[vary])

@@ -95,6 +95,6 @@ with right:
         height=340,
     )
     st.caption(
-        f"Shaded: certified. The cross is what this node receives in the replayed attack, in {LABELS[x]} and {LABELS[y]}."
+        f"Shaded: certified. The star is what this node receives in the replayed attack, in {LABELS[x]} and {LABELS[y]}."
     )
 why.votes(instance, node)

@@ -9,6 +9,8 @@ import streamlit as st
 from certcore import figures
 from pages.shared import exports
 
+FONT = '"Source Sans", "Source Sans Pro", sans-serif'
+
 
 def is_dark() -> bool:
     """Whether the page is shown in dark colours."""
@@ -16,11 +18,18 @@ def is_dark() -> bool:
     return getattr(theme, "type", "light") == "dark"
 
 
-def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = False) -> Any:
+def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = False, note: str = "") -> Any:
     """Draw a figure with its export menu; with `select`, returns the customdata of a point just clicked."""
     screen = figures.plotly(figure, dark=is_dark(), transparent=True)
-    # The legend stands below the axis title, whatever the height.
-    screen.update_layout(height=height, legend={"y": -64 / max(height - 120, 80)})
+    # The font of the page, so that Plotly measures what is drawn; the legend stands below the axis title.
+    screen.update_layout(
+        height=height,
+        font={"family": FONT},
+        legend={"y": -58 / max(height - 110, 80)},
+        margin={"t": 28, "l": 4, "r": 4, "b": 4},
+    )
+    screen.update_xaxes(title={"font": {"size": 14}, "standoff": 8})
+    screen.update_yaxes(title={"font": {"size": 14}, "standoff": 8})
     chosen = st.plotly_chart(
         screen,
         key=key,
@@ -30,7 +39,10 @@ def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = 
         selection_mode="points",
         alt=figures.alt_text(figure),
     )
-    exports.menu(figure, key, is_dark())
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        exports.menu(figure, key, is_dark())
+        if note:
+            st.caption(note, width="stretch")
     if not select:
         return None
     points = chosen["selection"]["points"] if chosen else []

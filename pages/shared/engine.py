@@ -68,7 +68,7 @@ def story_limits(view: View) -> dict[str, str]:
     """The local budget and the σ of the story, in words: those of the sidebar, or small ones."""
     threat = _story_threats(view)[-1]
     kinds = [
-        f"{value} {LABELS[name]}"
+        f"{value} {LABELS[name] if value != 1 else LABELS[name].removesuffix('s')}"
         for name, value, budget in zip(TYPES, threat.local, threat.budgets)
         if budget and value is not None
     ]

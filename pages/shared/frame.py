@@ -40,6 +40,7 @@ MENU = (
     Entry("pages/bring.py", "Bring your own", ":material/upload_file:"),
     Entry("pages/check.py", "Check a claim", ":material/fact_check:"),
     Entry("pages/method.py", "Method", ":material/school:"),
+    Entry("pages/the_paper.py", "Paper", ":material/article:"),
 )
 
 CSS = """
@@ -52,6 +53,7 @@ section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-l
 .st-key-menu [data-testid="stVerticalBlock"], .st-key-menu {gap: 0.1rem !important;}
 [data-testid="stSidebarContent"] [data-testid="stNumberInputContainer"] input {padding-left: 0.5rem; padding-right: 0.3rem;}
 [data-testid="stSidebarHeader"] {height: 2.2rem; padding-bottom: 0; margin-bottom: 0;}
+[class*="st-key-work_"] {min-height: 2rem;}
 [data-testid="stMetricLabel"] p {white-space: normal;}
 @media (max-width: 640px) {.block-container {padding-left: 0.9rem; padding-right: 0.9rem;}}
 </style>
@@ -76,7 +78,7 @@ def frame(file: str, title: str, lead: str = "", own: dict[str, Control] | None 
         page_title=f"{entry.label} · Collective certificates",
         page_icon=str(ICON),
         layout="wide",
-        initial_sidebar_state=344,
+        initial_sidebar_state=352,
     )
     st.html(CSS)
     st.session_state.setdefault("_own", {})[entry.slug] = own or {}
@@ -102,7 +104,7 @@ def frame(file: str, title: str, lead: str = "", own: dict[str, Control] | None 
 def _draw_menu() -> None:
     entries = menu()
     half = (len(entries) + 1) // 2
-    columns = st.columns([0.82, 1], gap="small")
+    columns = st.columns([1, 0.94], gap="small")
     for i, entry in enumerate(entries):
         columns[i >= half].page_link(
             entry.file, label=entry.label, icon=entry.icon, query_params=link_parameters(entry), width="stretch"

@@ -52,6 +52,14 @@ def end_of(instance: Instance, vary: str) -> int:
     return min(slider_end(instance, vary), 500)
 
 
+def map_end(instance: Instance, vary: str) -> int:
+    """Where the axis of a map ends: a few times the largest budget that any single node withstands."""
+    if vary == "sigma":
+        return min(instance.graph.n_nodes, 100)
+    points = instance.base.fronts().points[:, TYPES.index(vary)]
+    return min(slider_end(instance, vary), max(10, 4 * int(points.max(initial=1))), 200)
+
+
 def values_to(end: int, every: bool) -> list[int]:
     return list(range(end + 1)) if every else stops(end)
 
@@ -73,7 +81,11 @@ def mini_values(view: View, vary: str) -> list[int]:
 def position(threat: ThreatModel, vary: str) -> float | None:
     """Where the sliders stand on this axis (None: nowhere)."""
     value = getattr(threat, vary)
-    if value is None or isinstance(value, np.ndarray) or (vary.startswith("local_") and threat.local_mode == "relative"):
+    if (
+        value is None
+        or isinstance(value, np.ndarray)
+        or (vary.startswith("local_") and threat.local_mode == "relative")
+    ):
         return None
     return float(value)
 

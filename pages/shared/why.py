@@ -94,24 +94,31 @@ def votes(instance: Instance, node: int) -> None:
 
 def lower_bounds(instance: Instance) -> np.ndarray:
     """p of every node."""
-    return np.asarray(instance.base.lower_bounds)  # type: ignore[attr-defined]
+    return np.asarray(instance.base.probability)  # type: ignore[attr-defined]
 
 
 def thresholds(instance: Instance, p: float) -> None:
-    """The first thresholds along each covered type."""
-    table = getattr(instance.base, "threshold", None)
-    if table is None:
+    """The first thresholds p* along each covered type, up to where the certificate of this node ends."""
+    table = getattr(instance.base, "table", None)
+    values = getattr(table, "values", None)
+    if values is None:
+        st.caption("With the multi-class rule the threshold also depends on the strongest other class.")
         return
     rows = []
-    for name in instance.base.axes:
-        for number in range(1, 60):
-            budget = [0, 0, 0, 0]
-            budget[TYPES.index(name)] = number
-            limit = float(table(tuple(budget)))
-            if limit >= p or number in (1, 2, 5, 10):
+    for k, name in enumerate(TYPES):
+        if name not in instance.base.axes:
+            continue
+        line = np.asarray(values[tuple(slice(None) if i == k else 0 for i in range(4))], dtype=float)
+        for number in range(1, len(line)):
+            last = line[number] >= p or number + 1 == len(line)
+            if last or number in (1, 2, 5, 10):
                 rows.append(
-                    {"budget": f"{number} {LABELS[name]}", "threshold p*": round(limit, 6), "certified": p > limit}
+                    {
+                        "budget": f"{number} {LABELS[name]}",
+                        "p*": f"{line[number]:.6f}",
+                        "certified": bool(p > line[number]),
+                    }
                 )
-            if limit >= p:
+            if last:
                 break
     st.dataframe(rows, hide_index=True, height=min(36 * (len(rows) + 1), 240))

@@ -86,7 +86,7 @@ def ask(
 
 def line(work: Work, done: str = "", preview: str = "") -> None:
     """One line that says how the work stands; it is always there, so that nothing jumps."""
-    with st.container(key=f"work_{work.slot}", height=46, border=False):
+    with st.container(key=f"work_{work.slot}"):
         if work.running:
             st.session_state.setdefault("_previews", {})[work.slot] = preview
             _poll(work.slot)

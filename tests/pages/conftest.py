@@ -1,87 +1,23 @@
-"""Small instances for the pages, and a way to wait for background work."""
+"""A dashboard on toy bundles, and a way to wait for background work."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.toys import write_bundles
+
 ROOT = Path(__file__).resolve().parents[2]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
-
-from certcore.base.grid import GridBase  # noqa: E402
-from certcore.base.smoothing import SmoothingBase  # noqa: E402
-from certcore.graph import Graph  # noqa: E402
-from certcore.instance import Instance, save_instance  # noqa: E402
-
-N = 40
-
-
-def small_graph(seed: int = 0) -> Graph:
-    """A ring with chords; every node has two or three of ten attributes."""
-    rng = np.random.default_rng(seed)
-    ring = np.stack([np.arange(N), (np.arange(N) + 1) % N], axis=1)
-    chords = rng.integers(0, N, (12, 2))
-    chords = chords[chords[:, 0] != chords[:, 1]]
-    attributes = np.zeros((N, 10), dtype=np.int8)
-    for node in range(N):
-        attributes[node, rng.choice(10, 3, replace=False)] = 1
-    return Graph.from_edges(N, np.concatenate([ring, chords]), attributes)
-
-
-def facts(seed: int = 0) -> dict[str, object]:
-    rng = np.random.default_rng(seed)
-    return {
-        "labels": rng.integers(0, 3, N),
-        "class_names": ("red", "green", "blue"),
-        "node_names": tuple(f"paper {i}" for i in range(N)),
-        "layout": rng.random((N, 2)),
-        "split": np.where(np.arange(N) < 10, 0, 2),
-    }
-
-
-def grid_instance(axes: tuple[str, ...] = ("attr_add", "attr_del"), seed: int = 0, **changes: object) -> Instance:
-    """Certified while additions weigh three and deletions one, up to a strength per node."""
-    rng = np.random.default_rng(seed)
-    strength = rng.integers(0, 9, N)
-    weights = {"attr_add": 3, "attr_del": 1, "adj_add": 4, "adj_del": 2}
-    steps = [np.arange(8) * weights[name] for name in axes]
-    cost = sum(np.meshgrid(*steps, indexing="ij")) if len(steps) > 1 else steps[0]
-    grid = np.asarray(cost)[None] < strength.reshape(-1, *[1] * len(axes))
-    prediction = rng.integers(0, 3, N)
-    edges = any(name.startswith("adj") for name in axes)
-    base = GridBase(grid, axes, None, prediction, fixed_adjacency=not edges)
-    meta = {"dataset": "ring", "model": "toy", "group": f"ring-{'-'.join(axes)}", "split": seed}
-    return Instance(small_graph(), base, layers=1, meta=meta, **(facts() | changes))  # type: ignore[arg-type]
-
-
-def votes_instance() -> Instance:
-    rng = np.random.default_rng(3)
-    graph = small_graph()
-    label = rng.integers(0, 3, N)
-    wins = rng.integers(5000, 10_001, N)
-    votes = np.zeros((N, 3), dtype=np.int64)
-    votes[np.arange(N), label] = wins
-    votes[np.arange(N), (label + 1) % 3] = 10_000 - wins
-    base = SmoothingBase(
-        votes=votes, prediction=label, n_samples=10_000, alpha=0.01, theta=("0.01", "0.6", "0", "0"), graph=graph
-    )
-    return Instance(graph, base, layers=1, meta={"dataset": "ring", "model": "voter"}, **facts())  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="session")
 def bundle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bundles")
-    save_instance(folder / "ring-gcn-attr-s0.npz", grid_instance(seed=0))
-    save_instance(folder / "ring-gcn-attr-s1.npz", grid_instance(seed=1))
-    save_instance(folder / "ring-edges-s0.npz", grid_instance(("adj_del",)))
-    save_instance(folder / "ring-votes-s0.npz", votes_instance())
+    write_bundles(folder)
     return folder
 
 

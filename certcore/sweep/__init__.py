@@ -1,0 +1,30 @@
+"""Sweeps: many certificates of one instance at the price of a few.
+
+from certcore.sweep import Session, curve, surface, radius, defend
+
+session = Session(instance)                       # keeps programs, bases and multipliers for the next request
+session.certify(ThreatModel(attr_del=50))         # like certcore.certify, from the nearest known basis
+session.preview(ThreatModel(attr_del=51))         # a sound bound within milliseconds
+curve(session, ThreatModel(), "attr_del", range(201))
+"""
+
+from certcore.sweep.curve import Curve, average_radius, curve
+from certcore.sweep.defend import Defence, defend
+from certcore.sweep.radius import Radius, radius
+from certcore.sweep.session import Preview, Session
+from certcore.sweep.surface import Surface, surface, surfaces
+
+__all__ = [
+    "Curve",
+    "Defence",
+    "Preview",
+    "Radius",
+    "Session",
+    "Surface",
+    "average_radius",
+    "curve",
+    "defend",
+    "radius",
+    "surface",
+    "surfaces",
+]

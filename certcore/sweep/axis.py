@@ -1,0 +1,95 @@
+"""What a sweep varies: one of the four global budgets, σ, or a local budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.fronts import Fronts
+from certcore.perturbations import TYPES
+from certcore.sweep.solver import Place
+from certcore.threat import ThreatModel
+
+#: More points than this are surely a mistake.
+MAX_VALUES = 100_000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One quantity of a threat model: `attr_del`, `sigma` or `local_attr_del`, and so on."""
+
+    name: str
+
+    @classmethod
+    def parse(cls, name: str, *, local: bool = True) -> Axis:
+        """Read a name; dashes and underscores are the same."""
+        plain = str(name).strip().lower().replace("-", "_")
+        known = [*TYPES, "sigma", *(f"local_{kind}" for kind in TYPES if local)]
+        if plain not in known:
+            raise InputError(f"{name!r} is nothing that can be varied; expected one of {', '.join(known)}")
+        return cls(plain)
+
+    @property
+    def is_sigma(self) -> bool:
+        return self.name == "sigma"
+
+    @property
+    def is_local(self) -> bool:
+        return self.name.startswith("local_")
+
+    @property
+    def kind(self) -> int:
+        """The perturbation type of a global or local budget."""
+        return TYPES.index(self.name.removeprefix("local_"))
+
+    def of(self, threat: ThreatModel) -> Any:
+        """The value in a threat model."""
+        return getattr(threat, self.name)
+
+    def at(self, threat: ThreatModel, value: Any) -> ThreatModel:
+        """The threat model with this quantity changed."""
+        return threat.replace(**{self.name: value})
+
+    def move(self, place: Place, value: int) -> Place:
+        """A place in the space of budgets with this quantity changed."""
+        budgets, sigma = place
+        if self.is_sigma:
+            return budgets, value
+        return (*budgets[: self.kind], value, *budgets[self.kind + 1 :]), sigma
+
+
+def whole_values(values: Sequence[Any] | np.ndarray, axis: Axis) -> list[int]:
+    """Ascending whole numbers of at least 0."""
+    numbers = np.asarray(list(values))
+    if numbers.ndim != 1 or not 1 <= len(numbers) <= MAX_VALUES:
+        raise InputError(f"{len(numbers)} values for {axis.name}; expected 1 to {MAX_VALUES:,}")
+    if numbers.dtype.kind not in "iu" or numbers.min() < 0:
+        raise InputError(f"the values for {axis.name} are not all whole numbers of at least 0")
+    if (np.diff(numbers) <= 0).any():
+        raise InputError(f"the values for {axis.name} are not ascending; sort them and drop repeats")
+    return [int(v) for v in numbers]
+
+
+def naive_counts(
+    fronts: Fronts, targets: np.ndarray, budgets: Sequence[int], axis: Axis, values: list[int]
+) -> np.ndarray:
+    """Targets certified one by one at each value; σ and local budgets make no difference to that."""
+    if axis.is_sigma or axis.is_local:
+        return np.full(len(values), int(fronts.certified(budgets)[targets].sum()))
+    smallest = breaking_value(fronts, budgets, axis.kind)[fronts.front_of_node[targets]]
+    return len(targets) - np.searchsorted(np.sort(smallest), np.asarray(values), side="right")
+
+
+def breaking_value(fronts: Fronts, budgets: Sequence[int], kind: int) -> np.ndarray:
+    """For each front the smallest budget of one type that leaves it uncertified, the other budgets being given."""
+    others = np.array(budgets, dtype=np.int64)
+    others[kind] = np.iinfo(np.int64).max
+    possible = (fronts.points <= others).all(axis=1)
+    smallest = np.full(fronts.n_fronts, np.iinfo(np.int64).max)
+    owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
+    np.minimum.at(smallest, owner[possible], fronts.points[possible, kind])
+    return smallest

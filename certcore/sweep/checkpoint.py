@@ -1,0 +1,64 @@
+"""Cells of a surface on disk, so that an interrupted sweep continues where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certcore.errors import InputError
+from certcore.npz import read_npz, write_npz
+
+
+class Checkpoint:
+    """A file with finished cells. It belongs to one instance, threat model and grid, and carries a checksum."""
+
+    def __init__(self, path: str | os.PathLike[str], key: dict[str, Any], shape: tuple[int, int]) -> None:
+        self.path = Path(path)
+        text = json.dumps(key, sort_keys=True, separators=(",", ":"))
+        self.key = hashlib.sha256(text.encode()).hexdigest()
+        self.shape = shape
+
+    def load(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Finished cells and their bounds; None if there is no file yet."""
+        if not self.path.exists():
+            return None
+        arrays = read_npz(self.path)
+        if str(arrays.get("key", "")) != self.key:
+            raise InputError(
+                f"{self.path} was written for another surface (instance, budgets or values differ); choose "
+                "another file or delete it"
+            )
+        done, numerators = arrays.get("done"), arrays.get("numerators")
+        fits = (
+            done is not None
+            and numerators is not None
+            and done.shape == numerators.shape == self.shape
+            and done.dtype == np.bool_
+            and numerators.dtype == np.int64
+        )
+        if not fits or str(arrays.get("checksum", "")) != self._checksum(done, numerators):
+            raise InputError(f"{self.path} is damaged; delete it and run the same command again")
+        assert done is not None
+        assert numerators is not None
+        return done.copy(), numerators.copy()
+
+    def store(self, done: np.ndarray, numerators: np.ndarray) -> None:
+        """Write the cells, atomically."""
+        write_npz(
+            self.path,
+            {
+                "key": np.array(self.key),
+                "done": done,
+                "numerators": numerators,
+                "checksum": np.array(self._checksum(done, numerators)),
+            },
+        )
+
+    def _checksum(self, done: Any, numerators: Any) -> str:
+        content = self.key.encode() + np.packbits(done).tobytes() + np.ascontiguousarray(numerators).tobytes()
+        return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,209 @@
+"""Curves: certified counts over one budget, over σ or over a local budget, with a proven bound at every value."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore.certify import RELAXED_TIME_LIMIT, result_facts
+from certcore.instance import Instance
+from certcore.perturbations import TYPES
+from certcore.program.problem import Problem
+from certcore.solve.status import Status
+from certcore.sweep.axis import Axis, naive_counts, whole_values
+from certcore.sweep.line import Line, sweep_line
+from certcore.sweep.session import Session, as_session, check_options, share
+from certcore.sweep.solver import Place
+from certcore.threat import ThreatModel
+from certcore.verify.bound import SCALE
+from certcore.verify.proof import certified_count, whole_graph_attacked
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Certified counts at each value of what was varied; every count rests on a proven bound of its own."""
+
+    vary: str
+    values: np.ndarray
+    targets: int
+    certified: np.ndarray
+    naive: np.ndarray
+    bounds: tuple[Fraction, ...] = field(repr=False)
+    """Proven upper limits on how many targets can be attacked, exactly."""
+    final: np.ndarray = field(repr=False)
+    """Where the bound is the best this relaxation has to give; elsewhere the sweep was stopped before."""
+    status: Status
+    relaxation: str
+    threat: ThreatModel = field(repr=False)
+    solves: int
+    seconds: float
+    facts: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def bound(self) -> np.ndarray:
+        """The bounds as numbers for pictures."""
+        return np.array([float(b) for b in self.bounds])
+
+    @property
+    def verified(self) -> np.ndarray:
+        """Whether each bound has been proven in exact arithmetic (not so for the integer program)."""
+        return np.full(len(self.values), self.relaxation != "exact")
+
+    @property
+    def ratio(self) -> np.ndarray:
+        return self.certified / max(self.targets, 1)
+
+    @property
+    def naive_ratio(self) -> np.ndarray:
+        return self.naive / max(self.targets, 1)
+
+    @property
+    def average_radius(self) -> float | None:
+        return average_radius(self.values, self.ratio)
+
+    @property
+    def naive_average_radius(self) -> float | None:
+        return average_radius(self.values, self.naive_ratio)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of `curve --json`."""
+        columns = zip(self.values.tolist(), self.certified.tolist(), self.naive.tolist(), self.bound.tolist())
+        proven = self.relaxation != "exact"
+        return {
+            "vary": self.vary,
+            "targets": self.targets,
+            "points": [
+                {"value": v, "certified": c, "naive_certified": n, "bound": b, "verified": proven}
+                for v, c, n, b in columns
+            ],
+            "average_radius": self.average_radius,
+            "naive_average_radius": self.naive_average_radius,
+            "relaxation": self.relaxation,
+            "status": str(self.status),
+            "solves": self.solves,
+            "seconds": self.seconds,
+        }
+
+
+def average_radius(values: np.ndarray, ratio: np.ndarray) -> float | None:
+    """The paper's average certifiable radius Σ ω(r)·r / Σ ω(r).
+
+    None unless the values are 0, 1, 2, … and the last ratio is 0: otherwise part of the sum would be missing.
+    """
+    if not len(values) or not np.array_equal(values, np.arange(len(values))) or ratio[-1] != 0:
+        return None
+    total = float(np.sum(ratio))
+    return float(np.sum(ratio * values) / total) if total > 0 else 0.0
+
+
+def curve(
+    source: Instance | Session,
+    threat: ThreatModel,
+    vary: str,
+    values: Sequence[Any] | np.ndarray,
+    *,
+    relaxation: str = "tight",
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Curve:
+    """Certified counts at all values of one budget (`attr_del`, …), of σ (`sigma`) or of a local budget (`local_…`).
+
+    Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds for each
+    solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells).
+    """
+    check_options(relaxation, time_limit)
+    started = time.perf_counter()
+    session = as_session(source)
+    axis = Axis.parse(vary)
+    limit = time_limit or RELAXED_TIME_LIMIT
+    numbers = list(values) if axis.is_local else whole_values(values, axis)
+    job = _Job(session, threat, axis, numbers, relaxation, limit, cancel, progress)
+    line, targets, naive = job.run()
+    bounds = tuple(Fraction(n, SCALE) for n in line.numerators)
+    return Curve(
+        vary=axis.name,
+        values=np.array([float(v) if axis.is_local and not isinstance(v, int) else v for v in numbers]),
+        targets=targets,
+        certified=np.array([certified_count(targets, b) for b in bounds]),
+        naive=naive,
+        bounds=bounds,
+        final=np.array(line.final),
+        status=line.status,
+        relaxation=relaxation,
+        threat=threat,
+        solves=line.solves,
+        seconds=time.perf_counter() - started,
+        facts=result_facts(session.instance),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    session: Session
+    threat: ThreatModel
+    axis: Axis
+    values: list[Any]
+    relaxation: str
+    time_limit: float
+    cancel: threading.Event | None
+    progress: Callable[[float], None] | None
+
+    def run(self) -> tuple[Line, int, np.ndarray]:
+        largest = Problem(self.session.instance, self.axis.at(self.threat, self.values[-1]))
+        targets = largest.targets
+        naive = naive_counts(largest.fronts, targets, largest.threat.budgets, self.axis, self.values)
+        if self.relaxation == "exact" or self.axis.is_local:
+            line = self._one_by_one()
+        else:
+            line = self._together(largest)
+        return line, len(targets), naive
+
+    def _together(self, largest: Problem) -> Line:
+        """All values on one structure; those whose fields are the whole graph need no program."""
+        whole = [self._whole_graph(v) for v in self.values]
+        head = [v for v, flag in zip(self.values, whole) if not flag]
+        if not head:
+            line = Line([], [], Status.OPTIMAL, 0)
+        else:
+            types = [k for k in range(len(TYPES)) if self.axis.at(self.threat, head[-1]).budgets[k] > 0]
+            start = self.axis.at(self.threat, head[-1])
+            solver = self.session.solver(start, self.relaxation, types)
+            place: Place = (start.budgets, start.sigma)
+            line = sweep_line(
+                solver, place, self.axis, head, time_limit=self.time_limit, cancel=self.cancel, progress=self.progress
+            )
+        for value in self.values[len(head) :]:
+            problem = Problem(self.session.instance, self.axis.at(self.threat, value))
+            share(largest, problem)
+            line = line.plus(whole_graph_attacked(problem) * SCALE)
+        return line.monotone()
+
+    def _whole_graph(self, value: int) -> bool:
+        return self.session.instance.base.global_fields or self.axis.at(self.threat, value).adj_add > 0
+
+    def _one_by_one(self) -> Line:
+        line = Line([], [], Status.OPTIMAL, 0)
+        for value in self.values:
+            before = self.session.solves
+            certificate = self.session.certify(
+                self.axis.at(self.threat, value),
+                relaxation=self.relaxation,
+                time_limit=None
+                if self.relaxation == "exact" and self.time_limit == RELAXED_TIME_LIMIT
+                else self.time_limit,
+                attack=False,
+                cancel=self.cancel,
+            )
+            numerator = certificate.bound.numerator * (SCALE // certificate.bound.denominator)
+            final = certificate.status in (Status.OPTIMAL, Status.RECOMPUTED)
+            line = line.plus(numerator, final=final, status=certificate.status, solves=self.session.solves - before)
+            if self.progress is not None:
+                self.progress(len(line.numerators) / len(self.values))
+        return line.monotone()

@@ -1,0 +1,212 @@
+"""Bounds along one axis of a structure: solve where it matters, re-evaluate multipliers everywhere else.
+
+Between two values with the same points within reach and the same coefficients (a stretch) the relaxed optimum is
+concave: it lies above the chord between two solved values and below the bounds that their multipliers give. Where
+both have the same whole part, the bound is the best this relaxation has to give, and nothing is solved. The chord is
+never used as a bound.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from certcore.solve.status import Status
+from certcore.sweep.axis import Axis
+from certcore.sweep.solver import Answer, Place, Solver
+from certcore.verify.bound import SCALE
+
+#: An optimum this close below a whole number counts as that number when a solve is to be saved.
+HAIR = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Proven bounds (times SCALE, constant included) along an axis, and where they are final."""
+
+    numerators: list[int]
+    final: list[bool]
+    status: Status
+    solves: int
+
+    def plus(self, numerator: int, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0) -> Line:
+        """One more value at the end."""
+        worst = (
+            status
+            if status not in (Status.OPTIMAL, Status.RECOMPUTED) or self.status is Status.OPTIMAL
+            else self.status
+        )
+        return Line([*self.numerators, numerator], [*self.final, final], worst, self.solves + solves)
+
+    def monotone(self) -> Line:
+        """A bound at a larger value holds at every smaller one."""
+        best = list(self.numerators)
+        for i in range(len(best) - 2, -1, -1):
+            best[i] = min(best[i], best[i + 1])
+        return replace(self, numerators=best)
+
+
+def sweep_line(
+    solver: Solver,
+    place: Place,
+    axis: Axis,
+    values: list[int],
+    *,
+    time_limit: float,
+    cancel: threading.Event | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Line:
+    """Bounds at all values (ascending) of one budget or of σ."""
+    return _Sweep(solver, place, axis, values, time_limit, cancel, progress).run()
+
+
+class _Stopped(Exception):
+    """The sweep was cancelled or a solve ran out of time."""
+
+
+class _Sweep:
+    def __init__(
+        self,
+        solver: Solver,
+        place: Place,
+        axis: Axis,
+        values: list[int],
+        time_limit: float,
+        cancel: threading.Event | None,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.solver, self.place, self.axis, self.values = solver, place, axis, values
+        self.time_limit, self.cancel, self.progress = time_limit, cancel, progress
+        self.answers: dict[int, Answer] = {}
+        self.numerators: list[int | None] = [None] * len(values)
+        self.final = [False] * len(values)
+        self.status = Status.OPTIMAL
+        self.solves = 0
+
+    def run(self) -> Line:
+        try:
+            for first, last in self._stretches():
+                self._stretch(first, last)
+                self._report(last)
+        except _Stopped:
+            pass
+        constant = self.solver.structure.constant * SCALE
+        numerators = [constant + value for value in self._filled()]
+        return Line(numerators, self.final, self.status, self.solves).monotone()
+
+    def _filled(self) -> list[int]:
+        """What has not been reached gets the plain bound: every target with a point within reach."""
+        return [
+            self.solver.trivial(self.solver.position(self._place(i))) if value is None else value
+            for i, value in enumerate(self.numerators)
+        ]
+
+    def _place(self, i: int) -> Place:
+        return self.axis.move(self.place, self.values[i])
+
+    def _stretches(self) -> list[tuple[int, int]]:
+        """Ranges of values between which only right-hand sides change."""
+        s = self.solver.structure
+        if self.axis.is_sigma:
+            positions = [self.solver.position(self._place(i)) for i in range(len(self.values))]
+            same = [a.same_stretch(b) for a, b in pairwise(positions)]
+        else:
+            k = self.axis.kind
+            coordinates = np.unique(s.points[:, k])
+            bucket = np.searchsorted(coordinates, self.values, side="right")
+            same = (bucket[1:] == bucket[:-1]).tolist()
+            # Attackers' coefficients, and flips that cost more than one, change in steps until they are at their caps.
+            moving = (
+                int((s.payer_caps * s.payer_costs)[s.payer_types == k].max(initial=0)) if s.relaxation != "paper" else 0
+            )
+            costs = s.flip_cost[s.flip_type == k]
+            if (costs > 1).any():
+                moving = max(self.values)
+            same = [flag and value >= moving for flag, value in zip(same, self.values)]
+        edges = [0, *(i + 1 for i, flag in enumerate(same) if not flag), len(self.values)]
+        return [(a, b - 1) for a, b in pairwise(edges)]
+
+    def _solve(self, i: int) -> Answer:
+        found = self.answers.get(i)
+        if found is not None:
+            return found
+        answer = self.solver.solve(self._place(i), time_limit=self.time_limit, cancel=self.cancel)
+        self.solves += answer.solves
+        self.numerators[i] = answer.numerator
+        if answer.status not in (Status.OPTIMAL, Status.RECOMPUTED):
+            self.status = answer.status
+            if answer.status is not Status.FAILED:
+                raise _Stopped
+        elif self.status is Status.OPTIMAL:
+            self.status = answer.status
+        self.final[i] = answer.status in (Status.OPTIMAL, Status.RECOMPUTED)
+        self.answers[i] = replace(answer, x=None)
+        return answer
+
+    def _stretch(self, first: int, last: int) -> None:
+        """Walk through a stretch with steps that grow as long as nothing between them has to be solved."""
+        at, step = first, 1
+        self._solve(at)
+        while at < last:
+            self._settle(at, at, last)
+            ahead = next((i for i in range(at + 1, last + 1) if not self.final[i]), None)
+            if ahead is None:
+                return
+            to = min(last, max(ahead, at + step))
+            before = self.solves
+            self._solve(to)
+            self._fill(at, to)
+            for i in range(at, to):
+                if i in self.answers:  # their multipliers have done their work
+                    self.answers[i] = replace(self.answers[i], known=None)
+            step = step * 2 if self.solves - before <= 1 else max(1, step // 2)
+            at = to
+            self._report(at)
+
+    def _fill(self, left: int, right: int) -> None:
+        """Settle everything between two solved values, solving in the middle of what is still open."""
+        self._settle(left, left, right - 1, right)
+        open_ = [i for i in range(left + 1, right) if not self.final[i]]
+        if open_:
+            middle = open_[len(open_) // 2]
+            self._solve(middle)
+            self._fill(left, middle)
+            self._fill(middle, right)
+
+    def _settle(self, left: int, first: int, last: int, right: int | None = None) -> None:
+        """Bounds between (or beyond) solved values from their multipliers; final where nothing better is possible."""
+        inside = [i for i in range(first + 1, last + 1) if not self.final[i]]
+        if not inside:
+            return
+        a, b = self.answers[left], self.answers[right] if right is not None else None
+        stretch = self.solver.position(a.place)
+        total = self.solver.trivial(stretch)
+        chosen = [self.values[i] for i in inside]
+        axis: int | str = "sigma" if self.axis.is_sigma else self.axis.kind
+        candidates = [
+            self.solver.evaluator.numerators(answer.known, stretch, axis, chosen)
+            for answer in (a, b)
+            if answer is not None and answer.known is not None
+        ]
+        for place, i in enumerate(inside):
+            upper = min([total, *(c[place] for c in candidates)])
+            lower = a.lower
+            if b is not None and right is not None:
+                upper = min(upper, b.numerator)
+                share = (self.values[i] - self.values[left]) / (self.values[right] - self.values[left])
+                lower = max(lower, a.lower + share * (b.lower - a.lower))
+            known = self.numerators[i]
+            self.numerators[i] = upper if known is None else min(upper, known)
+            self.final[i] = upper // SCALE <= math.floor(lower + HAIR)
+
+    def _report(self, done: int) -> None:
+        if self.progress is not None:
+            self.progress((done + 1) / len(self.values))
+        if self.cancel is not None and self.cancel.is_set():
+            self.status = Status.INTERRUPTED
+            raise _Stopped

@@ -1,0 +1,205 @@
+"""How much can be promised: the largest budget (or σ) that keeps a given share of the targets certified."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore.certify import RELAXED_TIME_LIMIT
+from certcore.errors import InputError
+from certcore.instance import Instance
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.program.problem import Problem
+from certcore.solve.status import Status
+from certcore.sweep.axis import Axis
+from certcore.sweep.session import Session, as_session, check_options
+from certcore.threat import MAX_BUDGET, ThreatModel
+
+
+@dataclass(frozen=True)
+class Radius:
+    """The largest value of what was varied at which at least `at_least` of the targets are certified.
+
+    `value` is None if not even 0 keeps the share. With `unbounded` no larger value exists that an attacker could
+    use: the share stays certified whatever it is.
+    """
+
+    vary: str
+    at_least: float
+    value: int | None
+    unbounded: bool
+    certified: int
+    """Certified targets at `value` (at 0 if there is none)."""
+    next_certified: int | None
+    """Certified targets at the next larger value: too few."""
+    targets: int
+    needed: int
+    relaxation: str
+    verified: bool
+    status: Status
+    solves: int
+    seconds: float
+
+    @property
+    def ratio(self) -> float:
+        return self.certified / self.targets if self.targets else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of `radius --json`."""
+        return {
+            "vary": self.vary,
+            "at_least": self.at_least,
+            "value": self.value,
+            "unbounded": self.unbounded,
+            "certified": self.certified,
+            "ratio": self.ratio,
+            "next_certified": self.next_certified,
+            "targets": self.targets,
+            "needed": self.needed,
+            "relaxation": self.relaxation,
+            "verified": self.verified,
+            "status": str(self.status),
+            "solves": self.solves,
+            "seconds": self.seconds,
+        }
+
+
+def radius(
+    source: Instance | Session,
+    threat: ThreatModel,
+    vary: str,
+    at_least: float | str | Fraction,
+    *,
+    relaxation: str = "tight",
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Radius:
+    """The largest budget or σ that keeps the share certified, by bisection over verified counts."""
+    check_options(relaxation, time_limit)
+    started = time.perf_counter()
+    session = as_session(source)
+    axis = Axis.parse(vary, local=False)
+    share = read_share(at_least)
+    problem = Problem(session.instance, axis.at(threat, 0))
+    targets = len(problem.targets)
+    needed = max(0, math.ceil(share * targets))
+    search = _Search(session, threat, axis, relaxation, time_limit, cancel)
+    largest = largest_useful(problem, axis)
+    low, high = -1, largest + 1  # certified enough at `low`, not at `high`
+    if search.enough(0, needed):
+        low = 0
+        step = 1
+        while low < largest:
+            guess = min(largest, low + step)
+            if not search.enough(guess, needed):
+                high = guess
+                break
+            low, step = guess, step * 2
+    else:
+        high = 0
+    while high - low > 1 and search.status is not Status.INTERRUPTED:
+        middle = (low + high) // 2
+        if search.enough(middle, needed):
+            low = middle
+        else:
+            high = middle
+        if progress is not None:
+            progress(1 / (high - low))
+    value = low if low >= 0 else None
+    return Radius(
+        vary=axis.name,
+        at_least=float(share),
+        value=value,
+        unbounded=low == largest,
+        certified=search.count(max(low, 0)),
+        next_certified=search.counts.get(high),
+        targets=targets,
+        needed=needed,
+        relaxation=relaxation,
+        verified=relaxation != "exact",
+        status=search.status,
+        solves=search.solves,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def read_share(value: float | str | Fraction) -> Fraction:
+    """A share from 0 to 1, exactly: 0.29 means 29/100."""
+    try:
+        share = value if isinstance(value, Fraction) else Fraction(Decimal(str(value)))
+    except (InvalidOperation, ValueError, OverflowError) as error:
+        raise InputError(f"the share is {value!r}; expected a number from 0 to 1") from error
+    if not 0 <= share <= 1:
+        raise InputError(f"the share is {value}; expected a number from 0 to 1")
+    return share
+
+
+def largest_useful(problem: Problem, axis: Axis) -> int:
+    """Beyond this value nothing changes: there is nothing left to flip, or nobody left to control."""
+    graph, threat = problem.instance.graph, problem.threat
+    if axis.is_sigma:
+        return graph.n_nodes
+    caps = problem.capacities[axis.kind]
+    if axis.kind in (ATTR_ADD, ATTR_DEL):
+        costs = np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
+        total = int((caps * costs).sum())
+        # Without local budgets and σ the relaxed programs do not count what exists: points end somewhere instead.
+        total = max(
+            total, int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(costs.max(initial=1))
+        )
+    elif axis.kind == ADJ_DEL:
+        costs = np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
+        total = int(costs.sum())
+    else:
+        assert axis.kind == ADJ_ADD
+        total = int(caps.sum())
+    return min(total, MAX_BUDGET)
+
+
+class _Search:
+    def __init__(
+        self,
+        session: Session,
+        threat: ThreatModel,
+        axis: Axis,
+        relaxation: str,
+        time_limit: float | None,
+        cancel: threading.Event | None,
+    ) -> None:
+        self.session, self.threat, self.axis, self.relaxation = session, threat, axis, relaxation
+        self.time_limit, self.cancel = time_limit, cancel
+        self.counts: dict[int, int] = {}
+        self.status = Status.OPTIMAL
+        self.solves = 0
+
+    def enough(self, value: int, needed: int) -> bool:
+        """Whether the value certifies enough; a preview that shows it already saves the solve."""
+        if value not in self.counts:
+            preview = self.session.preview(self.axis.at(self.threat, value), relaxation=self.relaxation)
+            if preview.certified >= needed and not preview.final:
+                return True
+        return self.count(value) >= needed
+
+    def count(self, value: int) -> int:
+        if value not in self.counts:
+            certificate = self.session.certify(
+                self.axis.at(self.threat, value),
+                relaxation=self.relaxation,
+                time_limit=self.time_limit or (None if self.relaxation == "exact" else RELAXED_TIME_LIMIT),
+                attack=False,
+                cancel=self.cancel,
+            )
+            self.solves += certificate.solves
+            if certificate.status not in (Status.OPTIMAL, Status.RECOMPUTED) or self.status is Status.OPTIMAL:
+                self.status = certificate.status
+            self.counts[value] = certificate.certified
+        return self.counts[value]

@@ -1,0 +1,304 @@
+"""A session: certificates of one instance at slider speed, with everything learnt on the way kept for the next one."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from certcore.certificate import Certificate
+from certcore.certify import EXACT_TIME_LIMIT, RELAXATIONS, RELAXED_TIME_LIMIT, certify, finish
+from certcore.errors import InputError
+from certcore.instance import Instance
+from certcore.perturbations import ADJ_DEL, TYPES
+from certcore.program.problem import Problem
+from certcore.solve.highs import HighsModel
+from certcore.solve.relaxed import ModelFactory
+from certcore.solve.status import Status
+from certcore.sweep.solver import Place, Solver
+from certcore.threat import ThreatModel
+from certcore.verify.bound import SCALE
+from certcore.verify.proof import certified_count, whole_graph_attacked
+
+MAX_SOLVERS = 8
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A sound bound from what is known already; the real answer may be better."""
+
+    targets: int
+    certified: int
+    naive_certified: int
+    bound: Fraction
+    final: bool
+    """Whether this is the real answer already."""
+    seconds: float
+
+    @property
+    def ratio(self) -> float:
+        """Certified ratio; 0 if there are no targets."""
+        return self.certified / self.targets if self.targets else 0.0
+
+
+class Session:
+    """Certificates of one instance, each starting from what the earlier ones have left. Thread-safe.
+
+    Per structure (types in play, local budgets, σ or not, targets, protection, costs, relaxation) one program is
+    built and kept in HiGHS. Later requests change its bounds and start from the nearest known basis. Every answer is
+    verified; one that does not stand up to its check is solved again from scratch.
+    """
+
+    def __init__(
+        self, instance: Instance, *, factory: ModelFactory = HighsModel, max_solvers: int = MAX_SOLVERS
+    ) -> None:
+        self.instance = instance
+        self._factory = factory
+        self._max_solvers = max_solvers
+        self._lock = threading.Lock()
+        self._building: dict[Any, threading.Lock] = {}
+        self._solvers: OrderedDict[Any, Solver] = OrderedDict()
+
+    def certify(
+        self,
+        threat: ThreatModel,
+        *,
+        relaxation: str = "tight",
+        time_limit: float | None = None,
+        attack: bool = True,
+        proof: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Certificate:
+        """The collective certificate, as `certcore.certify` gives it, but fast when something similar was asked before.
+
+        `attack=False` leaves out the search for an integer attack, which may take up to two seconds. With `cancel`
+        set the call returns within a tenth of a second with the best bound known.
+        """
+        check_options(relaxation, time_limit)
+        started = time.perf_counter()
+        problem = Problem(self.instance, threat)
+
+        def work() -> Certificate:
+            return self._certify(problem, relaxation, time_limit, attack, proof, cancel, started)
+
+        if cancel is None:
+            return work()
+        return self._cancellable(work, cancel, lambda: self._interrupted(problem, relaxation, started))
+
+    def preview(self, threat: ThreatModel, *, relaxation: str = "tight") -> Preview:
+        """A sound bound within milliseconds: from stored multipliers, from larger budgets, or one by one."""
+        started = time.perf_counter()
+        problem = Problem(self.instance, threat)
+        targets, naive = len(problem.targets), problem.naive_certified
+        if problem.whole_graph:
+            bound, final = Fraction(whole_graph_attacked(problem)), True
+        else:
+            bound, final = self._best_known(problem, relaxation)
+        return Preview(
+            targets, certified_count(targets, bound), naive, bound, final, time.perf_counter() - started
+        )  # fmt: skip
+
+    def proof(self, threat: ThreatModel, *, relaxation: str = "tight", cancel: threading.Event | None = None) -> Any:
+        """A proof file's content for this threat model, solved on its own minimal program."""
+        relaxed = "tight" if relaxation == "exact" else relaxation
+        return certify(self.instance, threat, relaxation=relaxed, attack=False, cancel=cancel).proof
+
+    def solver(
+        self, threat: ThreatModel, relaxation: str = "tight", types: Iterable[int] = (), problem: Problem | None = None
+    ) -> Solver:
+        """The live program for this threat model, with further perturbation types in play if asked for."""
+        own = [k for k in range(len(TYPES)) if threat.budgets[k] > 0]
+        wanted = tuple(sorted({*own, *types}))
+        key = (wanted, Family.of(threat), relaxation)
+        with self._lock:
+            found = self._solvers.get(key)
+            if found is not None:
+                self._solvers.move_to_end(key)
+                return found
+            gate = self._building.setdefault(key, threading.Lock())
+        with gate:
+            with self._lock:
+                found = self._solvers.get(key)
+            if found is None:
+                full = threat.replace(**{TYPES[k]: max(1, threat.budgets[k]) for k in wanted})
+                found = Solver(Problem(self.instance, full), relaxation, factory=self._factory)
+                with self._lock:
+                    self._solvers[key] = found
+                    while len(self._solvers) > self._max_solvers:
+                        self._solvers.popitem(last=False)
+                    self._building.pop(key, None)
+        return found
+
+    @property
+    def solves(self) -> int:
+        """How many programs have been solved so far."""
+        with self._lock:
+            return sum(solver.solves for solver in self._solvers.values())
+
+    def _certify(
+        self,
+        problem: Problem,
+        relaxation: str,
+        time_limit: float | None,
+        attack: bool,
+        proof: bool,
+        cancel: threading.Event | None,
+        started: float,
+    ) -> Certificate:
+        threat = problem.threat
+        if problem.whole_graph:
+            return certify(self.instance, threat, relaxation=relaxation, attack=attack, proof=proof)
+        limit = time_limit or (EXACT_TIME_LIMIT if relaxation == "exact" else RELAXED_TIME_LIMIT)
+        relaxed = "tight" if relaxation == "exact" else relaxation
+        solver = self.solver(threat, relaxed)
+        share(solver.problem, problem)
+        place: Place = (threat.budgets, threat.sigma)
+        left = limit - (time.perf_counter() - started)
+        answer = solver.solve(place, time_limit=left, cancel=cancel, want_x=True)
+        certificate = finish(
+            problem,
+            solver.structure,
+            solver.proven(answer),
+            relaxation,
+            started,
+            attack=attack,
+            proof=False,
+            limit=limit,
+            cancel=cancel,
+        )
+        if proof:
+            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxed, cancel=cancel))
+        return certificate
+
+    def _best_known(self, problem: Problem, relaxation: str) -> tuple[Fraction, bool]:
+        threat = problem.threat
+        relaxed = "tight" if relaxation == "exact" else relaxation
+        best = Fraction(len(problem.targets) - problem.naive_certified)
+        family = Family.of(threat)
+        with self._lock:
+            solvers = list(self._solvers.items())
+        final = False
+        for (types, of_family, of_relaxation), solver in solvers:
+            missing = any(threat.budgets[k] and k not in types for k in range(len(TYPES)))
+            if missing or of_relaxation != relaxed or not of_family.holds_for(family):
+                continue
+            place: Place = (threat.budgets, threat.sigma if of_family.sigma else None)
+            answer = solver.answer_at(place)
+            if answer is not None:
+                final |= of_family == family
+                numerator = answer.numerator
+            else:
+                numerator, _ = solver.best(place)
+            best = min(best, solver.structure.constant + Fraction(numerator, SCALE))
+        return best, final and relaxation != "exact"
+
+    def _interrupted(self, problem: Problem, relaxation: str, started: float) -> Certificate:
+        bound, _ = self._best_known(problem, relaxation)
+        count = certified_count(len(problem.targets), bound)
+        return Certificate(
+            targets=len(problem.targets),
+            certified=count,
+            naive_certified=problem.naive_certified,
+            bound=bound,
+            verified_certified=count,
+            relaxation=relaxation,
+            verified=relaxation != "exact",
+            status=Status.INTERRUPTED,
+            seconds=time.perf_counter() - started,
+            threat=problem.threat,
+            target_nodes=problem.targets,
+        )
+
+    def _cancellable(
+        self, work: Callable[[], Result], cancel: threading.Event, otherwise: Callable[[], Result]
+    ) -> Result:
+        """Run the work in a thread and leave it behind when cancelled: building a program cannot be interrupted."""
+        if cancel.is_set():
+            return otherwise()
+        outcome: list[Any] = [None, None]
+        done = threading.Event()
+
+        def run() -> None:
+            try:
+                outcome[0] = work()
+            except BaseException as error:
+                outcome[1] = error
+            finally:
+                done.set()
+
+        threading.Thread(target=run, daemon=True, name="certcore-session").start()
+        while not done.wait(0.02):
+            if cancel.is_set() and not done.wait(0.04):
+                return otherwise()
+        if outcome[1] is not None:
+            raise outcome[1]
+        return outcome[0]
+
+
+def as_session(source: Instance | Session) -> Session:
+    return source if isinstance(source, Session) else Session(source)
+
+
+def check_options(relaxation: str, time_limit: float | None) -> None:
+    if relaxation not in RELAXATIONS:
+        raise InputError(f"the relaxation is {relaxation!r}; expected one of {', '.join(RELAXATIONS)}")
+    if time_limit is not None and not (math.isfinite(time_limit) and time_limit > 0):
+        raise InputError(f"the time limit is {time_limit}; expected a positive number of seconds")
+
+
+@dataclass(frozen=True)
+class Family:
+    """What stays the same of a threat model while the global budgets and the value of σ move."""
+
+    sigma: bool
+    local: str
+    rest: str
+
+    @classmethod
+    def of(cls, threat: ThreatModel) -> Family:
+        local = _digest(threat.local_mode, *threat.local) if threat.has_local else ""
+        rest = _digest(threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
+        return cls(threat.sigma is not None, local, rest)
+
+    def holds_for(self, other: Family) -> bool:
+        """Whether bounds found for this family hold for the other one: its attacker can do no more."""
+        return self.rest == other.rest and self.sigma <= other.sigma and self.local in ("", other.local)
+
+
+def _digest(*parts: Any) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray) and part.dtype != object:
+            digest.update(str(part.shape).encode() + part.tobytes())
+        else:
+            digest.update(repr(part.tolist() if isinstance(part, np.ndarray) else part).encode())
+        digest.update(b"|")
+    return digest.hexdigest()
+
+
+def share(source: Problem, problem: Problem) -> None:
+    """Let a problem use the fields and capacities of another one of the same family instead of deriving them again."""
+    names = ["targets", "local_limits", "capacities", "free"]
+    if ADJ_DEL not in problem.in_play or ADJ_DEL in source.in_play:
+        names.append("fields")
+    for name in names:
+        problem.__dict__[name] = getattr(source, name)
+
+
+def _with_proof(certificate: Certificate, proof: dict[str, Any]) -> Certificate:
+    """Attach a proof; what is claimed next to it is what it proves."""
+    if certificate.relaxation == "exact":
+        return replace(certificate, proof=proof, verified_certified=proof["certified"])
+    count = proof["certified"]
+    return replace(
+        certificate, proof=proof, certified=count, verified_certified=count, bound=Fraction(*proof["bound"])
+    )  # fmt: skip

@@ -26,7 +26,7 @@ OWN: dict[str, state.Control] = {
 view = frame(
     "pages/attack_map.py", "Attack map", "Where the adversary spends its budget, and which targets it breaks.", OWN
 )
-result, fresh = headline.status_line(view)
+result = headline.with_attack(view)
 if result is None:
     st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
     st.stop()

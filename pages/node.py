@@ -41,7 +41,7 @@ if found and found[0] != node and st.session_state.get("_found") != wanted:
     st.session_state["_found"] = wanted
     state.move(node=found[0])
 
-result, _ = headline.status_line(view)
+result = headline.with_attack(view)
 st.subheader(markdown(node_name(instance, node)), anchor=False)
 facts = [
     f"index {count(node)}",

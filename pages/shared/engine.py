@@ -1,28 +1,74 @@
-"""The pages' door to the engine: certificates and sweeps as background work."""
+"""The pages' door to the engine: certificates, attacks and proofs as background work."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import streamlit as st
 
 from certcore.certificate import Certificate
-from certcore.certify import certify
+from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
+from certcore.sweep.session import Session
 from certcore.threat import ThreatModel
 from pages.shared.jobs import Job
 from pages.shared.state import View
-from pages.shared.text import listing
+from pages.shared.text import count, listing, percent
 from pages.shared.work import Work, ask
 
 
-def certificate(view: View, slot: str = "certificate") -> Work:
-    """The certificate at the sliders' position."""
+def session(instance: Instance) -> Session:
+    """The engine's memory of one instance, shared by all visitors."""
+    return _session(instance.digest, instance)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _session(digest: str, _instance: Instance) -> Session:
+    return Session(_instance)
+
+
+def certificate(view: View) -> Work:
+    """The certificate at the sliders' position; the attack is looked for afterwards, the number comes first."""
+    exact = view.relaxation == "exact"
 
     def run(job: Job) -> Certificate:
-        limit = view.time_limit if view.relaxation == "exact" else None
-        return certify(view.instance, view.threat, relaxation=view.relaxation, time_limit=limit, cancel=job.cancel)
+        limit = view.time_limit if exact else None
+        return session(view.instance).certify(
+            view.threat, relaxation=view.relaxation, time_limit=limit, attack=exact, cancel=job.cancel
+        )
 
     what = {"tight": "Solving", "paper": "Solving the paper's relaxation", "exact": "Solving the integer program"}
-    return ask(slot, ("certify", *view.key), run, what[view.relaxation], same=view.instance.digest)
+    return ask("certificate", ("certify", *view.key), run, what[view.relaxation], same=view.instance.digest)
+
+
+def attacked(view: View, result: Certificate) -> Work:
+    """The same certificate together with the best attack that was found."""
+    if result.attack is not None:
+        return Work("attack", view.key, result, True)
+
+    def run(job: Job) -> Certificate:
+        relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+        return session(view.instance).certify(view.threat, relaxation=relaxation, cancel=job.cancel)
+
+    same = ("attack", view.instance.digest)
+    return ask("attack", ("attack", *view.key), run, "Looking for an attack", same=same, patience=0.25)
+
+
+def proof(view: View) -> Work:
+    """The proof of the number on show, solved on its own minimal program."""
+
+    def run(job: Job) -> dict[str, Any]:
+        found: dict[str, Any] = session(view.instance).proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
+        return found
+
+    return ask("proof", ("proof", *view.key), run, "Writing the proof", same=("proof", *view.key), patience=1.5)
+
+
+def preview(view: View) -> str:
+    """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
+    known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
+    return f"already proven for these budgets: at least {count(known.certified)} of {count(known.targets)} ({percent(known.ratio)})"
 
 
 def per_class(view: View) -> Work:
@@ -38,18 +84,13 @@ def per_class(view: View) -> Work:
             job.report(number / len(classes), f"class {number + 1} of {len(classes)}")
             threat = view.threat.replace(targets=view.targets[labels == label])
             relaxation = "tight" if view.relaxation == "exact" else view.relaxation
-            result = certify(view.instance, threat, relaxation=relaxation, attack=False, proof=False, cancel=job.cancel)
+            result = session(view.instance).certify(threat, relaxation=relaxation, attack=False, cancel=job.cancel)
             if job.cancel.is_set():
                 break
             rows.append((label, result.certified, result.naive_certified, result.targets))
         return rows
 
     return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.instance.digest, patience=0.0)
-
-
-def preview(view: View) -> str:
-    """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
-    return ""
 
 
 def suggest(view: View, number: int) -> Work:
@@ -95,7 +136,7 @@ def story(view: View) -> Work:
         steps = [(naive, len(view.targets))] * 2
         for number, threat in enumerate(_story_threats(view)):
             job.report((number + 2) / 5, f"step {number + 3} of 5", list(steps))
-            result = certify(view.instance, threat, attack=False, proof=False, cancel=job.cancel)
+            result = session(view.instance).certify(threat, attack=False, cancel=job.cancel)
             steps.append((result.certified, result.targets))
         return steps
 

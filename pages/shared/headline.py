@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
 import streamlit as st
 
@@ -26,24 +27,34 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
             st.markdown(guarantee(result, view.instance))
     work.line(task, "" if result is None else _done(result), engine.preview(view) if task.running else "")
     if result is not None:
-        _numbers(result, task.fresh)
+        search = engine.attacked(view, result) if task.fresh else None
+        _numbers(view, result, task.fresh, search)
         note = fields_note(view.instance)
         if note:
             st.warning(note, icon=":material/warning:")
     return result, task.fresh
 
 
-def status_line(view: View) -> tuple[Certificate | None, bool]:
-    """The short form for other pages: one line about the certificate at the sliders' position."""
+def with_attack(view: View) -> Certificate | None:
+    """The short form for other pages: one line about the certificate, which comes with its attack."""
     task = engine.certificate(view)
     result: Certificate | None = task.result
+    shown = result
+    search = None
+    if result is not None and task.fresh:
+        search = engine.attacked(view, result)
+        shown = search.result
     if result is not None:
+        text = bracket(shown if shown is not None and search is not None and search.fresh else result)[0]
         st.markdown(
             f"**{count(result.certified)} of {count(result.targets)}** labels certified ({percent(result.ratio)}) · "
-            f"node by node {percent(result.naive_certified / max(result.targets, 1))} · attacked: {bracket(result)[0]}"
+            f"node by node {percent(result.naive_certified / max(result.targets, 1))} · attacked: {text}"
         )
-    work.line(task, "" if result is None else _done(result), engine.preview(view) if task.running else "")
-    return result, task.fresh
+    if search is not None and not search.fresh:
+        work.line(search)
+    else:
+        work.line(task, "" if result is None else _done(result), engine.preview(view) if task.running else "")
+    return shown if shown is not None and shown.attack is not None else None
 
 
 def _done(result: Certificate) -> str:
@@ -53,7 +64,7 @@ def _done(result: Certificate) -> str:
     return f":material/check: {about}"
 
 
-def _numbers(result: Certificate, fresh: bool) -> None:
+def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | None) -> None:
     older = "" if fresh else " (previous)"
     columns = st.columns([1.15, 1, 1.15, 1])
     columns[0].metric(
@@ -72,24 +83,31 @@ def _numbers(result: Certificate, fresh: bool) -> None:
         delta_arrow="off",
         help="The naive count: every target meets its own worst attack with the whole budget.",
     )
-    text, meaning = bracket(result)
+    found: Certificate = search.result if search is not None and search.fresh else result
+    text, meaning = bracket(found)
     columns[2].metric(
         f"Attacked: found … at most{older}",
         text,
-        "targets, best attack … proof",
+        "looking for an attack …" if search is not None and search.running else "targets, best attack … proof",
         delta_color="off",
         delta_arrow="off",
         help=meaning,
     )
     with columns[3]:
-        _badge(result)
+        _badge(view, result, fresh)
+        if search is not None and search.running:
+            work.watch(search)
 
 
-def _badge(result: Certificate) -> None:
+def _badge(view: View, result: Certificate, fresh: bool) -> None:
     """The badge that opens the proof."""
     label, icon = ("Verified", ":material/verified:") if result.verified else ("Solver's word", ":material/info:")
     st.caption(f"Solved in {seconds(result.seconds)}")
-    with st.popover(label, icon=icon, type="primary" if result.verified else "secondary"):
+    kind: Literal["primary", "secondary"] = "primary" if result.verified else "secondary"
+    popover = st.popover(label, icon=icon, type=kind, key="badge", on_change="rerun", help="How this number is proven.")
+    if not popover.open:
+        return
+    with popover:
         if result.verified:
             st.markdown(
                 "This count does not rest on the solver: its multipliers were turned into integers and the bound was "
@@ -100,23 +118,8 @@ def _badge(result: Certificate) -> None:
                 f"The integer program's bound is the solver's word. Proven in exact arithmetic: "
                 f"**{count(result.verified_certified)}** of {count(result.targets)}."
             )
-        proof = result.proof
-        if proof is not None:
-            numerator, denominator = proof["bound"]
-            st.markdown(
-                f"- attacked targets ≤ {numerator / denominator:,.3f}, so {count(proof['certified'])} of "
-                f"{count(proof['targets'])} are certified\n- relaxation: {proof['relaxation']}\n"
-                f"- instance `{proof['instance_digest'][:16]}…`\n- proof `{proof['digest'][:16]}…`"
-            )
-            st.download_button(
-                "Download the proof (JSON)",
-                lambda: json.dumps(proof, sort_keys=True, separators=(",", ":")),
-                "proof.json",
-                "application/json",
-                on_click="ignore",
-                icon=":material/download:",
-                key="download_proof",
-            )
+        if fresh:
+            _proof(view)
         check = next(entry for entry in MENU if entry.slug == "check")
         st.page_link(check.file, label="Check a claim", icon=check.icon, query_params=link_parameters(check))
         if result.size is not None:
@@ -124,3 +127,26 @@ def _badge(result: Certificate) -> None:
                 f"Program: {count(result.size.rows)} rows, {count(result.size.columns)} columns (the paper's form: "
                 f"{count(result.size.paper_rows)} rows, {count(result.size.paper_columns)} columns)."
             )
+
+
+def _proof(view: View) -> None:
+    task = engine.proof(view)
+    work.line(task)
+    proof = task.result
+    if not task.fresh or proof is None:
+        return
+    numerator, denominator = proof["bound"]
+    st.markdown(
+        f"- attacked targets ≤ {numerator / denominator:,.3f}, so {count(proof['certified'])} of "
+        f"{count(proof['targets'])} are certified\n- relaxation: {proof['relaxation']}\n"
+        f"- instance `{proof['instance_digest'][:16]}…`\n- proof `{proof['digest'][:16]}…`"
+    )
+    st.download_button(
+        "Download the proof (JSON)",
+        lambda: json.dumps(proof, sort_keys=True, separators=(",", ":")),
+        "proof.json",
+        "application/json",
+        on_click="ignore",
+        icon=":material/download:",
+        key="download_proof",
+    )

@@ -9,8 +9,10 @@ import numpy as np
 
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
+from certcore.sweep.curve import curve
 from certcore.threat import ThreatModel
 from pages.shared import bundles, state
+from pages.shared.engine import session
 from pages.shared.jobs import Job
 from pages.shared.sidebar import slider_end, stops
 from pages.shared.state import MAX_BUDGET, View
@@ -146,9 +148,7 @@ def curves(members: list[Member], vary: str, values: list[int], paper: bool, rel
 
 
 def _curve(instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: str, job: Job) -> Any:
-    from certcore.sweep import curve
-
-    return curve(instance, threat, vary, values, relaxation=relaxation, cancel=job.cancel)
+    return curve(session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel)
 
 
 def surface(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: str, slot: str) -> Work:

@@ -100,6 +100,20 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
             st.caption(done)
 
 
+def watch(work: Work) -> None:
+    """Rerun the page when this work is done, without a line of its own."""
+    _poll_quietly(work.slot)
+
+
+@st.fragment(run_every=_POLL)
+def _poll_quietly(slot: str) -> None:
+    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if job is not None:
+        job.touched = time.monotonic()
+        if job.finished.is_set():
+            st.rerun()
+
+
 def _again(slot: str) -> None:
     st.session_state.get("_stopped", {}).pop(slot, None)
 

@@ -117,7 +117,7 @@ class _Search:
             is_attacker = np.zeros(graph.n_nodes, dtype=bool)
             is_attacker[attackers] = True
             allowed = is_attacker[self.ends].any(axis=1)
-        if x is not None:
+        if x is not None and len(self.site):
             self._start(x, allowed)
         for _ in range(3):
             self._greedy(allowed, power, deadline)
@@ -159,10 +159,11 @@ class _Search:
     def _start(self, x: np.ndarray, allowed: np.ndarray) -> None:
         structure = self.structure
         width = max(len(self.edges), structure.flip_site.max(initial=0), self.site.max(initial=0)) + 1
-        place = np.searchsorted(self.kind * width + self.site, structure.flip_type * width + structure.flip_site)
-        value = np.zeros(len(self.site) + 1)
-        np.add.at(value, np.minimum(place, len(self.site)), x[: structure.n_flips])
-        value = value[:-1]
+        keys, wanted = self.kind * width + self.site, structure.flip_type * width + structure.flip_site
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        known = keys[place] == wanted  # the relaxed program may use a node that has nothing to flip
+        value = np.zeros(len(self.site))
+        np.add.at(value, place[known], x[: structure.n_flips][known])
         whole = np.floor(value + 1e-6).astype(np.int64)
         for site in np.flatnonzero((whole > 0) & allowed).tolist():
             count = min(int(whole[site]), self._fits(site))

@@ -101,6 +101,9 @@ def finish(
             again = find_attack(problem, *better)
             if found is None or again.attacked.sum() > found.attacked.sum():
                 found = again
+        if found is not None and final < found.attacked.sum():
+            # A replayed attack breaks more than the integer solver calls possible: its word is worth nothing.
+            final, status = bound, Status.FAILED
     return Certificate(
         targets=targets,
         certified=max(verified_count, certified_count(targets, final)),
@@ -141,9 +144,9 @@ def _integer_bound(
     status = Status(solution.outcome.value)
     if solution.outcome is Outcome.FAILED or not math.isfinite(solution.limit):
         return bound, status, None
-    attacked = whole.constant + math.floor(solution.limit + 1e-6)
+    attacked = whole.constant + max(0, math.floor(solution.limit + 1e-6))
     start = (whole, solution.x) if solution.x is not None else None
-    return min(bound, Fraction(max(attacked, 0))), status, start
+    return min(bound, Fraction(attacked)), status, start
 
 
 def _from_totals(problem: Problem, relaxation: str, *, attack: bool, proof: bool, started: float) -> Certificate:

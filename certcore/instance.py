@@ -333,6 +333,8 @@ def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     text = _text(arrays, "meta", "{}")
     try:
         meta = json.loads(text)
+        # What cannot be written again (NaN, half characters, a thousand levels) could not be shown with a result.
+        json.dumps([[[[[[[[meta]]]]]]]], ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise InputError("meta is no valid JSON text; expected an object with the provenance") from error
     if not isinstance(meta, dict):
@@ -345,7 +347,9 @@ def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
         if Path(path).stat().st_size > 64 * 2**20:
             raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
         lines = Path(path).read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(
             f"targets {path!r} is neither all, test, class:K nor a readable text file with one node index per line"
         ) from error

@@ -28,8 +28,9 @@ def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) ->
             size, handle = len(source), io.BytesIO(source)
         else:
             size, handle = os.path.getsize(source), open(source, "rb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise InputError(f"cannot read {label}: {error.strerror or error}; give the path of an .npz file") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {label}: {reason}; give the path of an .npz file") from error
     with handle:
         if size > MAX_FILE_BYTES:
             raise InputError(f"{label} has {size:,} bytes; expected at most {MAX_FILE_BYTES:,}")
@@ -89,6 +90,8 @@ def _read_array(stream: IO[bytes], declared: int, label: str) -> np.ndarray:
     array = np.frombuffer(data, dtype=dtype)
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError(f"{label} contains NaN or infinity; expected finite numbers")
+    if dtype.kind == "b" and (array.view(np.uint8) > 1).any():
+        raise InputError(f"{label} contains bytes other than 0 and 1 as booleans; save it with numpy.savez")
     if dtype.kind == "U" and array.size:
         points = array.astype(dtype.newbyteorder("=")).view(np.uint32)
         if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():

@@ -11,7 +11,7 @@ import numpy as np
 
 from certcore.errors import InputError
 from certcore.fronts import Fronts, fronts_from_grid
-from certcore.perturbations import ATTR_ADD, ATTR_DEL, LABELS, TYPES
+from certcore.perturbations import ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class BaseLocal:
         if array.dtype.kind not in "iu" or array.shape not in ((), (1,), (4,)):
             raise InputError(f"base_local has shape {array.shape}; expected one whole number or four (-1: no limit)")
         values = [int(v) for v in array.reshape(-1)]
+        if max(values) > UNLIMITED:
+            raise InputError(f"base_local contains {max(values)}; expected at most {UNLIMITED}, or -1 for no limit")
         if min(values) < -1 or (len(values) == 1 and values[0] < 0):
             raise InputError(f"base_local contains {min(values)}; expected counts of at least 0 (or -1 for no limit)")
         if len(values) == 1:

@@ -49,12 +49,12 @@ def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
     certificate = certify(instance, threat, relaxation=args.relaxation, time_limit=args.time_limit)
-    if args.proof:
+    if args.proof is not None:
         with atomic_write(args.proof, "w") as handle:
             json.dump(certificate.proof, handle, allow_nan=False)
-    if args.allocation:
+    if args.allocation is not None:
         _write_allocation(args.allocation, certificate, instance, integer=True)
-    if args.fractional:
+    if args.fractional is not None:
         if certificate.fractional is None:
             raise InputError(
                 "there is no relaxed allocation here (the fields are the whole graph, or nothing was solved)"

@@ -91,7 +91,13 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
 
 
 def read_instance(args: argparse.Namespace) -> Instance:
-    return load_instance(args.instance, base_rule=args.base_rule)
+    instance = load_instance(args.instance, base_rule=args.base_rule)
+    if args.base_rule != instance.base.facts.get("rule", "binary"):
+        raise InputError(
+            f"--base-rule {args.base_rule} is about votes, but this instance holds another kind of base certificate; "
+            "leave the option out"
+        )
+    return instance
 
 
 def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
@@ -150,7 +156,7 @@ def _numbers(path: str) -> np.ndarray:
     try:
         with open(path, encoding="utf-8") as handle:
             words = handle.read(64 * 2**20).split()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}; expected a text file with one whole number per line") from error
     for number, word in enumerate(words, 1):
         if not (word.isascii() and word.isdigit()) or len(word) > 12:

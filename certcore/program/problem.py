@@ -11,7 +11,7 @@ from certcore.errors import InputError
 from certcore.fields import Fields, fields_of
 from certcore.fronts import Fronts
 from certcore.instance import Instance
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, TYPES, UNLIMITED
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
 from certcore.threat import ThreatModel
 
 
@@ -96,4 +96,24 @@ def whole_graph_totals(problem: Problem) -> np.ndarray:
             # Every flipped edge takes one from the capacity of both its ends. The σ sum is not halved: an edge
             # between an attacker and somebody else is charged to the attacker once.
             totals[k] = min(totals[k], int(caps.sum()) // 2)
+        totals[k] = min(totals[k], _affordable(problem, k))
     return np.minimum(totals, UNLIMITED)
+
+
+def _affordable(problem: Problem, kind: int) -> int:
+    """How many flips of a type the global budget pays for at most: the cheapest ones first."""
+    graph, threat = problem.instance.graph, problem.threat
+    budget = threat.budgets[kind]
+    if kind == ADJ_DEL and threat.edge_costs is not None:
+        costs = np.asarray(threat.edge_costs)[problem.free[graph.edges].all(axis=1)]
+        amounts = np.ones(len(costs), dtype=np.int64)
+    elif kind in (ATTR_ADD, ATTR_DEL) and threat.node_costs is not None:
+        costs, amounts = np.asarray(threat.node_costs), problem.capacities[kind]
+    else:
+        return budget
+    count = 0
+    for cost in np.unique(costs).tolist():
+        taken = min(int(amounts[costs == cost].sum()), budget // cost)
+        count += taken
+        budget -= taken * cost
+    return count

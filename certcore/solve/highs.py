@@ -80,6 +80,7 @@ class HighsModel:
         lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
         lp.a_matrix_.value_ = matrix.data.astype(np.float64)
         if integer:
+            self._h.setOptionValue("mip_rel_gap", 0.0)  # by default it would stop a ten-thousandth too early
             lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
         self._h.passModel(lp)
 

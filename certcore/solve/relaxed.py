@@ -100,6 +100,17 @@ def agrees(bound: Fraction, objective: float) -> bool:
     return float(bound) <= objective + 1e-3 + 1e-5 * abs(objective)
 
 
+def _doubtful(solution: Solution, proven: tuple[Fraction, np.ndarray] | None) -> bool:
+    """Whether the solver failed, or calls something optimal that its multipliers do not prove."""
+    if solution.outcome is Outcome.OPTIMAL:
+        return proven is None or not agrees(proven[0], solution.objective)
+    return solution.outcome is Outcome.FAILED
+
+
+def _usable(program: Program, x: np.ndarray | None) -> bool:
+    return x is not None and len(x) == program.structure.n_columns and bool(np.isfinite(x).all())
+
+
 def cold_method(program: Program) -> str:
     """Simplex for small programs, interior point for large ones."""
     entries = program.matrix.nnz
@@ -134,8 +145,8 @@ def solve_relaxed(
         solves += 1
         if proven is not None and proven[0] < best.bound:
             best = Proven(proven[0], proven[1], cuts, Status.OPTIMAL, None, 0.0, 0.0, 0)
-        if solution.outcome is Outcome.OPTIMAL and (proven is None or not agrees(proven[0], solution.objective)):
-            # The answer does not stand up to its check: once more, cold, by the other method.
+        if _doubtful(solution, proven):
+            # No answer, or one that does not stand up to its check: once more, cold, by the other method.
             model.clear()
             left = time_limit - (time.perf_counter() - started)
             other = "simplex" if method == "ipm" else "ipm"
@@ -144,9 +155,9 @@ def solve_relaxed(
             recomputed = True
             if proven is not None and proven[0] < best.bound:
                 best = Proven(proven[0], proven[1], cuts, Status.OPTIMAL, None, 0.0, 0.0, 0)
-            if solution.outcome is Outcome.OPTIMAL and (proven is None or not agrees(proven[0], solution.objective)):
+            if _doubtful(solution, proven):
                 status = Status.FAILED
-        if solution.x is not None and solution.outcome is Outcome.OPTIMAL:
+        if solution.outcome is Outcome.OPTIMAL and _usable(program, solution.x):
             x, objective = solution.x, solution.objective
         if solution.outcome is not Outcome.OPTIMAL:
             status = Status(solution.outcome.value)

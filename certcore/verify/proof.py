@@ -111,13 +111,19 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
 
 def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
     """Recompute everything the proof claims, without a solver; load the instance with the proof's base rule."""
-    if proof["digest"] != digest_of(proof):
+    try:
+        digest = digest_of(proof)
+    except (ValueError, RecursionError):
+        return Verdict(False, "the proof holds text or nesting that canonical JSON cannot hold: the file was changed")
+    if proof["digest"] != digest:
         return Verdict(False, "the digest does not match the content: the file was changed")
     if proof["instance_digest"] != instance.digest:
         return Verdict(False, "the proof belongs to another instance (the instance digest differs)")
+    if proof["base_rule"] != instance.base.facts.get("rule", "binary"):
+        return Verdict(False, "the proof and the loaded instance use different base rules")
     try:
         targets = proof["target_nodes"]
-        nodes = None if targets is None else np.array(targets, dtype=np.int64)
+        nodes = None if targets is None else _integers(targets, instance.graph.n_nodes - 1)
         threat = ThreatModel.from_json(proof["threat"], nodes)
         problem = Problem(instance, threat)
         bound = _recompute(problem, proof["relaxation"], proof["multipliers"])
@@ -125,15 +131,16 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         return Verdict(False, str(InputError(f"the claim cannot be rebuilt from the instance: {error}")))
     if threat.to_json() != proof["threat"]:
         return Verdict(False, "the threat model is not written in its canonical form")
-    if proof["targets"] != len(problem.targets):
+    if type(proof["targets"]) is not int or proof["targets"] != len(problem.targets):
         return Verdict(
             False,
             f"the instance gives {len(problem.targets)} targets, the proof speaks of another number",
         )
-    if proof["bound"] != [bound.numerator, bound.denominator]:
+    whole = isinstance(proof["bound"], list) and all(type(part) is int for part in proof["bound"])
+    if not whole or proof["bound"] != [bound.numerator, bound.denominator]:
         return Verdict(False, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
     count = certified_count(len(problem.targets), bound)
-    if proof["certified"] != count or isinstance(proof["certified"], bool):
+    if type(proof["certified"]) is not int or proof["certified"] != count:
         return Verdict(False, f"the bound certifies {count} targets, the proof claims another number")
     return Verdict(True, "accepted", count, len(problem.targets), bound)
 
@@ -153,7 +160,7 @@ def _recompute(problem: Problem, relaxation: Any, multipliers: Any) -> Fraction:
         "cuts_index",
     }:
         raise InputError("the multipliers are not in the form that certify --proof writes")
-    if multipliers["scale_bits"] != SCALE_BITS:
+    if type(multipliers["scale_bits"]) is not int or multipliers["scale_bits"] != SCALE_BITS:
         raise InputError(f"the multipliers have scale 2^{multipliers['scale_bits']}; expected 2^{SCALE_BITS}")
     structure = build_structure(problem, relaxation)
     is_touch = _integers(multipliers["cuts_touch"], 1).astype(bool)

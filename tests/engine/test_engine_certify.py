@@ -174,6 +174,28 @@ def test_tight_is_strictly_tighter_somewhere() -> None:
     assert max(gaps) > 0.05
 
 
+def test_costs_count_where_fields_are_the_whole_graph() -> None:
+    """Totals are what the budget pays for, the cheapest flips first; σ sums are not halved for edges."""
+    graph = Graph.from_edges(4, np.array([[0, 1], [1, 2], [2, 3]]), np.ones((4, 2), dtype=np.int8))
+    grid = np.arange(5)[None] <= np.arange(4)[:, None]  # node n stands up to n flips
+    deletions = Instance(graph, GridBase(grid, ("attr_del",), global_fields=True), 1)
+    edges = Instance(graph, GridBase(grid, ("adj_del",), global_fields=True), 1)
+
+    def certified(instance: Instance, **threat: object) -> int:
+        certificate = certify(instance, ThreatModel(**threat))  # type: ignore[arg-type]
+        assert certificate.attack_found == certificate.targets - certificate.certified  # and it is no more than true
+        return certificate.certified
+
+    assert certified(deletions, attr_del=4) == 0
+    assert certified(deletions, attr_del=4, node_costs=[3, 3, 3, 3]) == 3
+    assert certified(deletions, attr_del=4, node_costs=[3, 1, 3, 3]) == 2  # two cheap flips, no third one
+    assert certified(edges, adj_del=3) == 1
+    assert certified(edges, adj_del=3, edge_costs=[1, 2, 2]) == 2
+    assert certified(edges, adj_del=3, edge_costs=[1, 2, 2], protected=[0]) == 3
+    assert certified(edges, adj_del=3, sigma=1) == 2
+    assert certified(edges, adj_del=3, local_adj_del=1) == 2
+
+
 def test_relative_local_budgets_are_exact_decimals() -> None:
     graph = Graph.from_edges(1, np.zeros((0, 2)), np.ones((1, 100), dtype=np.int8))
     assert ThreatModel(local_attr_del="0.29", local_mode="relative").local_limits(graph)[1, 0] == 29

@@ -12,7 +12,8 @@ import json, sys, time
 import numpy as np
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, verify_proof
 z = np.load(sys.argv[1])
-graph = Graph(int(z["n_nodes"]), int(z["n_attrs"]), z["adj_indptr"], z["adj_indices"], z["attr_indptr"], z["attr_indices"])
+parts = [z[f"{kind}_{part}"] for kind in ("adj", "attr") for part in ("indptr", "indices")]
+graph = Graph(int(z["n_nodes"]), int(z["n_attrs"]), *parts)
 quality = np.random.default_rng(0).beta(2, 1.3, graph.n_nodes)
 score = np.arange(7)[:, None] / 7 + np.arange(22)[None, :] / 22
 instance = Instance(graph, GridBase(score[None] < 1.3 * quality[:, None, None], ("attr_add", "attr_del")), 2)

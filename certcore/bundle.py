@@ -118,7 +118,9 @@ def make_bundle(
     save_instance(path, with_layout(instance, dataset, folder))
     size = path.stat().st_size
     if size > MAX_BYTES:
-        say(f"note: {path.name} has {size / 2**20:.1f} MiB, more than the {MAX_BYTES // 2**20} MiB of a dashboard bundle")
+        say(
+            f"note: {path.name} has {size / 2**20:.1f} MiB; bundles for the dashboard have less than {MAX_BYTES // 2**20}"
+        )
     return path, instance
 
 
@@ -129,7 +131,14 @@ def trained_model(recipe: Recipe, dataset: Dataset, folder: Path, *, progress: b
     from certcore.training import train
     from certcore.training.result import Trained
 
-    settings = [dataset_digest(dataset), recipe.types == "convex", recipe.noise.theta, recipe.split, recipe.seed, recipe.epochs]
+    settings = [
+        dataset_digest(dataset),
+        recipe.types == "convex",
+        recipe.noise.theta,
+        recipe.split,
+        recipe.seed,
+        recipe.epochs,
+    ]
     key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:12]
     path = folder / f"{recipe.group}-s{recipe.split}-{key}.safetensors"
     if not path.exists():
@@ -174,7 +183,7 @@ def smoothed_instance(recipe: Recipe, dataset: Dataset, trained: Trained, votes:
         votes=votes.estimation,
         prediction=votes.prediction,
         n_samples=votes.n_samples,
-        alpha=float(recipe.alpha),
+        alpha=recipe.alpha,
         theta=recipe.noise.theta,
         graph=dataset.graph,
     )
@@ -187,8 +196,8 @@ def smoothed_instance(recipe: Recipe, dataset: Dataset, trained: Trained, votes:
     meta |= {"samples": votes.n_samples, "selection_samples": recipe.selection, "theta": list(recipe.noise.theta)}
     if edge_field != field.edge_field:
         meta["field_note"] = (
-            f"edge fields by the rule `{edge_field}` although {recipe.model} needs `{field.edge_field}`: for comparison "
-            "with the paper only, it overstates robustness to edge deletions"
+            f"edge fields by the rule `{edge_field}` although {recipe.model} needs `{field.edge_field}`: for "
+            "comparison with the paper only, it overstates robustness to edge deletions"
         )
     return Instance(
         graph=dataset.graph,
@@ -238,7 +247,9 @@ def _provenance(recipe: Recipe, dataset: Dataset, trained: Trained) -> dict[str,
         "seed": trained.facts["seed"],
         "command": recipe.command,
         "accuracy": {"clean": trained.facts["accuracy_clean"]},
-        "training": {key: trained.facts[key] for key in ("training", "epochs_run", "best_epoch") if key in trained.facts},
+        "training": {
+            key: trained.facts[key] for key in ("training", "epochs_run", "best_epoch") if key in trained.facts
+        },
         "versions": {"certcore": __version__} | {name: importlib.metadata.version(name) for name in packages},
         "checksums": {"dataset": dataset_digest(dataset), "model": trained.facts["sha256"]},
         "source": dataset.source,

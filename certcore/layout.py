@@ -41,7 +41,15 @@ def layout_graph(graph: Graph, seed: int = 0, rounds: int = 30, pivots: int = 30
     return ((positions - (low + high) / 2) / max((high - low).max(), 1e-9) + 0.5).astype(np.float32)
 
 
-def _stress_rounds(positions, chosen, hops, near, largest, rounds, seed):
+def _stress_rounds(
+    positions: np.ndarray,
+    chosen: np.ndarray,
+    hops: np.ndarray,
+    near: np.ndarray,
+    largest: float,
+    rounds: int,
+    seed: int,
+) -> None:
     """Move pairs towards their distance, in random order, with steps that shrink from d²_max to a tenth."""
     np.random.seed(seed)  # noqa: NPY002 - the generator that Numba compiles
     n_nodes = len(positions)

@@ -19,7 +19,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("dataset", help="name of a dataset (see `certcore data list`) or path of an imported .npz")
     parser.add_argument("model", choices=MODELS, help="classifier")
-    parser.add_argument("types", choices=("attr", "adj", "joint", "convex"), help="what is smoothed, or the convex certificate")
+    parser.add_argument("types", choices=("attr", "adj", "joint", "convex"), help="what is smoothed, or convex")
     add_options(parser)
     parser.add_argument("--edge-field", choices=("degrees", "messages"), help="override the model's own rule for edges")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: precomputed/DATASET-MODEL-TYPES-sSPLIT.npz")
@@ -72,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.json:
         facts = {"path": str(path), "bytes": path.stat().st_size, "digest": instance.digest}
-        print(json.dumps(facts | {"accuracy": instance.meta["accuracy"], "targets": len(instance.targets)}))
+        print(
+            json.dumps(facts | {"accuracy": instance.meta["accuracy"], "targets": len(instance.select_targets(None))})
+        )
     else:
         print(f"wrote {path} ({path.stat().st_size / 2**20:.2f} MiB)")
     return 0

@@ -10,7 +10,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "data",
         help="list, fetch and import datasets",
-        epilog="examples: certcore data list; certcore data get citeseer; certcore data import nodes.csv --edges edges.txt",
+        epilog="examples: certcore data get citeseer; certcore data import nodes.csv --edges edges.txt",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="known datasets and what is in the cache")
@@ -22,12 +22,12 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     load = actions.add_parser(
         "import",
         help="import a local file",
-        description="Import .npz arrays, LINQS .content (with .cites beside it), a .csv of nodes with --edges, or documents "
-        "as `class<tab>text` lines (.tsv). Documents and WebKB are linked to their three nearest neighbours.",
+        description="Import .npz arrays, LINQS .content (with .cites beside it), a .csv of nodes with --edges, or "
+        "documents as `class<tab>text` lines (.tsv). Documents and WebKB are linked to their three nearest neighbours.",
     )
     load.add_argument("file", help="the file to import")
     load.add_argument("--name", help="name to keep it under (default: the file's)")
-    load.add_argument("--edges", metavar="FILE", help="edge list (two ids a line) for a .csv of nodes; .cites for .content")
+    load.add_argument("--edges", metavar="FILE", help="edge list, two ids a line (.csv), or .cites (.content)")
     load.add_argument("--words", type=int, default=200, help="number of words kept from documents (default 200)")
     load.add_argument("--directed", action="store_true", help="keep the direction of edges (.csv only)")
     load.add_argument("--all-components", action="store_true", help="keep more than the largest component (.csv only)")
@@ -54,7 +54,9 @@ def _list(args: argparse.Namespace) -> int:
     for entry in entries:
         numbers = [f"{entry[key]:,}" if entry[key] else "–" for key in ("nodes", "edges", "attributes", "classes")]
         mark = " (in the cache)" if entry["cached"] else ""
-        print(f"{entry['name']:12}{numbers[0]:>8}{numbers[1]:>8}{numbers[2]:>12}{numbers[3]:>9}  {entry['source']}{mark}")
+        print(
+            f"{entry['name']:12}{numbers[0]:>8}{numbers[1]:>8}{numbers[2]:>12}{numbers[3]:>9}  {entry['source']}{mark}"
+        )
     return 0
 
 
@@ -62,7 +64,9 @@ def _get(args: argparse.Namespace) -> int:
     from certcore.data.registry import dataset_path, get_dataset
 
     dataset = get_dataset(args.name, refresh=args.refresh)
-    _tell(dataset.counts | {"path": args.name if args.name.endswith(".npz") else str(dataset_path(args.name))}, args.json)
+    _tell(
+        dataset.counts | {"path": args.name if args.name.endswith(".npz") else str(dataset_path(args.name))}, args.json
+    )
     return 0
 
 

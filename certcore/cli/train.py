@@ -13,12 +13,12 @@ from certcore.votes.noise import PAPER_THETA, Noise
 def add(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "train",
-        help="train a classifier for smoothing, or robustly for the convex certificate",
+        help="train a classifier for smoothing or for the convex certificate",
         epilog="example: certcore train citeseer gcn attr --split 0 -o gcn.safetensors",
     )
     parser.add_argument("dataset", help="name of a dataset or path of an imported .npz")
     parser.add_argument("model", choices=MODELS, help="classifier")
-    parser.add_argument("types", choices=(*PAPER_THETA, "convex"), help="what will be smoothed, or the convex certificate")
+    parser.add_argument("types", choices=(*PAPER_THETA, "convex"), help="what will be smoothed, or convex")
     parser.add_argument("--split", type=int, default=0, help="number of the data split (default 0)")
     parser.add_argument("--seed", type=int, help="seed of weights and draws (default: the split)")
     parser.add_argument("--epochs", type=int, help="at most this many epochs (default: the paper's)")
@@ -41,12 +41,20 @@ def run(args: argparse.Namespace) -> int:
     from certcore.models.storage import save_model
 
     trained = train(
-        dataset, args.model, noise, split=args.split, seed=args.seed, epochs=args.epochs, robust=robust, progress=not args.json
+        dataset,
+        args.model,
+        noise,
+        split=args.split,
+        seed=args.seed,
+        epochs=args.epochs,
+        robust=robust,
+        progress=not args.json,
     )
     path = args.output or f"{dataset.name}-{args.model}-{args.types}-s{args.split}.safetensors"
     save_model(path, trained.model, trained.facts)
     if args.json:
         print(json.dumps(trained.facts | {"path": str(path)}))
     else:
-        print(f"clean test accuracy {trained.facts['accuracy_clean']:.3f} after {trained.facts['epochs_run']} epochs; wrote {path}")
+        facts = trained.facts
+        print(f"clean test accuracy {facts['accuracy_clean']:.3f} after {facts['epochs_run']} epochs; wrote {path}")
     return 0

@@ -25,9 +25,9 @@ def from_pyg(data: Any, name: str, *, connected: bool = True, source: dict[str, 
     # Messages run from the first row to the second: the second receives.
     edges = data.edge_index.cpu().numpy()[::-1].T
     classes = tuple(f"class {k}" for k in range(int(labels.max()) + 1))
-    return build_dataset(
-        name, edges, sp.csr_array(x.cpu().numpy()), labels, classes, connected=connected, source=source or {"from": "torch-geometric"}
-    )  # fmt: skip
+    source = source or {"from": "torch-geometric"}
+    attributes = sp.csr_array(x.cpu().numpy())
+    return build_dataset(name, edges, attributes, labels, classes, connected=connected, source=source)
 
 
 def _strided() -> Any:
@@ -78,12 +78,14 @@ def from_tables(
     """An edge list (two ids a line) and a CSV of nodes: id, then one column per attribute, then the class."""
     table = _rows(attributes)
     if len(table) < 2 or len(table[0]) < 3:
-        raise InputError(f"{Path(attributes).name} has no nodes; expected a header, then `id, attributes …, class` per line")
+        raise InputError(
+            f"{Path(attributes).name} has no nodes; expected a header, then `id, attributes …, class` per line"
+        )
     header, body = table[0], table[1:]
     for number, row in enumerate(body, start=2):
         if len(row) != len(header):
             raise InputError(
-                f"line {number} of {Path(attributes).name} has {len(row)} fields; expected {len(header)} as in the header"
+                f"line {number} of {Path(attributes).name} has {len(row)} fields; expected {len(header)} as in line 1"
             )
     ids = [row[0].strip() for row in body]
     position = {node: i for i, node in enumerate(ids)}
@@ -127,7 +129,7 @@ def import_file(
     connected: bool = True,
     directed: bool = False,
 ) -> Dataset:
-    """Import by ending: .npz (clean arrays, or the published `adj_…` form), .content [+ .cites], .csv + edges, .tsv/.txt."""
+    """Import by ending: .npz arrays (ours or as Cora-ML is published), .content [+ .cites], .csv + edges, .tsv or .txt."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"there is no file {path}; give an .npz, .content, .csv, .tsv or .txt file")
@@ -156,14 +158,25 @@ def _import_npz(path: Path, name: str) -> Dataset:
     """Clean arrays as we write them, or the `adj_data, adj_indices, …` arrays in which Cora-ML is published."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            published = {"adj_indices", "adj_indptr", "adj_shape", "attr_indices", "attr_indptr", "attr_shape", "labels"}
+            published = {
+                "adj_indices",
+                "adj_indptr",
+                "adj_shape",
+                "attr_indices",
+                "attr_indptr",
+                "attr_shape",
+                "labels",
+            }
             if not published <= set(file.files):
                 return load_dataset_file(path, name)
             adj = sp.csr_array(
-                (np.ones(len(file["adj_indices"])), file["adj_indices"], file["adj_indptr"]), shape=tuple(file["adj_shape"])
+                (np.ones(len(file["adj_indices"])), file["adj_indices"], file["adj_indptr"]),
+                shape=tuple(file["adj_shape"]),
             )
             ones = file["attr_data"] if "attr_data" in file.files else np.ones(len(file["attr_indices"]))
-            attributes = sp.csr_array((ones, file["attr_indices"], file["attr_indptr"]), shape=tuple(file["attr_shape"]))
+            attributes = sp.csr_array(
+                (ones, file["attr_indices"], file["attr_indptr"]), shape=tuple(file["attr_shape"])
+            )
             labels = file["labels"]
     except InputError:
         raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from certcore.errors import InputError
-from certcore.files import atomic_write
 from certcore.graph import Graph
+from certcore.npz import read_npz, write_npz
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +115,13 @@ def save_dataset(path: str | os.PathLike[str], dataset: Dataset) -> None:
     """Write a dataset as plain arrays; nothing in the file needs to be unpickled."""
     graph = dataset.graph
     arrays = {
-        "n_nodes": np.int64(graph.n_nodes),
-        "n_attrs": np.int64(graph.n_attrs),
+        "n_nodes": np.array(graph.n_nodes),
+        "n_attrs": np.array(graph.n_attrs),
         "adj_indptr": graph.adj_indptr,
         "adj_indices": graph.adj_indices.astype(np.int32),
         "attr_indptr": graph.attr_indptr,
         "attr_indices": graph.attr_indices.astype(np.int32),
-        "directed": np.bool_(graph.directed),
+        "directed": np.array(graph.directed),
         "labels": dataset.labels,
         "class_names": np.array(dataset.class_names),
         "name": np.array(dataset.name),
@@ -130,37 +129,42 @@ def save_dataset(path: str | os.PathLike[str], dataset: Dataset) -> None:
     }
     if dataset.node_names is not None:
         arrays["node_names"] = np.array(dataset.node_names)
-    with atomic_write(path) as handle:
-        np.savez_compressed(handle, **arrays)
+    write_npz(path, arrays)
 
 
 def load_dataset_file(path: str | os.PathLike[str], name: str | None = None) -> Dataset:
     """Read a clean `.npz` dataset (keys as in `save_dataset`; names, source and `directed` are optional)."""
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}; give the path of a dataset saved as .npz") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        raise InputError(f"{path} cannot be read as a .npz dataset ({error}); fetch or import it again") from error
+    arrays = read_npz(path)
     needed = ("n_nodes", "n_attrs", "adj_indptr", "adj_indices", "attr_indptr", "attr_indices", "labels")
     missing = [key for key in needed if key not in arrays]
     if missing:
         raise InputError(f"{path} lacks {', '.join(missing)}; expected a dataset with the arrays {', '.join(needed)}")
     graph = Graph(
-        int(arrays["n_nodes"]),
-        int(arrays["n_attrs"]),
+        _scalar(arrays, "n_nodes", path),
+        _scalar(arrays, "n_attrs", path),
         arrays["adj_indptr"],
         arrays["adj_indices"],
         arrays["attr_indptr"],
         arrays["attr_indices"],
-        bool(arrays.get("directed", False)),
+        bool(_scalar(arrays, "directed", path)) if "directed" in arrays else False,
     )
     labels = arrays["labels"]
     n_classes = int(labels.max()) + 1 if labels.size and labels.dtype.kind in "iu" else 1
     class_names = arrays.get("class_names", np.array([f"class {k}" for k in range(n_classes)]))
     node_names = tuple(map(str, arrays["node_names"])) if "node_names" in arrays else None
-    stored = str(arrays["name"]) if "name" in arrays else path.stem
-    source = json.loads(str(arrays["source"])) if "source" in arrays else {"file": path.name}
+    stored = str(arrays["name"].reshape(-1)[0]) if "name" in arrays else path.stem
+    source = {"file": path.name}
+    if "source" in arrays:
+        try:
+            source = json.loads(str(arrays["source"].reshape(-1)[0]))
+        except ValueError as error:
+            raise InputError(f"the source in {path} is no JSON ({error}); import the dataset again") from error
     return Dataset(name or stored, graph, labels, tuple(map(str, class_names)), node_names, source)
+
+
+def _scalar(arrays: dict[str, np.ndarray], key: str, path: Path) -> int:
+    value = arrays[key]
+    if value.size != 1 or value.dtype.kind not in "iub":
+        raise InputError(f"{key} of {path} has shape {value.shape} and type {value.dtype}; expected one whole number")
+    return int(value.reshape(-1)[0])

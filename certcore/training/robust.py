@@ -47,8 +47,14 @@ class MarginBound:
         return Edges.of(self.graph).symmetric
 
     @cached_property
-    def _attributes(self) -> sp.csr_array:
-        return self.graph.attributes.astype(np.float32)
+    def _own(self) -> tuple[Tensor, Tensor]:
+        """Every node's attributes in rows of one length, and which of them are real."""
+        graph = self.graph
+        place = np.arange(max(1, int(graph.ones.max())))[None, :]
+        real = place < graph.ones[:, None]
+        padded = np.concatenate([graph.attr_indices, [0]])
+        where = np.where(real, graph.attr_indptr[:-1, None] + place, len(graph.attr_indices))
+        return torch.from_numpy(padded[where]), torch.from_numpy(real.astype(np.float32))
 
     def __call__(self, model: GCN, node: int, label: int) -> Tensor:
         """Bound on score[label] − score[k] for every class k (0 for the label itself), differentiable."""
@@ -56,9 +62,10 @@ class MarginBound:
         far = np.unique(self._weights[near].indices)
         reach = torch.from_numpy(self._weights[near][:, far].toarray())
         pull = torch.from_numpy(self._weights[[node]][:, near].toarray()[0])
-        ones = torch.from_numpy(self._attributes[far].toarray())
-        before = reach @ (ones @ model.first) + model.bias1
-        low, high = self._hidden_bounds(model, ones, reach, before)
+        index, real = self._own[0][far], self._own[1][far]
+        own = model.first[index] * real[:, :, None]
+        summed = own.sum(dim=1)
+        low, high = self._hidden_bounds(model.first, own, reach, reach @ summed + model.bias1)
         # Coefficient of each hidden unit in the margin against class k.
         direction = model.second[:, label, None] - model.second
         gain = pull[None, :, None] * direction.T[:, None, :]
@@ -67,42 +74,50 @@ class MarginBound:
         weight = gain * slope
         # Above the triangle's upper side a negative coefficient also pays the side's offset.
         offset = torch.where(unstable & (gain < 0), -weight * low, torch.zeros_like(weight))
-        per_bit = (reach.T @ weight) @ model.first.T
-        clean = (per_bit * ones).sum(dim=(1, 2)) + (weight * model.bias1).sum(dim=(1, 2))
-        harm = (per_bit * (2 * ones - 1)).clamp(min=0)
-        worst = self._most_harm(harm)
-        constant = model.bias2[label] - model.bias2
-        margin = clean + offset.sum(dim=(1, 2)) + constant - worst
-        keep = torch.ones_like(margin)
-        keep[label] = 0
-        return margin * keep
+        arriving = reach.T @ weight
+        clean = (arriving * summed).sum(dim=(1, 2)) + (weight * model.bias1).sum(dim=(1, 2))
+        worst = self._most_harm(model.first, arriving, far)
+        margin = clean + offset.sum(dim=(1, 2)) + model.bias2[label] - model.bias2 - worst
+        return margin.masked_fill(torch.arange(len(margin)) == label, 0.0)
 
-    def _most_harm(self, harm: Tensor) -> Tensor:
-        """Sum of the largest entries: `local` per node, `budget` in total (classes, nodes, attributes)."""
-        if self.local < self.budget:
-            harm = harm.topk(min(self.local, harm.shape[2]), dim=2).values
-        flat = harm.flatten(1)
-        return flat.topk(min(self.budget, flat.shape[1]), dim=1).values.sum(dim=1)
+    def _most_harm(self, first: Tensor, arriving: Tensor, far: np.ndarray) -> Tensor:
+        """Per class, the most that admissible flips take from the margin.
 
-    def _hidden_bounds(self, model: GCN, ones: Tensor, reach: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+        Which flips those are is found without gradients; only their own values enter the loss.
+        """
+        sign = torch.from_numpy(2 * self.graph.attributes[far].toarray().astype(np.float32) - 1)
+        n_attrs = len(first)
+        totals = []
+        for part in arriving:
+            with torch.no_grad():
+                harm = (part @ first.T) * sign
+                if self.local < self.budget:
+                    least = harm.topk(min(self.local, n_attrs), dim=1).values[:, -1:]
+                    harm = torch.where(harm >= least, harm, torch.zeros_like(harm))
+                chosen = harm.flatten().topk(min(self.budget, harm.numel())).indices
+            rows, columns = torch.div(chosen, n_attrs, rounding_mode="floor"), chosen % n_attrs
+            values = (part[rows] * first[columns]).sum(dim=1) * sign[rows, columns]
+            totals.append(values.clamp(min=0).sum())
+        return torch.stack(totals)
+
+    def _hidden_bounds(self, first: Tensor, own: Tensor, reach: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
         """Bounds on the hidden units before ReLU.
 
-        The most a node's flips can add to a unit is bounded by its best zero bits anywhere (even those that are already
-        one) and its own ones: a little more than is possible, which keeps the bound valid.
+        The most a node's flips can add to a unit is bounded by the best attributes anywhere (even those it already
+        has) and its own ones: a little more than is possible, which keeps the bound valid.
         """
         bounds = []
-        count = min(self.budget, self.local, model.first.shape[0])
+        count = min(self.budget, self.local, len(first))
         for sign in (-1.0, 1.0):
-            best_new = (sign * model.first).topk(count, dim=0).values.clamp(min=0)
-            widest = int(ones.sum(dim=1).max())
-            own_index = ones.topk(max(1, widest), dim=1).indices
-            own = (-sign * model.first)[own_index] * ones.gather(1, own_index)[:, :, None]
-            choices = torch.cat([best_new.expand(len(ones), -1, -1), own.clamp(min=0)], dim=1)
+            best_new = (sign * first).topk(count, dim=0).values.clamp(min=0)
+            choices = torch.cat([best_new.expand(len(own), -1, -1), (-sign * own).clamp(min=0)], dim=1)
             per_node = choices.topk(count, dim=1).values
-            spread = reach[:, :, None, None] * per_node[None]
-            flat = spread.flatten(1, 2)
-            change = flat.topk(min(self.budget, flat.shape[1]), dim=1).values.sum(dim=1)
-            bounds.append(before + sign * change)
+            changes = []
+            for row in reach:
+                around = torch.nonzero(row)[:, 0]
+                flat = (row[around, None, None] * per_node[around]).flatten(0, 1)
+                changes.append(flat.topk(min(self.budget, len(flat)), dim=0).values.sum(dim=0))
+            bounds.append(before + sign * torch.stack(changes))
         return bounds[0], bounds[1]
 
 
@@ -124,7 +139,11 @@ def train_robust(
     rng = np.random.default_rng([seed, 0xB0B])
     bound = MarginBound(dataset.graph)
     graph = dataset.graph
-    inputs = (torch.from_numpy(graph.attr_indices.copy()), torch.from_numpy(graph.attr_indptr[:-1].copy()), Edges.of(graph))
+    inputs = (
+        torch.from_numpy(graph.attr_indices.copy()),
+        torch.from_numpy(graph.attr_indptr[:-1].copy()),
+        Edges.of(graph),
+    )
     with one_thread(), torch.random.fork_rng():
         torch.manual_seed(seed)
         model = GCN(graph.n_attrs, dataset.n_classes)
@@ -145,9 +164,10 @@ def train_robust(
             if not robust or (epoch - PLAIN_EPOCHS) % ACCUMULATE == ACCUMULATE - 1:
                 optimizer.step()
                 optimizer.zero_grad()
-            if not torch.isfinite(loss):
-                raise InputError(f"robust training diverged in epoch {epoch}: the loss is {float(loss)}; try another seed")
-            report(epoch + 1, total, f"loss {float(loss):.3f}")
+            shown = float(loss.detach())
+            if not np.isfinite(shown):
+                raise InputError(f"robust training diverged in epoch {epoch}: the loss is {shown}; try another seed")
+            report(epoch + 1, total, f"loss {shown:.3f}")
     model.eval()
     facts = {
         "model": "gcn",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -59,9 +58,7 @@ def train_smoothed(
     with one_thread(), torch.random.fork_rng():
         torch.manual_seed(seed)
         model = model_class(name).for_noise(dataset.graph.n_attrs, dataset.n_classes, noise)
-        optimizer = torch.optim.Adam(
-            model.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay
-        )
+        optimizer = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
         best_loss, best_epoch, best_state = float("inf"), 0, copy.deepcopy(model.state_dict())
         for epoch in range(schedule.epochs):
             sample = draw_inputs(sampler, seed, TRAINING, epoch)
@@ -74,7 +71,7 @@ def train_smoothed(
             with torch.no_grad():
                 held_out = float(functional.cross_entropy(model(*sample)[validation], labels[validation]))
             if not np.isfinite(held_out):
-                raise InputError(f"training of {name} diverged in epoch {epoch}: the loss is {held_out}; try another seed")
+                raise InputError(f"training of {name} diverged in epoch {epoch} (loss {held_out}); try another seed")
             if held_out < best_loss:
                 best_loss, best_epoch, best_state = held_out, epoch, copy.deepcopy(model.state_dict())
             if progress is not None:

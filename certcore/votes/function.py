@@ -56,8 +56,8 @@ class FunctionVoter:
             labels = np.asarray(self.function(*self._sampler.matrices(self.seed, kind, sample)))
             if labels.shape != (self.n_nodes,) or labels.dtype.kind not in "iu":
                 raise InputError(
-                    f"the model returned {labels.dtype} of shape {labels.shape}; expected {self.n_nodes} whole numbers, "
-                    "one label per node"
+                    f"the model returned {labels.dtype} of shape {labels.shape}; expected {self.n_nodes} whole "
+                    "numbers, one label per node"
                 )
             if labels.min() < 0 or labels.max() >= self.n_classes:
                 odd = labels[(labels < 0) | (labels >= self.n_classes)][0]

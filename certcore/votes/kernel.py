@@ -5,6 +5,8 @@ So a few samples share their way through the nodes: the rows of a node's own att
 cache. All sums run in a fixed order, so a sample gives the same votes in any batch, process and machine.
 """
 
+# Numba infers the types of compiled functions from their arguments.
+# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 import numpy as np
@@ -122,7 +124,7 @@ def looped_rows(n_nodes, edges, directed, words, added):
                 i, j = edges[e, 0], edges[e, 1]
             else:
                 i, j = added[e - len(edges), 0], added[e - len(edges), 1]
-            for turn in range(1 if directed else 2):
+            for _ in range(1 if directed else 2):
                 if filling:
                     indices[free[i]] = j
                 free[i] += 1

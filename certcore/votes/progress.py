@@ -10,7 +10,9 @@ from typing import TextIO
 class Progress:
     """A progress bar on standard error: in place on a terminal, a line every half minute in a log file."""
 
-    def __init__(self, label: str, total: int, start: int = 0, unit: str = "samples", stream: TextIO | None = None) -> None:
+    def __init__(
+        self, label: str, total: int, start: int = 0, unit: str = "samples", stream: TextIO | None = None
+    ) -> None:
         self.label, self.total, self.unit = label, total, unit
         self.start = self.done = start
         self.stream = stream or sys.stderr

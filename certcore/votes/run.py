@@ -167,7 +167,7 @@ class _State:
             votes = {SELECTION: arrays["selection"], ESTIMATION: arrays["estimation"]}
             done = {SELECTION: arrays["selection_done"], ESTIMATION: arrays["estimation_done"]}
         except KeyError as error:
-            raise InputError(f"{path} is no checkpoint of votes: {error} is missing; delete it or choose another") from error
+            raise InputError(f"{path} is no checkpoint of votes: {error} is missing; delete it") from error
         for kind, ranges in done.items():
             expected = int((ranges[:, 1] - ranges[:, 0]).sum())
             if votes[kind].shape != (voter.n_nodes, voter.n_classes) or (votes[kind].sum(axis=1) != expected).any():
@@ -207,7 +207,7 @@ class _State:
             if start > at:
                 gaps.append((at, min(start, limit)))
             at = stop
-        return gaps + [(at, limit)] if at < limit else gaps
+        return [*gaps, (at, limit)] if at < limit else gaps
 
     def count(self) -> int:
         """Number of samples counted so far."""

@@ -74,7 +74,7 @@ class Sampler:
 
 
 @njit(cache=True)
-def _draw_attributes(seed, kind, sample, attributes, n_attrs):
+def _draw_attributes(seed, kind, sample, attributes, n_attrs):  # type: ignore[no-untyped-def]
     indptr, indices, existing, keep, keep_all, table = attributes
     n_nodes = len(indptr) - 1
     n_ones = indptr[n_nodes]

@@ -5,6 +5,8 @@ Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014). 
 start + i·increment, so nothing is carried from one sample to the next.
 """
 
+# Numba infers the types of compiled functions from their arguments.
+# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 import numpy as np
@@ -103,7 +105,7 @@ def added_columns(counter, increment, position, table, width, existing, columns)
     `position` is the next hit, counted from the start of this row; it may lie in a later row. Returns the counter,
     the next hit counted from the start of the next row, and the number of columns listed.
     """
-    count = 0
+    count = np.int64(0)
     while position < width:
         taken = (existing[position >> 6] >> uint64(position & 63)) & uint64(1)
         columns[count] = position

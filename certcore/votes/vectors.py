@@ -5,12 +5,14 @@ Here the sum is one wide vector value, which LLVM spreads over the registers of 
 Additions happen in the order of the list, without fused multiply-add: the result does not depend on the machine.
 """
 
+# Numba infers the types of compiled functions from their arguments.
+# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 

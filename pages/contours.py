@@ -69,9 +69,9 @@ levels = second.multiselect(
 
 xs, ys = pick(int(x_to or x_default), STEPS[cells]), pick(int(y_to or y_default), STEPS[cells])
 relaxation = "tight" if view.relaxation == "exact" else view.relaxation
-task = sweeps.surface(view, x, xs, y, ys, relaxation, "surface")
+task = sweeps.map_over(view, x, xs, y, ys, relaxation, "surface")
 other = (
-    sweeps.surface(view, x, xs, y, ys, "paper" if relaxation == "tight" else "tight", "surface_paper")
+    sweeps.map_over(view, x, xs, y, ys, "paper" if relaxation == "tight" else "tight", "surface_paper")
     if show == "paper"
     else None
 )

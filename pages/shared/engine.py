@@ -10,7 +10,7 @@ import streamlit as st
 from certcore.certificate import Certificate
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
-from certcore.sweep.session import Session
+from certcore.sweep import Defence, Session, defend
 from certcore.threat import ThreatModel
 from pages.shared.jobs import Job
 from pages.shared.state import View
@@ -95,12 +95,17 @@ def per_class(view: View) -> Work:
 
 def suggest(view: View, number: int) -> Work:
     """Which nodes to protect next."""
+    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
 
-    def run(job: Job) -> tuple[list[int], list[int]]:
-        from certcore.sweep import defend
-
-        plan = defend(view.instance, view.threat, number, cancel=job.cancel)
-        return list(plan.nodes), list(plan.certified)
+    def run(job: Job) -> Defence:
+        return defend(
+            session(view.instance),
+            view.threat,
+            number,
+            relaxation=relaxation,
+            cancel=job.cancel,
+            progress=lambda done: job.report(done),
+        )
 
     return ask("suggest", ("suggest", number, *view.key), run, "Looking for the best protection", patience=0.2)
 

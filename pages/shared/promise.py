@@ -24,18 +24,27 @@ def promise(view: View, vary: str, label: str) -> None:
         st.session_state["_promise"] = wanted
     if st.session_state.get("_promise") != wanted:
         return
-    task = sweeps.radius(view, vary, share / 100)
+    task = sweeps.largest(view, vary, int(share))
     work.line(task)
     if not task.fresh:
         return
     found = task.result
-    largest = getattr(found, "value", found)
-    if largest is None:
-        st.warning(f"Not even {label.lower()} = 0 certifies {share} % of the targets; try a smaller share.")
+    if found.value is None:
+        st.warning(
+            f"Not even {label.lower()} = 0 certifies {share} % of the targets: {count(found.certified)} of "
+            f"{count(found.targets)} are certified there. Try a smaller share.",
+            icon=":material/block:",
+        )
+        return
+    if found.unbounded:
+        st.success(
+            f"**No limit:** {share} % of the labels stay certified whatever this budget is.", icon=":material/verified:"
+        )
         return
     st.success(
-        f"**{label}: up to {count(largest)}** keep at least {share} % of the {count(len(view.targets))} labels certified.",
+        f"**{label}: up to {count(found.value)}** keep {count(found.certified)} of {count(found.targets)} labels certified. "
+        f"One more leaves {count(found.next_certified or 0)}, fewer than {share} %.",
         icon=":material/verified:",
     )
     if st.button("Move the slider there", icon=":material/arrow_forward:"):
-        state.move(**{vary: int(largest)})
+        state.move(**{vary: int(found.value)})

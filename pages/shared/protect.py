@@ -35,15 +35,15 @@ def suggestions(view: View, result: Certificate) -> None:
     task = engine.suggest(view, 5)
     work.line(task)
     if task.fresh and task.result is not None:
-        nodes, certified = task.result
-        if not nodes:
+        plan = task.result
+        if not plan.steps:
             st.caption("No node was found whose protection would raise the certificate.")
             return
         st.markdown(
             "\n".join(
-                f"1. {markdown(node_name(view.instance, n), 40)} → {count(c)} certified"
-                for n, c in zip(nodes, certified)
+                f"1. {markdown(node_name(view.instance, step.node), 40)} → {count(step.certified)} certified"
+                for step in plan.steps
             )
         )
         if st.button("Protect these", type="primary", icon=":material/shield:"):
-            state.move(protect=state.write_nodes([*protected, *nodes]))
+            state.move(protect=state.write_nodes([*protected, *plan.nodes]))

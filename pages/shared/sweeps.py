@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
-from certcore.sweep.curve import curve
+from certcore.sweep import Curve, Radius, Surface, curve, radius, surfaces
 from certcore.threat import ThreatModel
 from pages.shared import bundles, state
 from pages.shared.engine import session
@@ -17,6 +19,9 @@ from pages.shared.jobs import Job
 from pages.shared.sidebar import slider_end, stops
 from pages.shared.state import MAX_BUDGET, View
 from pages.shared.work import Work, ask
+
+#: Seconds between two pictures of work that is going on.
+REFRESH = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,35 +152,43 @@ def curves(members: list[Member], vary: str, values: list[int], paper: bool, rel
     return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
 
 
-def _curve(instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: str, job: Job) -> Any:
+def _curve(instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: str, job: Job) -> Curve:
     return curve(session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel)
 
 
-def surface(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: str, slot: str) -> Work:
-    """A map over two budgets: a coarse one first, then every cell."""
+def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: str, slot: str) -> Work:
+    """A map over two budgets; it is shown while it grows, coarse first."""
 
-    def run(job: Job) -> Any:
-        from certcore.sweep import surface as compute
+    def run(job: Job) -> Surface:
+        last: Surface | None = None
+        told = 0.0
+        engine = session(view.instance)
+        for last in surfaces(engine, view.threat, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel):
+            share = float(last.done.mean())
+            job.report(share, f"{int(last.done.sum()):,} of {last.done.size:,} cells")
+            if time.monotonic() - told > REFRESH:
+                told = time.monotonic()
+                job.report(share, job.note, last)
+        assert last is not None
+        return last
 
-        coarse_x, coarse_y = xs[:: max(1, len(xs) // 4)], ys[:: max(1, len(ys) // 4)]
-        if len(coarse_x) < len(xs) or len(coarse_y) < len(ys):
-            job.report(0.0, "coarse map")
-            first = compute(
-                view.instance, view.threat, x, coarse_x, y, coarse_y, relaxation=relaxation, cancel=job.cancel
-            )
-            job.report(0.1, "refining", first)
-        return compute(view.instance, view.threat, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel)
-
-    key = ("surface", x, tuple(xs), y, tuple(ys), relaxation, view.threat.budgets, view.threat.sigma, *view.family)
+    key = ("map", x, tuple(xs), y, tuple(ys), relaxation, view.threat.budgets, view.threat.sigma, *view.family)
     return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *view.family), patience=0.6)
 
 
-def radius(view: View, vary: str, share: float) -> Work:
-    """The largest budget that still certifies this share."""
+def largest(view: View, vary: str, share: int) -> Work:
+    """The largest budget that still certifies this share (in per cent)."""
+    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
 
-    def run(job: Job) -> Any:
-        from certcore.sweep import radius as compute
-
-        return compute(view.instance, view.threat, vary, share, relaxation=view.relaxation, cancel=job.cancel)
+    def run(job: Job) -> Radius:
+        return radius(
+            session(view.instance),
+            view.threat,
+            vary,
+            Fraction(share, 100),
+            relaxation=relaxation,
+            cancel=job.cancel,
+            progress=lambda done: job.report(done),
+        )
 
     return ask("radius", ("radius", vary, share, *view.key), run, "Searching", same=(vary, *view.family), patience=0.6)

@@ -2,7 +2,7 @@
 
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
 from certcore.base.smoothing import SmoothingBase
-from certcore.base.thresholds import ThresholdTable, grown_thresholds, thresholds
+from certcore.base.thresholds import ThresholdTable, grown_thresholds, threshold_table
 
 __all__ = [
     "BaseCertificate",
@@ -11,5 +11,5 @@ __all__ = [
     "SmoothingBase",
     "ThresholdTable",
     "grown_thresholds",
-    "thresholds",
+    "threshold_table",
 ]

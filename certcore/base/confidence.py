@@ -52,7 +52,9 @@ def _verified(counts: np.ndarray, trials: int, level: Fraction) -> np.ndarray:
         # d log tail / dp = (x / p)·P[Bin = x] / tail: how far p must fall for the check's uncertainty to be paid.
         slope = np.exp(head + np.log(x) - np.log(proposal) - log_level)
         proposal = np.nextafter(proposal - 2 * error / slope, 0)
-    usable = np.isfinite(proposal) & (proposal > 0) & ((proposal * trials < x) | (level >= Fraction(1, 2)))
+    # Above x / n the tail is at least one half (the median of a binomial), and summing it up could take long.
+    highest = x / trials if level < Fraction(1, 2) else 1.0
+    usable = (proposal > 0) & (proposal < highest)
     passed = np.zeros(len(counts), dtype=bool)
     passed[usable] = _tail_at_most(x[usable], rest[usable], proposal[usable], log_level)
     low = np.where(passed, proposal, 0.0)

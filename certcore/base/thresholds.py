@@ -101,7 +101,7 @@ def read_theta(theta: Sequence[Any] | np.ndarray) -> Smoothing:
     return Smoothing((a, b, c, d))
 
 
-def thresholds(
+def threshold_table(
     theta: Sequence[Any] | Smoothing, extent: Sequence[int], cache: TableCache | None = None
 ) -> ThresholdTable:
     """The table of all budgets up to `extent` (flips per type, both ends included)."""
@@ -111,7 +111,7 @@ def thresholds(
     a, b, c, d = (0 if free else int(e) for e, free in zip(extent, smoothing.free))
     end: Extent = (a, b, c, d)
     cache = TableCache() if cache is None else cache
-    key = table_key("thresholds", smoothing.theta, end, 1.0)
+    key = table_key("box", smoothing.theta, end, 1.0)
     stored = cache.read(key, {"values": (np.dtype(np.float64), tuple(e + 1 for e in end))})
     if stored is None:
         stored = {"values": _fill(smoothing, end, 1.0)}

@@ -1,0 +1,146 @@
+"""The table: complete, honest about what was not run, and never older than the results."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certcore.cli import main
+from certcore.reproduce.claim import Claim, Row, rows
+from certcore.reproduce.claims import BEYOND, CLAIMS
+from certcore.reproduce.experiments import BY_NAME, EXPERIMENTS, chosen
+from certcore.reproduce.measure import Ours
+from certcore.reproduce.source import RESULTS
+from certcore.reproduce.store import Result, Results, write_result
+from certcore.reproduce.table import HEADINGS, cells, write_table
+
+#: The numbers the paper states, which must all have a row.
+STATED = (
+    "7.18", "351.73", "6.54", "265.62", "8.08", "309.32", "17.12", "971.36", "88.3 %", "76.9 %", "74 %", "39", "6",
+    "2.0 s", "0.29 s", "336.41 s", "106.90 s", "40.51 s", "0.39 s", "0.105 s", "0.116 s", "4 %", "4.3 %",
+    "0.24 s to 64 h", "0.35 s to 94 h", "> 2×", "30 % to 60 %", "21", "≈ 5 %",
+)  # fmt: skip
+
+
+def test_every_number_of_the_paper_has_a_row() -> None:
+    papers = {claim.paper for claim in CLAIMS}
+    assert not [number for number in STATED if number not in papers]
+    names = [claim.name for claim in (*CLAIMS, *BEYOND)]
+    assert len(set(names)) == len(names)
+    for claim in (*CLAIMS, *BEYOND):
+        assert claim.how in BY_NAME or claim.how == "all", claim.name
+
+
+@pytest.mark.parametrize("folder", ["nothing", "stored"])
+def test_no_row_is_empty(folder: str, tmp_path: Path) -> None:
+    results = Results(tmp_path if folder == "nothing" else RESULTS)
+    for row in rows((*CLAIMS, *BEYOND), results):
+        text = cells(row)
+        assert len(text) == len(HEADINGS)
+        assert all(cell.strip() for cell in text), row.claim.name
+        if row.ours is None:
+            assert row.verdict == "not run"
+            assert len(row.sentence) > 20, f"{row.claim.name} does not say why it was not run"
+        if row.verdict == "differs":
+            assert len(row.sentence) > 20, f"{row.claim.name} differs without a word"
+
+
+def test_the_page_is_as_new_as_the_results(tmp_path: Path) -> None:
+    write_table(Results(RESULTS), tmp_path / "page.md")
+    stored = RESULTS.parent / "REPRODUCTION.md"
+    assert stored.read_text() == (tmp_path / "page.md").read_text(), "run `certcore reproduce table`"
+
+
+def test_stored_results_tell_where_they_come_from() -> None:
+    for result in Results(RESULTS):
+        assert re.fullmatch(r"[0-9a-f]{64}", result.provenance["instance"]), result.name
+        assert result.provenance["command"].startswith("certcore reproduce ")
+        assert result.provenance["made_by"].startswith("certcore bundle "), result.name
+        assert result.experiment in BY_NAME
+        text = json.dumps([result.provenance, result.settings])
+        assert "/work" not in text
+        assert "/home" not in text
+        if "certified" in result.values and "naive" in result.values:
+            assert (result.ratios("certified") >= result.ratios("naive")).all(), result.name
+            assert (result.ratios("certified") <= 1).all(), result.name
+
+
+@pytest.mark.parametrize(
+    ("value", "better", "verdict"),
+    [
+        (10.5, "equal", "reproduced"),
+        (15.0, "equal", "differs"),
+        (15.0, "higher", "better"),
+        (5.0, "higher", "differs"),
+        (5.0, "lower", "better"),
+    ],
+)
+def test_verdicts(value: float, better: str, verdict: str) -> None:
+    claim = Claim("x", "here", "a number", "10", lambda results: None, 10.0, better=better)
+    assert Row(claim, Ours(value, str(value))).verdict == verdict
+    assert Row(claim, None).verdict == "not run"
+
+
+def test_fewer_votes_are_said_aloud() -> None:
+    claim = Claim("x", "here", "a number", "10", lambda results: None, 10.0, how="datasets")
+    assert "100,000 votes" in Row(claim, Ours(10.0, "10", samples=10**5)).sentence
+    assert Row(claim, Ours(10.0, "10", samples=10**6)).sentence == ""
+
+
+def made(experiment: str, source: str, variant: str, split: int = 0, **values: Any) -> Result:
+    facts = {"targets": 100, "samples": 10**6, "accuracy": {}, "nodes": 2110, "edges": 3668, "degree_over_16": 0.0}
+    provenance = {"instance": "0" * 64, "command": "certcore reproduce x", "made_by": "certcore bundle x"}
+    return Result(experiment, source, split, variant, {"time_limit": 60.0}, facts, values, provenance)
+
+
+def test_numbers_are_read_off_the_right_results(tmp_path: Path) -> None:
+    falling = {"budgets": [0, 1, 2, 3], "certified": [90, 90, 90, 0], "naive": [90, 30, 0, 0], "seconds": 1.0}
+    curves = [
+        {"local": 1, "budgets": [0, 1000], "certified": [90, 60], "naive": [90, 0]},
+        {"local": None, "budgets": [0, 1000], "certified": [90, 20], "naive": [90, 0]},
+    ]
+    sigma = [{"sigma": 1, "budgets": [0, 5, 9], "certified": [90, 80, 80], "naive": [90, 0, 0]}]
+    bracket = [
+        {"value": v, "relaxed": 80, "exact": 80 + v, "attack": 10, "status": s, "exact_seconds": v, "naive": 0}
+        for v, s in ((1, "optimal"), (12, "time_limit"))
+    ]
+    for result in (
+        made("datasets", "citeseer-gcn-attr", "paper", **falling),
+        made("local", "cora_ml-gcn-adj", "paper-messages", curves=curves),
+        made("attackers", "cora_ml-gcn-adj", "paper-messages", curves=sigma),
+        made("gap-attributes", "cora_ml-gcn-attr", "exact", rows=bracket),
+    ):
+        write_result(tmp_path, result, "key")
+    found = {row.claim.name: row.ours for row in rows(CLAIMS, Results(tmp_path))}
+    assert found["citeseer-collective"] is not None
+    assert found["citeseer-collective"].value == pytest.approx(1.0)
+    assert found["citeseer-naive"].value == pytest.approx(0.25)  # type: ignore[union-attr]
+    assert found["local-doubles"].value == pytest.approx(3.0)  # type: ignore[union-attr]
+    assert found["attackers-plateau"].holds is True  # type: ignore[union-attr]
+    assert found["gap-attributes"].value == pytest.approx(12.0)  # type: ignore[union-attr]
+    assert "1 of 2 budgets solved" in found["gap-attributes"].text  # type: ignore[union-attr]
+    assert found["counts-citeseer"].holds is True  # type: ignore[union-attr]
+    assert found["sma-21"] is None
+
+
+def test_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "list"]) == 0
+    assert "fig_datasets" in capsys.readouterr().out
+    for bad in (["fig_9"], ["keep-votes"], ["table", "x.npz"], ["all", "--data", str(tmp_path / "none")]):
+        assert main(["reproduce", *bad]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+    assert chosen("robust_models") == (BY_NAME["classifiers"],)
+    assert chosen("all") == EXPERIMENTS
+
+
+def test_command_writes_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "docs" / "results"
+    assert main(["reproduce", "convex", "--bundles", str(tmp_path), "--results", str(results), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["computed"] == 0
+    assert "not run" in report["verdicts"]
+    assert "971.36" in (tmp_path / "docs" / "REPRODUCTION.md").read_text()

@@ -15,8 +15,8 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
 RUN python -m venv /opt/venv
 # Dependencies before code: a change of the code does not install them again.
-COPY requirements.txt requirements-train.txt ./
-RUN /opt/venv/bin/python -m pip install $PIP_OPTIONS -r requirements.txt
+COPY requirements.txt requirements.lock requirements-train.txt ./
+RUN /opt/venv/bin/python -m pip install $PIP_OPTIONS --require-hashes -r requirements.lock
 RUN if [ "$WITH_TORCH" = 1 ]; then /opt/venv/bin/python -m pip install $PIP_OPTIONS -r requirements-train.txt; fi
 COPY pyproject.toml README.md LICENSE ./
 COPY certcore certcore

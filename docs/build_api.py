@@ -24,8 +24,19 @@ TARGET = ROOT / "docs" / "api.md"
 #: Sections in the order of the data flow: heading, module, and the names to show (None: all public ones).
 SECTIONS: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
     ("The engine", "certcore", None),
+    ("Sweeps", "certcore.sweep", None),
+    ("Base certificates", "certcore.base", None),
     ("Fields", "certcore.fields", None),
-    ("Files", "certcore.files", None),
+    ("Data", "certcore.data", None),
+    ("Models", "certcore.models", None),
+    ("Training", "certcore.training", None),
+    ("Noise", "certcore.votes", None),
+    ("Votes", "certcore.votes.run", ("Voter", "Votes", "collect_votes")),
+    ("Votes of any model", "certcore.votes.function", ("FunctionVoter",)),
+    ("Bundles", "certcore.bundle", ("Recipe", "make_bundle", "smoothed_instance")),
+    ("Executors", "certcore.executor", ("open_executor", "run_tasks")),
+    ("Figures", "certcore.figures", None),
+    ("Exports", "certcore.export", None),
 )
 
 HEAD = """\
@@ -52,11 +63,17 @@ def build() -> str:
     """The whole page."""
     parts = [HEAD]
     contents = []
+    seen: set[int] = set()
     for heading, module_name, names in SECTIONS:
         module = importlib.import_module(module_name)
         contents.append(f"- [{heading}](#{slug(heading)}) – `{module_name}`")
         parts.append(f"## {heading}\n\n`{module_name}`: {sentence(module.__doc__ or '')}\n")
-        parts += [describe(module, name) for name in names or public_names(module)]
+        for name in names or public_names(module):
+            value = getattr(module, name)
+            # Some names are offered in two places; the first one tells about them.
+            if id(value) not in seen:
+                seen.add(id(value))
+                parts.append(describe(module, name))
     parts.insert(1, "\n".join(contents) + "\n")
     return "\n".join(parts).rstrip() + "\n"
 
@@ -89,7 +106,8 @@ def describe(module: ModuleType, name: str) -> str:
     if callable(value):
         return f"### {name}\n\n```python\n{signature(name, value)}\n```\n\n{doc(value)}\n"
     about = constant_doc(module, name)
-    shown = repr(value).replace("'", '"')
+    shown = "{" + ", ".join(f'"{key}": …' for key in value) + "}" if isinstance(value, dict) else repr(value)
+    shown = shown.replace("'", '"')
     return f"### {name}\n\n```python\n{name} = {shown}\n```\n" + (f"\n{about}\n" if about else "")
 
 

@@ -3,7 +3,8 @@
     python -m tests.docs.docker_steps FOLDER
 
 runs everything with real installations (minutes), as the image would be built. The tests run the same steps with the
-packages of this environment in reach, so that pip finds every requirement satisfied and is done in seconds.
+packages of this environment in reach, so that pip finds every requirement satisfied and is done in seconds; for that
+they let the direct requirements stand in for the lock file, whose indirect ones may be newer here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+LOCKED = "--require-hashes -r requirements.lock"
 #: Commands that only make sense inside an image, where they run as root of a file system of their own.
 IMAGE_ONLY = ("useradd", "chown")
 
@@ -128,7 +130,9 @@ def _below(root: Path, text: str) -> str:
     return text
 
 
-def dry_build(folder: Path, context: Path = ROOT, *, extra_env: dict[str, str] | None = None) -> Built:
+def dry_build(
+    folder: Path, context: Path = ROOT, *, extra_env: dict[str, str] | None = None, lock: bool = True
+) -> Built:
     """Run the Dockerfile's steps below `folder`; raises CalledProcessError with pip's words where a step fails."""
     patterns = read_ignore((context / ".dockerignore").read_text())
     shims = folder / "shims"
@@ -137,9 +141,12 @@ def dry_build(folder: Path, context: Path = ROOT, *, extra_env: dict[str, str] |
         (shims / name).write_text("#!/bin/sh\nexit 0\n")
         (shims / name).chmod(0o755)
     (shims / "python").symlink_to(sys.executable)
+    text = (context / "Dockerfile").read_text()
+    if not lock:
+        text = text.replace(LOCKED, "-r requirements.txt")
     roots: dict[str, Path] = {}
     built: Built | None = None
-    for number, stage in enumerate(read_dockerfile((context / "Dockerfile").read_text())):
+    for number, stage in enumerate(read_dockerfile(text)):
         root = folder / (stage.name or f"stage{number}")
         root.mkdir()
         roots[stage.name or str(number)] = root

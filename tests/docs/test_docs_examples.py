@@ -6,11 +6,13 @@ import importlib
 import importlib.util
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from certcore import ThreatModel, certify, load_instance
@@ -38,6 +40,20 @@ def test_certify_a_grid(tmp_path: Path) -> None:
     assert saved.certified == rows[2][2]
 
 
+def test_a_surface_of_two_types(tmp_path: Path) -> None:
+    shown = run("surface.py", ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz", folder=tmp_path)
+    rows = [re.findall(r"(\d+) \( *(\d+)\)", line) for line in shown.splitlines() if " add " in line]
+    table = np.array(rows, dtype=int)
+    assert table.shape == (4, 5, 2)
+    together, alone = table[..., 0], table[..., 1]
+    assert (together >= alone).all()
+    assert (np.diff(together, axis=0) <= 0).all()
+    assert (np.diff(together, axis=1) <= 0).all()
+    assert together[1, 1] > alone[1, 1]
+    instance = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
+    assert certify(instance, ThreatModel(attr_add=2, attr_del=12)).certified == together[2, 2]
+
+
 def test_verify_a_proof_in_ten_lines(tmp_path: Path) -> None:
     lines = (EXAMPLES / "verify_proof.py").read_text().split('"""')[2].strip().splitlines()
     assert len(lines) <= 12
@@ -59,6 +75,7 @@ def load_script(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up there
     spec.loader.exec_module(module)
     return module
 
@@ -93,8 +110,6 @@ def test_the_picture_is_up_to_date_and_names_real_folders() -> None:
 
 def test_the_table_of_keys_is_complete(tmp_path: Path) -> None:
     """Every key that an instance file can hold is in the table, and nothing else."""
-    import re
-
     table = (ROOT / "docs" / "instance-file.md").read_text(encoding="utf-8").split("## Keys")[1].split("\n## ")[0]
     documented = {
         key

@@ -198,7 +198,7 @@ def plateaus(source: str, variant: str) -> Find:
             start = int(np.flatnonzero(counts == counts[-1])[0])
             ratio = counts[-1] / found[0].targets
             texts.append(f"σ={curve['sigma']}: {ratio:.1%} from {curve['budgets'][start]:,} on")
-            flat &= start < len(counts) - 1 and counts[-1] > 0
+            flat = flat and bool(start < len(counts) - 1 and counts[-1] > 0)
         return Ours(None, "; ".join(texts), None, len(found), found[0].samples, flat)
 
     return find

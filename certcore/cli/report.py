@@ -57,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_progress(done: int, total: int, what: str) -> None:
-    """One line on standard error that writes over itself on a terminal."""
-    end = "\n" if done == total or not sys.stderr.isatty() else "\r"
+    """One line on standard error that writes over itself on a terminal; elsewhere (logs) at most about twenty lines."""
+    terminal = sys.stderr.isatty()
+    if not terminal and done != total and done % (total // 20 + 1):
+        return
+    end = "\r" if terminal and done != total else "\n"
     print(f"[{done}/{total}] {what:<50}", end=end, file=sys.stderr, flush=True)

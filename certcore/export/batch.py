@@ -22,6 +22,7 @@ from certcore.figures.serial import from_json
 from certcore.files import atomic_write
 from certcore.instance import Instance, load_instance
 from certcore.perturbations import LABELS, TYPES
+from certcore.sweep import curve
 
 #: Called with (steps done, steps in all, what comes next).
 Progress = Callable[[int, int, str], None]
@@ -148,8 +149,6 @@ def _stamp(path: Path) -> dict[str, Any] | None:
 
 
 def _curve(bundle: _Bundle, vary: str, values: list[int]) -> Any:
-    from certcore.sweep import curve
-
     threat = default_threat(bundle.instance)
     return curve(bundle.instance, threat.replace(**{vary: 0}), vary=vary, values=values)
 
@@ -171,15 +170,19 @@ def _figures(group: str, members: list[_Bundle], curves: list[Any], vary: str, v
             first.base.fronts(), *axes, title=f"{group}: covered node by node", facts=facts, nodes=first.targets
         )
     )
-    p = getattr(first.base, "p", None)
+    p = getattr(first.base, "probability", None)
     if p is not None:
         figures.append(distribution_figure(np.asarray(p), title=f"{group}: distribution of p", facts=facts))
     return figures
 
 
 def _entry(group: str, members: list[_Bundle], curves: list[Any]) -> CompareEntry:
-    found = [bundle.instance.meta.get("accuracy") for bundle in members]
-    known = [float(value) for value in found if isinstance(value, int | float)]
+    known = []
+    for bundle in members:
+        value = bundle.instance.meta.get("accuracy")
+        value = value.get("smoothed") if isinstance(value, dict) else value
+        if isinstance(value, int | float):
+            known.append(float(value))
     return CompareEntry(group, list(curves), float(np.mean(known)) if known else None)
 
 

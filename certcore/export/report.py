@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from certcore.certificate import Certificate
-from certcore.certify import certify
 from certcore.errors import InputError
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.scripts import command_line
@@ -28,6 +27,7 @@ from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
+from certcore.sweep import Session, curve, surface
 from certcore.threat import ThreatModel
 
 #: Called with (steps done, steps in all, what comes next).
@@ -82,18 +82,20 @@ def build_report(
     quick: bool = False,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
+    session: Session | None = None,
 ) -> Report:
     """Certify, sweep and draw: everything a report holds.
 
     `source` is the instance's file name and `targets` the name of the target set, both for the command lines that
     reproduce it (`threat.targets` is what counts). `quick` leaves out maps and classes, which need many solves.
+    A `session` of the same instance lends what it knows already.
     """
     chosen = None if targets is None else instance.select_targets(targets)
     if threat is None:
         threat = default_threat(instance, chosen)
     elif threat.targets is None and chosen is not None:
         threat = threat.replace(targets=chosen)
-    maker = _Maker(instance, threat, source, targets, base_rule, relaxation, cancel)
+    maker = _Maker(instance, threat, source, targets, base_rule, relaxation, cancel, session)
     varied = [name for name, budget in zip(TYPES, threat.budgets) if budget] or [instance.base.axes[0]]
     steps: list[tuple[str, Callable[[], Figure | None]]] = []
     for vary in varied:
@@ -113,7 +115,9 @@ def build_report(
     ]
     total = len(steps) + 1
     _tell(progress, 0, total, "certificate")
-    maker.certificate = certify(instance, threat, relaxation=relaxation, time_limit=time_limit, cancel=cancel)
+    maker.certificate = maker.session.certify(
+        threat, relaxation=relaxation, time_limit=time_limit, proof=True, cancel=cancel
+    )
     drawn: list[Figure] = []
     for done, (what, step) in enumerate(steps, 1):
         if cancel is not None and cancel.is_set():
@@ -154,8 +158,10 @@ class _Maker:
         base_rule: str,
         relaxation: str,
         cancel: threading.Event | None,
+        session: Session | None,
     ) -> None:
         self.instance = instance
+        self.session = session or Session(instance)
         self.threat = threat
         self.source = source
         self.targets = targets
@@ -180,11 +186,9 @@ class _Maker:
         )
 
     def curve(self, vary: str) -> Figure:
-        from certcore.sweep import curve
-
         here = self.threat.sigma if vary == "sigma" else getattr(self.threat, vary)
         values = curve_values(int(here or 0))
-        result = curve(self.instance, self.threat, vary=vary, values=values, relaxation=self.swept, cancel=self.cancel)
+        result = curve(self.session, self.threat, vary=vary, values=values, relaxation=self.swept, cancel=self.cancel)
         what = "attacker count σ" if vary == "sigma" else LABELS[vary]
         return curve_figure(
             [result],
@@ -202,13 +206,11 @@ class _Maker:
         return (axes[0], axes[1]) if len(axes) > 1 else None
 
     def surface(self, x: str, y: str) -> Figure:
-        from certcore.sweep import surface
-
         points = self.instance.base.fronts().points
         ends = [max(getattr(self.threat, name), int(points[:, TYPES.index(name)].max(initial=1))) for name in (x, y)]
         xs, ys = (np.unique(np.linspace(0, end, _MAP_SIDE).round().astype(int)).tolist() for end in ends)
         result = surface(
-            self.instance, self.threat, x=x, x_values=xs, y=y, y_values=ys, relaxation=self.swept, cancel=self.cancel
+            self.session, self.threat, x=x, x_values=xs, y=y, y_values=ys, relaxation=self.swept, cancel=self.cancel
         )
         return contour_figure(
             result,
@@ -232,9 +234,7 @@ class _Maker:
             return None
         for k in present:
             threat = self.threat.replace(targets=np.flatnonzero(mine & (prediction == k)))
-            result = certify(
-                self.instance, threat, relaxation=self.swept, attack=False, proof=False, cancel=self.cancel
-            )
+            result = self.session.certify(threat, relaxation=self.swept, attack=False, cancel=self.cancel)
             counts.append((result.certified, result.naive_certified, result.targets))
             known = self.instance.class_names
             names.append(known[k] if known is not None and k < len(known) else f"class {k}")
@@ -284,7 +284,7 @@ class _Maker:
         )
 
     def distribution(self) -> Figure | None:
-        p = getattr(self.instance.base, "p", None)
+        p = getattr(self.instance.base, "probability", None)
         if p is None:
             return None
         return distribution_figure(np.asarray(p), title="Distribution of p over all nodes", facts=self.facts)

@@ -24,6 +24,7 @@ from certcore.figures.layout import positions_of
 from certcore.figures.recipe import Recipe
 from certcore.figures.style import STATES
 from certcore.perturbations import TYPES
+from certcore.sweep.curve import average_radius
 
 STATE_KEYS = tuple(STATES)
 
@@ -84,15 +85,6 @@ def mean_lines(
     return tuple(lines)
 
 
-def average_radius(values: np.ndarray, ratio: np.ndarray) -> float | None:
-    """The paper's r̄ = Σ ω(r)·r / Σ ω(r); None unless the values are 0, 1, 2, … and the ratio ends at 0."""
-    values, ratio = np.asarray(values), np.asarray(ratio, dtype=float)
-    if not np.array_equal(values, np.arange(len(values))) or ratio[-1] != 0:
-        return None
-    total = float(ratio.sum())
-    return float((ratio * values).sum() / total) if total > 0 else 0.0
-
-
 def curve_figure(
     curves: Sequence[Any],
     *,
@@ -150,6 +142,7 @@ def contour_figure(
     reference_kind: str = "naive",
     kind: str = "collective",
     levels: Sequence[float] = (0.5, 0.7),
+    gaps: bool = True,
     marker: tuple[float, float] | None = None,
     x_log: bool = False,
     y_log: bool = False,
@@ -158,13 +151,16 @@ def contour_figure(
     facts: dict[str, Any] | None = None,
     recipes: Sequence[Recipe] = (),
 ) -> ContourFigure:
-    """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's)."""
+    """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
+
+    Cells that are not done yet stay empty; with `gaps=False` they show the sound but weaker count known so far.
+    """
     targets = max(int(surface.targets), 1)
-    certified = _counts(surface.certified, getattr(surface, "done", None))
+    certified = _counts(surface.certified, getattr(surface, "done", None) if gaps else None)
     if reference is None:
-        compared = _counts(surface.naive, getattr(surface, "done", None))
+        compared = np.asarray(surface.naive)
     else:
-        compared = _counts(reference.certified, getattr(reference, "done", None))
+        compared = _counts(reference.certified, getattr(reference, "done", None) if gaps else None)
     return ContourFigure(
         x=x,
         y=y,

@@ -28,6 +28,8 @@ from certcore.figures.geometry import (
     log_ticks,
     plateau,
     positions,
+    remaining,
+    segments,
     staircase,
 )
 from certcore.figures.style import (
@@ -346,12 +348,9 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
     large = len(figure.positions) + len(figure.edges) > _WEBGL_FROM
     scatter = go.Scattergl if large else go.Scatter
     screen = go.Figure()
-    gone = set(map(tuple, np.sort(figure.deleted, axis=1).tolist())) if figure.deleted is not None else set()
-    kept = np.array([tuple(pair) not in gone for pair in np.sort(figure.edges, axis=1).tolist()], dtype=bool)
-    edges = figure.edges[kept] if len(figure.edges) else figure.edges
     screen.add_trace(
         scatter(
-            **_segments(figure.positions, edges),
+            **_segments(figure.positions, remaining(figure.edges, figure.deleted)),
             mode="lines",
             line={"color": "#4A4F57" if dark else "#C9CCD1", "width": 0.6},
             hoverinfo="skip",
@@ -437,10 +436,8 @@ def _nodes(
 
 
 def _segments(where: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
-    """All edges as one broken line."""
-    path = np.full((len(edges), 3, 2), np.nan)
-    path[:, :2] = where[edges] if len(edges) else path[:, :2]
-    return {"x": path[:, :, 0].ravel(), "y": path[:, :, 1].ravel()}
+    x, y = segments(where, edges)
+    return {"x": x, "y": y}
 
 
 @_draw.register

@@ -10,7 +10,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
@@ -40,6 +39,8 @@ from certcore.figures.geometry import (
     level_lines,
     plateau,
     positions,
+    remaining,
+    segments,
     spread_marks,
     staircase,
 )
@@ -321,15 +322,9 @@ def _graph(figure: GraphFigure, canvas: Canvas) -> None:
     axes = canvas.figure.add_subplot()
     axes.set_axis_off()
     axes.set_aspect("equal", adjustable="datalim")
-    gone = set() if figure.deleted is None else set(map(tuple, np.sort(figure.deleted, axis=1).tolist()))
-    kept = np.array([tuple(pair) not in gone for pair in np.sort(figure.edges, axis=1).tolist()], dtype=bool)
-    edges = figure.edges[kept] if len(figure.edges) else figure.edges
-    many = len(edges) > 1500
-    axes.add_collection(
-        LineCollection(
-            figure.positions[edges], colors="#9AA0A6", linewidths=0.2 if many else 0.45, zorder=1, gid="edges"
-        )
-    )
+    edges = remaining(figure.edges, figure.deleted)
+    thin = 0.2 if len(edges) > 1500 else 0.45
+    axes.plot(*segments(figure.positions, edges), color="#9AA0A6", linewidth=thin, zorder=1, gid="edges")
     size = float(np.clip(2400 / max(len(figure.positions), 1), 0.9, 26)) * canvas.scale
     handles = _graph_nodes(axes, figure, size)
     changes: tuple[tuple[np.ndarray | None, str, str, Any], ...] = (
@@ -338,13 +333,9 @@ def _graph(figure: GraphFigure, canvas: Canvas) -> None:
     )
     for changed, label, colour, dash in changes:
         if changed is not None and len(changed):
-            lines = figure.positions[changed]
-            gid = label.replace(" ", "-")
-            axes.add_collection(
-                LineCollection(lines, colors=colour, linewidths=1.3, linestyles=[dash], zorder=2, gid=gid)
-            )
-            text = f"{label} ({len(changed):,})"
-            handles.append(Line2D([], [], color=colour, linewidth=1.3, linestyle=dash, label=text))
+            path = segments(figure.positions, changed)
+            style = {"color": colour, "linewidth": 1.3, "linestyle": dash, "label": f"{label} ({len(changed):,})"}
+            handles += axes.plot(*path, **style, zorder=2, gid=label.replace(" ", "-"))
     for nodes, label, symbol, colour in (
         (figure.attackers, ATTACKER_LABEL, "o", BLACK),
         (figure.protected, PROTECTED_LABEL, "s", PROTECTED_COLOUR),
@@ -376,14 +367,15 @@ def _graph_nodes(axes: Any, figure: GraphFigure, size: float) -> list[Any]:
         else:
             label, colour, symbol, scale = name, series_colour(group), series_marker(group).print, 1.0
         x, y = figure.positions[members].T
-        axes.scatter(
+        axes.plot(
             x,
             y,
-            s=size * scale**2,
-            c=colour,
+            linestyle="",
             marker=symbol,
-            linewidths=0.15 if len(figure.positions) < 1000 else 0,
-            edgecolors="white",
+            markersize=np.sqrt(size) * scale,
+            color=colour,
+            markeredgewidth=0.15 if len(figure.positions) < 1000 else 0,
+            markeredgecolor="white",
             zorder=3 + 0.1 * group,
             gid=f"nodes-{group}",
         )

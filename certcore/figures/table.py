@@ -23,6 +23,7 @@ from certcore.figures.data import (
     GraphFigure,
 )
 from certcore.figures.escape import for_csv, for_html
+from certcore.figures.geometry import edge_keys
 from certcore.figures.style import KINDS
 
 
@@ -142,21 +143,24 @@ def _graph(figure: GraphFigure) -> Table:
         spent = None if figure.spent is None else figure.spent[i]
         state = figure.groups[int(figure.state[i])]
         rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, None))
-    gone = deleted_amounts(figure)
     blank = (None,) * 7
-    for i, j in figure.edges.tolist():
-        rows.append(("edge", i, j, *blank, gone.get((min(i, j), max(i, j)), 0)))
+    for (i, j), amount in zip(figure.edges.tolist(), deleted_amounts(figure).tolist()):
+        rows.append(("edge", i, j, *blank, amount))
     for i, j in () if figure.added is None else figure.added.tolist():
         rows.append(("added edge", i, j, *blank, None))
     return _without_empty(make_table(columns, rows))
 
 
-def deleted_amounts(figure: GraphFigure) -> dict[tuple[int, int], float]:
-    """How much of each deleted edge is gone (1 in an attack, a share in the relaxed adversary)."""
-    if figure.deleted is None:
-        return {}
-    amounts = [1] * len(figure.deleted) if figure.amount is None else figure.amount.tolist()
-    return {(min(i, j), max(i, j)): amount for (i, j), amount in zip(figure.deleted.tolist(), amounts)}
+def deleted_amounts(figure: GraphFigure) -> np.ndarray:
+    """How much of each edge is gone (0 or 1 in an attack, a share in the relaxed adversary)."""
+    if figure.deleted is None or not len(figure.deleted):
+        return np.zeros(len(figure.edges), dtype=np.int64)
+    keys, gone = edge_keys(figure.edges, figure.deleted)
+    amounts = np.ones(len(gone), dtype=np.int64) if figure.amount is None else figure.amount
+    result = np.zeros(len(keys), dtype=amounts.dtype)
+    order = np.argsort(keys)
+    result[order[np.searchsorted(keys, gone, sorter=order)]] = amounts
+    return result
 
 
 @table.register

@@ -64,4 +64,4 @@ def commands(block: Block) -> list[list[str]]:
 def inline_commands(text: str) -> list[str]:
     """Inline code that starts with our command."""
     spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose(text))]
-    return [span for span in spans if re.match(r"(python -m )?certcore [a-z-]", span)]
+    return [span for span in spans if re.match(r"(python -m )?certcore [a-z]", span)]

@@ -85,7 +85,7 @@ EXPERIMENTS = (
         work.budget_map,
         (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
         (Variant("tight", "messages"), Variant("tight", "degrees"), Variant("paper", "messages")),
-        {"x": "attr_del", "x_values": list(range(0, 61, 6)), "y": "adj_del", "y_values": list(range(0, 21, 4))},
+        {"x": "attr_del", "x_values": [0, 4, 8, 12, 20, 30, 40, 60], "y": "adj_del", "y_values": [0, 2, 4, 8, 14, 20]},
     ),
     Experiment(
         "joint-edge",
@@ -105,9 +105,9 @@ EXPERIMENTS = (
         (TIGHT, PAPER),
         {
             "x": "attr_add",
-            "x_values": [0, 1, 2, 4, 6, 8, 12, 16, 20],
+            "x_values": [0, 1, 2, 4, 8, 14, 20],
             "y": "attr_del",
-            "y_values": [0, 2, 4, 8, 12, 16, 21, 30, 40],
+            "y_values": [0, 4, 8, 14, 21, 30, 40],
         },
         first_split_only=True,
     ),

@@ -20,9 +20,9 @@ _EDGES = "cora_ml-gcn-adj"
 _MEAN = "cora_ml-gcn_mean-adj"
 _JOINT = "cora_ml-gcn-joint"
 _CLOCK = (
-    "Times are of different machines and solvers (two shared x86-64 processors and HiGHS here, each certificate from "
-    "scratch, verified in exact arithmetic, averaged over budgets 1 to 1,000), so only their order of magnitude says "
-    "something; curves reuse the last basis and are much faster per point."
+    "Other machine, other solver: ours is processor time of one thread with HiGHS, each certificate from scratch and "
+    "verified in exact arithmetic, averaged over budgets 1 to 1,000; the paper does not say which budgets it averages. "
+    "Only the order of magnitude says something; curves reuse the last basis and are much faster per point."
 )
 _RULE = (
     "The paper's rule for edge fields (`messages`) is not sound for the symmetric GCN: it leaves out edges whose "

@@ -119,7 +119,7 @@ def make_bundle(
     size = path.stat().st_size
     if size > MAX_BYTES:
         say(
-            f"note: {path.name} has {size / 2**20:.1f} MiB; bundles for the dashboard have less than {MAX_BYTES // 2**20}"
+            f"note: {path.name} has {size / 2**20:.1f} MiB; dashboard bundles have less than {MAX_BYTES // 2**20}"
         )
     return path, instance
 

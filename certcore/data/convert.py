@@ -129,7 +129,7 @@ def import_file(
     connected: bool = True,
     directed: bool = False,
 ) -> Dataset:
-    """Import by ending: .npz arrays (ours or as Cora-ML is published), .content [+ .cites], .csv + edges, .tsv or .txt."""
+    """Import by ending: .npz (ours, or as Cora-ML is published), .content [+ .cites], .csv + edges, .tsv, .txt."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"there is no file {path}; give an .npz, .content, .csv, .tsv or .txt file")

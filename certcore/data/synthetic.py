@@ -28,7 +28,7 @@ def citation_like(
     if n_nodes < 2 * n_classes or n_attrs < 2 * n_classes or not 0 <= homophily <= 1 or degree <= 0 or ones <= 0:
         raise InputError(
             f"cannot generate {n_nodes} nodes, {n_attrs} attributes, {n_classes} classes, homophily {homophily}, "
-            f"degree {degree}, {ones} ones per node; expected at least two nodes and attributes per class and positive numbers"
+            f"degree {degree}, {ones} ones per node; expected two nodes and attributes per class, and positive numbers"
         )
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(n_nodes) % n_classes)

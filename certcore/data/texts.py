@@ -50,7 +50,8 @@ def nearest_neighbours(words: sp.csr_array | np.ndarray, k: int = 3) -> np.ndarr
     if n_nodes <= k:
         raise InputError(f"{n_nodes} documents cannot have {k} neighbours each; give more documents")
     frequency = np.asarray(binary.sum(axis=0)).ravel()
-    idf = np.log(n_nodes / np.maximum(frequency, 1))
+    # Smoothed as if one more document held every word: no word is ignored, none divides by zero.
+    idf = np.log((1 + n_nodes) / (1 + frequency)) + 1
     weighted = sp.csr_array(binary * idf)
     norms = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
     unit = sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ weighted)

@@ -1,0 +1,217 @@
+"""Graphs from files and from other libraries."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from certcore.cli import main
+from certcore.data import (
+    Dataset,
+    citation_like,
+    from_networkx,
+    from_pyg,
+    from_tables,
+    import_file,
+    load_dataset_file,
+    make_split,
+    save_dataset,
+)
+from certcore.data.dataset import build_dataset
+from certcore.data.linqs import read_linqs
+from certcore.data.texts import from_documents, nearest_neighbours
+from certcore.errors import InputError
+
+CONTENT = "a 1 0 1 red\nb 0 1 1 blue\nc 1 1 0 red\nd 0 0 1 blue\ne 1 0 0 red\n"
+CITES = "a b\nb c\nc a\nb b\nd x\nd e\n"
+
+
+def test_linqs_keeps_the_largest_component():
+    dataset = read_linqs("tiny", CONTENT, CITES)
+    assert dataset.node_names == ("a", "b", "c")
+    assert dataset.graph.n_edges == 3
+    assert dataset.class_names == ("blue", "red")
+    assert dataset.labels.tolist() == [1, 0, 1]
+    assert dataset.graph.attributes.toarray().tolist() == [[1, 0, 1], [0, 1, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("content", "cites", "message"),
+    [
+        ("", "a b", "empty"),
+        ("a 1 0 red\nb 1 blue\n", "a b", "line 2"),
+        ("a 1 x red\nb 0 1 blue\n", "a b", "no number"),
+        ("a 1 0 red\na 0 1 blue\n", "a b", "twice"),
+        ("a 1 0 red\nb 0 1 blue\n", "a b c", "two ids"),
+    ],
+)
+def test_bad_linqs_files(content, cites, message):
+    with pytest.raises(InputError, match=message):
+        read_linqs("tiny", content, cites)
+
+
+def test_nearest_neighbours_by_hand():
+    words = np.array([[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]])
+    edges = nearest_neighbours(words, k=1)
+    assert edges.tolist() == [[0, 1], [1, 0], [2, 1], [3, 4], [4, 3]]
+
+
+def test_webkb_neighbours_are_those_of_the_reference(shared_data):
+    """The development file was built elsewhere, by the same recipe."""
+    with np.load(shared_data / "webkb_knn3.npz", allow_pickle=False) as file:
+        words = sp.csr_array(
+            (np.ones(len(file["attr_indices"])), file["attr_indices"], file["attr_indptr"]),
+            shape=(int(file["n_nodes"]), int(file["n_attrs"])),
+        )
+        expected = file["knn_directed"]
+    found = nearest_neighbours(words)[:, 1].reshape(-1, 3)
+    same = np.mean([len(set(a) & set(b)) / 3 for a, b in zip(found.tolist(), expected.tolist())])
+    assert len(found) * 3 == 2631
+    assert same == 1
+
+
+def test_shared_files_can_be_imported(shared_data, tmp_path, capsys):
+    out = tmp_path / "cora_ml.npz"
+    assert main(["data", "import", str(shared_data / "cora_ml.npz"), "--name", "cora_ml", "-o", str(out), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["nodes"], facts["edges"], facts["attributes"], facts["classes"]) == (2810, 7981, 2879, 7)
+    assert load_dataset_file(out).graph.n_edges == 7981
+
+
+def test_published_npz_form_is_made_symmetric_and_connected(tmp_path):
+    adj = sp.csr_array(([1, 1, 1], ([0, 1, 3], [1, 2, 3])), shape=(4, 4))
+    attr = sp.csr_array(np.array([[0.5, 0], [0, 1], [1, 1], [1, 0]]))
+    arrays = {f"adj_{k}": getattr(adj, k) for k in ("data", "indices", "indptr", "shape")}
+    arrays |= {f"attr_{k}": getattr(attr, k) for k in ("data", "indices", "indptr", "shape")}
+    np.savez(tmp_path / "g.npz", labels=np.array([0, 1, 0, 1]), **arrays)
+    dataset = import_file(tmp_path / "g.npz")
+    assert dataset.graph.n_nodes == 3
+    assert dataset.graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert dataset.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
+
+
+def test_documents(tmp_path):
+    lines = ["oil\tcrude oil price barrel", "oil\tbarrel of crude oil", "corn\tgrain corn wheat tonnes"]
+    lines += ["corn\twheat corn harvest", "oil\topec oil output barrel", "corn\ttonnes of wheat"]
+    path = tmp_path / "docs.tsv"
+    path.write_text("\n".join(lines))
+    dataset = import_file(path, words=8)
+    assert dataset.class_names == ("corn", "oil")
+    assert dataset.graph.n_attrs == 8
+    assert dataset.graph.incident.min() >= 3
+    with pytest.raises(InputError, match="without a tab"):
+        path.write_text("no class here")
+        import_file(path)
+    with pytest.raises(InputError, match="neighbours"):
+        from_documents("few", ["a word", "another"], ["x", "y"])
+
+
+def test_tables(tmp_path):
+    nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    nodes.write_text("id,w1,w2,class\nn1,1,0,x\nn2,0,2.5,y\nn3,1,1,x\n")
+    edges.write_text("source,target\nn1,n2\nn2,n3\n")
+    dataset = from_tables(edges, nodes, "t")
+    assert dataset.graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert dataset.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
+    directed = from_tables(edges, nodes, "t", directed=True)
+    assert directed.graph.edges.tolist() == [[1, 0], [2, 1]]  # n2 receives from n1
+    edges.write_text("n1 n2\nn2 n9\n")
+    with pytest.raises(InputError, match="n9"):
+        from_tables(edges, nodes, "t")
+    nodes.write_text("id,w1,class\nn1,1,x\nn2,x\n")
+    with pytest.raises(InputError, match="line 3"):
+        from_tables(edges, nodes, "t")
+
+
+def test_networkx():
+    graph = nx.karate_club_graph()
+    for node in graph.nodes:
+        graph.nodes[node]["x"] = [node % 2, 1]
+        graph.nodes[node]["y"] = graph.nodes[node]["club"]
+    dataset = from_networkx(graph, "karate")
+    assert (dataset.graph.n_nodes, dataset.graph.n_edges) == (34, 78)
+    assert dataset.class_names == ("Mr. Hi", "Officer")
+    del graph.nodes[5]["x"]
+    with pytest.raises(InputError, match="node 5"):
+        from_networkx(graph, "karate")
+
+
+def test_networkx_direction_is_who_receives():
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    for i, node in enumerate(graph.nodes):
+        graph.nodes[node].update(x=[1, i % 2], y=i % 2)
+    assert from_networkx(graph, "d").graph.edges.tolist() == [[1, 0], [2, 1]]
+
+
+def test_pyg():
+    torch = pytest.importorskip("torch")
+    data_module = pytest.importorskip("torch_geometric.data")
+    edge_index = torch.tensor([[0, 1, 1, 2, 3], [1, 0, 2, 1, 3]])
+    data = data_module.Data(x=torch.tensor([[1.0, 0], [0, 0.3], [1, 1], [1, 0]]), edge_index=edge_index)
+    with pytest.raises(InputError, match="no y"):
+        from_pyg(data, "p")
+    data.y = torch.tensor([0, 1, 0, 1])
+    dataset = from_pyg(data, "p")
+    assert dataset.graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert dataset.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
+
+
+def test_labels_outside_the_range():
+    graph = citation_like(60, 30, 3).graph
+    labels = np.zeros(60, dtype=int)
+    labels[7] = 5
+    with pytest.raises(InputError, match="node 7 .* label 5"):
+        Dataset("bad", graph, labels, ("a", "b"))
+    with pytest.raises(InputError, match="integers"):
+        Dataset("bad", graph, labels.astype(float), ("a", "b"))
+
+
+def test_attributes_must_be_finite():
+    with pytest.raises(InputError, match="NaN"):
+        build_dataset("bad", np.array([[0, 1]]), np.array([[np.nan], [1.0]]), np.array([0, 1]), ("a", "b"))
+
+
+def test_dataset_files_round_trip_and_reject_pickles(tmp_path):
+    dataset = citation_like(80, 40, 3, seed=4)
+    save_dataset(tmp_path / "d.npz", dataset)
+    again = load_dataset_file(tmp_path / "d.npz")
+    assert np.array_equal(again.graph.attr_indices, dataset.graph.attr_indices)
+    assert again.source == dataset.source
+    np.savez(tmp_path / "bad.npz", labels=np.array([{}], dtype=object))
+    with pytest.raises(InputError):
+        load_dataset_file(tmp_path / "bad.npz")
+    with pytest.raises(InputError):
+        load_dataset_file(tmp_path / "absent.npz")
+
+
+def test_generator_is_seeded_sparse_and_homophilous():
+    dataset = citation_like(3000, 500, 5, degree=4, ones=20, seed=1)
+    again = citation_like(3000, 500, 5, degree=4, ones=20, seed=1)
+    assert np.array_equal(dataset.graph.adj_indices, again.graph.adj_indices)
+    other = citation_like(3000, 500, 5, degree=4, ones=20, seed=2)
+    assert not np.array_equal(dataset.graph.attr_indices, other.graph.attr_indices)
+    ends = dataset.labels[dataset.graph.edges]
+    assert np.mean(ends[:, 0] == ends[:, 1]) > 0.7
+    assert 3.5 < 2 * dataset.graph.n_edges / 3000 < 4.01
+    assert 10 < dataset.graph.ones.mean() < 20.5
+    assert dataset.graph.incident.max() > 8 * dataset.graph.incident.mean()
+    with pytest.raises(InputError):
+        citation_like(5, 500, 5)
+
+
+def test_splits():
+    labels = np.arange(600) % 6
+    split = make_split(labels, 0)
+    for part, size in ((0, 20), (1, 20)):
+        assert np.bincount(labels[split == part]).tolist() == [size] * 6
+    assert (split == 2).sum() == 600 - 240
+    assert np.array_equal(split, make_split(labels, 0))
+    assert not np.array_equal(split, make_split(labels, 1))
+    with pytest.raises(InputError, match="class 1 has 20"):
+        make_split(np.repeat([0, 1], [100, 20]), 0)
+    small = make_split(np.repeat([0, 1], [100, 39]), 0)
+    assert np.bincount(small[100:]).tolist() == [20, 19]

@@ -10,11 +10,9 @@ from certcore.reproduce.claims import BEYOND, CLAIMS
 from certcore.reproduce.pictures import pictures
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results
-from certcore.reproduce.table import HEADINGS, cells
+from certcore.reproduce.table import HEADINGS, VERDICTS, cells
 from pages.shared import charts
 from pages.shared.frame import frame
-
-VERDICTS = ("reproduced", "better", "differs", "not run")
 
 frame("pages/the_paper.py", "Paper", "What the publication reports, and what this engine finds, number by number.")
 

@@ -28,6 +28,8 @@ class Claim:
     """One honest sentence on why the two differ, or what else there is to know."""
     missing: str = ""
     """What could not be run, and why."""
+    label: str = ""
+    """Verdict to give where ours is not the paper's number but goes beyond it (`better`, `corrected`)."""
     how: str = ""
     """Experiment (and variant) whose results are used."""
 
@@ -47,9 +49,11 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """`reproduced`, `better`, `differs` or `not run`."""
+        """`reproduced`, `better`, `corrected`, `differs` or `not run`."""
         if self.ours is None:
             return "not run"
+        if self.claim.label and self.ours.holds is not False:
+            return self.claim.label
         if self.ours.holds is not None:
             return "reproduced" if self.ours.holds else "differs"
         ratio = self.ratio

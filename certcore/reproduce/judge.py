@@ -283,5 +283,59 @@ def program_size(source: str) -> Find:
     return find
 
 
+def rules_of_the_base(source: str) -> Find:
+    """r̄ with the multi-class and with the binary rule on the same votes."""
+
+    def find(results: Results) -> Ours | None:
+        many = radius(results.find("datasets", source, "tight-multiclass"))
+        two = radius(results.find("datasets", source, "tight"))
+        if many is None or two is None or many.value is None or two.value is None:
+            return None
+        text = f"{many.text} against {two.text} with the binary rule on the same votes"
+        return Ours(None, text, None, many.splits, many.samples, many.value >= two.value)
+
+    return find
+
+
+def edge_rules(budget: int) -> Find:
+    """Certified ratio at one number of edge deletions: the paper's field, the sound one, and the remedy."""
+
+    def find(results: Results) -> Ours | None:
+        numbers = {}
+        lists = []
+        for name, source, variant in (
+            ("GCN, paper's field", "cora_ml-gcn-adj", "tight-messages"),
+            ("GCN, sound field", "cora_ml-gcn-adj", "tight-degrees"),
+            ("row-normalised GCN, sound", "cora_ml-gcn_mean-adj", "tight-messages"),
+        ):
+            found = results.find("local", source, variant)
+            free = [part for result in found if (part := sub_curve(result, "local", None))]
+            ours = at_budget(free, budget) if free else None
+            if ours is None or ours.value is None:
+                return None
+            numbers[name] = ours.value
+            lists.append(found)
+        splits, samples = fewest(*lists)
+        return Ours(None, _list(numbers), None, splits, samples)
+
+    return find
+
+
+def proven(results: Results) -> Ours | None:
+    """How many of the stored counts rest on a bound that was verified in exact arithmetic."""
+    points = checked = 0
+    for result in results:
+        for values in [result.values, *result.values.get("curves", [])]:
+            if "verified" in values and "budgets" in values:
+                points += len(values["budgets"])
+                checked += len(values["budgets"]) if values["verified"] else 0
+        if result.experiment.startswith("seconds"):
+            points += len(result.values["rows"])
+            checked += sum(row["verified"] for row in result.values["rows"])
+    if not points:
+        return None
+    return Ours(None, f"{checked:,} of {points:,} bounds", None, 0, None, checked == points)
+
+
 def _list(numbers: dict[str, float]) -> str:
     return ", ".join(f"{name} {number:.1%}" for name, number in numbers.items())

@@ -12,6 +12,7 @@ from certcore.reproduce.experiments import EXPERIMENTS
 from certcore.reproduce.measure import average_radius, mean_ratio
 from certcore.reproduce.store import Result, Results
 
+VERDICTS = ("reproduced", "better", "corrected", "differs", "not run")
 HEADINGS = ("where", "what the paper reports", "paper", "ours", "splits", "votes", "ours / paper", "verdict", "remark")
 
 INTRODUCTION = """\
@@ -26,7 +27,8 @@ of the instance it was computed from. Nothing here is typed by hand.
   the averaged ratios, as in the paper; its ± is that of the splits' own r̄. Numbers from different numbers of votes are
   never averaged.
 - *verdict*: `reproduced` (within the tolerance stated in `certcore/reproduce/claims.py`, or the sentence holds),
-  `better` (outside of it, in the certificate's or the clock's favour), `differs`, `not run` (the remark says why).
+  `better` (outside of it, in the certificate's or the clock's favour, or beyond the paper), `corrected` (what may be
+  claimed where the paper's rule is not sound), `differs`, `not run` (the remark says why).
 - Rows of the paper's method use its relaxation (`paper`); rows marked "tight" or "sound" are ours.
 - Graphs that may not travel with the project (Cora-ML, WebKB, Reuters) are read from a local folder (`--data DIR`);
   their vote counts and results are kept, the graphs are not.
@@ -50,10 +52,7 @@ def write_table(results: Results, path: Path) -> list[Row]:
     """Write the page; returns the rows of the paper's claims."""
     found = rows(CLAIMS, results)
     beyond = rows(BEYOND, results)
-    counts = {
-        verdict: sum(row.verdict == verdict for row in found)
-        for verdict in ("reproduced", "better", "differs", "not run")
-    }
+    counts = {verdict: sum(row.verdict == verdict for row in found) for verdict in VERDICTS}
     summary = ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
     parts = [
         INTRODUCTION,

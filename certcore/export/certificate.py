@@ -58,10 +58,10 @@ def guarantee(instance: Instance, certificate: Certificate) -> str:
     )
     base = instance.base.facts
     if "alpha" in base and "samples" in base:
-        confidence = 1 - float(base["alpha"])
+        confidence = 100 * (1 - float(base["alpha"]))
         text += (
-            f" This holds with {confidence:.10g} probability over the {int(base['samples']):,} samples drawn per node, "
-            "for the smoothed classifier on this clean graph."
+            f" This holds for the smoothed classifier on this clean graph, with {confidence:.10g} % confidence for all "
+            f"nodes together ({int(base['samples']):,} samples)."
         )
     else:
         text += " This holds for the classifier that the base certificate speaks about, on this clean graph."
@@ -109,7 +109,7 @@ def proof(certificate: Certificate) -> bytes:
 
 
 def allocation(instance: Instance, certificate: Certificate, *, integer: bool = True) -> Table:
-    """What the replayed attack (or the relaxed adversary) does at and to each node; only nodes it concerns."""
+    """What the replayed attack (or the relaxed adversary) does at and to each node it concerns, most spent first."""
     if (certificate.attack if integer else certificate.fractional) is None:
         what = "attack was looked for" if integer else "relaxed allocation exists"
         raise InputError(f"no {what} for this certificate; certify again with an attack, or export the other one")
@@ -121,7 +121,9 @@ def allocation(instance: Instance, certificate: Certificate, *, integer: bool = 
     used = [key for key in numbers if (np.asarray(nodes[key], dtype=float) > 1e-9).any()]
     columns = ["node"] + (["name"] if instance.node_names is not None else []) + ["state", *used]
     rows = []
-    for i in np.flatnonzero(touched).tolist():
+    spent = np.sum([nodes[key] for key in numbers if key.startswith("spent")], axis=0)
+    order = np.lexsort((np.arange(len(spent)), -np.asarray(nodes["attacked"]), -spent))
+    for i in order[touched[order]].tolist():
         name = [] if instance.node_names is None else [instance.node_names[i]]
         rows.append([i, *name, str(nodes["state"][i]), *(_whole(nodes[key][i]) for key in used)])
     return make_table(columns, rows)

@@ -32,6 +32,7 @@ figcaption { font-size: 0.9rem; opacity: 0.85; }
 .chart { width: 100%; height: 480px; } .chart.tall { height: 720px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.92rem; } th { text-align: left; }
+.scroll td, .scroll th { white-space: nowrap; }
 th, td { padding: 0.25rem 0.75rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 pre { background: var(--soft); padding: 0.8rem 1rem; overflow-x: auto; font-size: 0.85rem; border-radius: 4px; }

@@ -207,7 +207,10 @@ class _Maker:
 
     def surface(self, x: str, y: str) -> Figure:
         points = self.instance.base.fronts().points
-        ends = [max(getattr(self.threat, name), int(points[:, TYPES.index(name)].max(initial=1))) for name in (x, y)]
+        ends = [
+            max(int(1.5 * getattr(self.threat, name)), int(points[:, TYPES.index(name)].max(initial=1)))
+            for name in (x, y)
+        ]
         xs, ys = (np.unique(np.linspace(0, end, _MAP_SIDE).round().astype(int)).tolist() for end in ends)
         result = surface(
             self.session, self.threat, x=x, x_values=xs, y=y, y_values=ys, relaxation=self.swept, cancel=self.cancel

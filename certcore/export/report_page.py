@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 
 from certcore import __version__
@@ -76,7 +77,7 @@ def _attack(report: Report) -> str:
         return ""
     note = (
         "An attack breaks base certificates: it shows what they leave uncertified, not that the model's label flips. "
-        "All rows are in data/allocation.csv."
+        "Nodes at which most is spent come first. All rows are in data/allocation.csv."
     )
     rows = report.allocation.html(limit=_MOST_ROWS)
     return f"<h2>What the attack does</h2><p>{note}</p><div class='scroll'>{rows}</div>"
@@ -108,9 +109,7 @@ def _proof(report: Report) -> str:
 
 def _again(report: Report) -> str:
     commands = "\n".join(for_html(command, 100_000) for command in report.commands)
-    cite = "\n".join(
-        for_html(line) if line.strip() else "" for line in bibtex(smoothing=_smoothed(report)).splitlines()
-    )
+    cite = html.escape(bibtex(smoothing=_smoothed(report)))  # our own text: its indentation stays
     return (
         f"<h2>Computing it again</h2><pre>{commands}</pre>"
         f"<h2>How to cite</h2><pre>{cite}</pre><p>Made with certcore {__version__}.</p>"

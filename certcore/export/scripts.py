@@ -27,7 +27,8 @@ def command_line(recipe: Recipe) -> str:
         for axis in ("x", "y"):
             words += [f"--{axis}", for_shell(arguments[axis])]
             words += [f"--{axis}-values", values_option(arguments[f"{axis}_values"])]
-    words += threat_options(recipe.threat, recipe.targets)
+    varied = {arguments.get(key) for key in ("vary", "x", "y")}
+    words += threat_options({k: v for k, v in recipe.threat.items() if k not in varied}, recipe.targets)
     if recipe.relaxation != "tight":
         words += ["--relaxation", for_shell(recipe.relaxation)]
     if recipe.base_rule != "binary":

@@ -60,6 +60,7 @@ from certcore.figures.tabular import rows_as_tabular
 _PER_PATH = 250
 #: Larger groups of nodes are drawn as dots, or TeX would run out of memory.
 _MOST_MARKS = 1500
+_MOST_ELEMENTS = 25_000
 _HATCHES = {"": "", "////": "north east lines", "....": "dots", "\\\\\\\\": "north west lines"}
 
 _PREAMBLE = r"""\documentclass[border=2pt]{standalone}
@@ -81,7 +82,9 @@ def standalone(figure: Figure, *, width_cm: float = 8.5, title: bool = False) ->
         body = body.replace(r"\end{tikzpicture}", head + "\n\\end{tikzpicture}")
     used = sorted({part[:6] for part in body.split("cc")[1:] if _is_hex(part[:6])})
     colours = "".join(f"\\definecolor{{cc{code}}}{{HTML}}{{{code}}}\n" for code in used)
-    head = f"% {for_comment(figure.name)}: made by certcore {__version__}; compile with pdflatex\n"
+    large = isinstance(figure, GraphFigure) and len(figure.positions) + len(figure.edges) > _MOST_ELEMENTS
+    tool = "lualatex (pdflatex has too little memory for this many nodes)" if large else "pdflatex"
+    head = f"% {for_comment(figure.name)}: made by certcore {__version__}; compile with {tool}\n"
     return f"{head}{_PREAMBLE}{colours}\\begin{{document}}\n{body}\\end{{document}}\n"
 
 

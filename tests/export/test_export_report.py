@@ -1,0 +1,231 @@
+"""Reports and batches: the files the design names, complete, consistent, and checked by our own verifier."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import threading
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pypdf
+import pytest
+
+from certcore import InputError, ThreatModel, certify, export, figures, load_instance, save_instance
+from certcore.cli import main
+from certcore.export.report import curve_values, default_threat
+from tests.export.instances import small_instance
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> Path:
+    """A report written by the command line."""
+    folder = tmp_path_factory.mktemp("report")
+    save_instance(folder / "toy.npz", small_instance())
+    options = ["--attr-del", "3", "--attr-add", "1", "--quiet", "-o", str(folder / "out")]
+    assert main(["report", str(folder / "toy.npz"), *options]) == 0
+    return folder
+
+
+def test_the_named_files_are_there(written: Path) -> None:
+    out = written / "out"
+    for name in ("report.html", "proof.json", "citation.bib", "provenance.json", "commands.sh", "data/allocation.csv"):
+        assert (out / name).stat().st_size > 0
+    for ending in ("pdf", "svg", "png", "tex", "html"):
+        names = {path.name for path in (out / "figures").glob(f"*.{ending}")}
+        wanted = {
+            "curve-attr_del",
+            "curve-attr_add",
+            "contours-attr_add-attr_del",
+            "classes",
+            "graph",
+            "base-attr_add-attr_del",
+        }
+        assert {f"{name}.{ending}" for name in wanted} <= names
+    assert len(pypdf.PdfReader(out / "figures" / "all.pdf").pages) == len(list((out / "figures").glob("*.svg")))
+    assert not list(written.rglob("*.part"))
+
+
+def test_the_zip_holds_the_same_files(written: Path) -> None:
+    with zipfile.ZipFile(written / "out.zip") as archive:
+        assert archive.testzip() is None
+        inside = {name: archive.read(name) for name in archive.namelist()}
+    files = {f"out/{path.relative_to(written / 'out').as_posix()}": path for path in (written / "out").rglob("*.*")}
+    assert set(inside) == set(files)
+    for name, path in files.items():
+        assert path.read_bytes() == inside[name]
+
+
+def test_the_proof_is_accepted_on_its_own(written: Path) -> None:
+    out = written / "out"
+    assert main(["verify", str(out / "proof.json"), str(out / "data" / "instance.npz")]) == 0
+    assert main(["verify", str(out / "proof.json"), str(written / "toy.npz")]) == 0
+
+
+def test_the_data_are_the_engines_numbers(written: Path) -> None:
+    instance = load_instance(written / "toy.npz")
+    text = (written / "out" / "data" / "curve-attr_del.csv").read_text(encoding="utf-8-sig")
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["kind"] == "collective"]
+    for row in rows[:6]:
+        here = certify(instance, ThreatModel(attr_add=1, attr_del=int(row["attr_del"])), attack=False, proof=False)
+        assert int(row["certified"]) == here.certified
+        assert float(row["certified_ratio"]) == here.ratio
+        assert int(row["targets"]) == here.targets
+    assert {"3"} <= {row["attr_del"] for row in rows}, "the curve runs through the budget of the report"
+    graph = (written / "out" / "data" / "graph.csv").read_text(encoding="utf-8-sig")
+    attacked = [row for row in csv.DictReader(io.StringIO(graph)) if row["state"] in ("attacked", "uncertified")]
+    told = json.loads((written / "out" / "provenance.json").read_text())["certificate"]
+    assert len(attacked) == told["attack_found"]
+
+
+class _Tags(HTMLParser):
+    """Collects every tag with its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_the_page_is_self_contained_and_harmless(written: Path) -> None:
+    page = (written / "out" / "report.html").read_text(encoding="utf-8")
+    reader = _Tags()
+    reader.feed(page)
+    known = {
+        "html", "head", "meta", "link", "title", "style", "script", "body", "h1", "h2", "p", "div", "table", "thead",
+        "tbody", "tr", "th", "td", "figure", "figcaption", "img", "pre", "code", "details", "summary",
+    }  # fmt: skip
+    assert {tag for tag, _ in reader.tags} <= known
+    for tag, attributes in reader.tags:
+        assert not [name for name in attributes if name.startswith("on")], tag
+        assert (attributes.get("src") or "data:").startswith("data:")
+        assert (attributes.get("href") or "data:").startswith("data:")
+    charts = [a for _, a in reader.tags if str(a.get("class")).startswith("chart")]
+    assert len(charts) == 5
+    assert all(chart["aria-label"] for chart in charts)
+    provenance = json.loads((written / "out" / "provenance.json").read_text())
+    assert provenance["guarantee"][:40] in page
+    assert provenance["instance_digest"] in page
+
+
+def test_scripts_compute_the_figures_again(written: Path) -> None:
+    """The exported Python calls the engine on the instance and gets the same numbers to the last digit."""
+    for name in ("curve-attr_del", "contours-attr_add-attr_del", "graph"):
+        code = (written / "out" / "data" / f"{name}.py").read_text()
+        assert "load_instance" in code, f"{name} is drawn from copied numbers"
+        scope: dict = {}
+        exec(compile(code.split("for format in")[0], name, "exec"), scope)
+        wanted = (written / "out" / "data" / f"{name}.csv").read_bytes()
+        # The search for an attack stops after a time: another run may find another one.
+        assert name == "graph" or export.export(scope["figure"], "csv") == wanted
+
+
+def test_commands_of_a_report_run(written: Path, capsys) -> None:
+    lines = (written / "out" / "commands.sh").read_text().splitlines()[1:]
+    commands = [shlex.split(line) for line in lines]
+    assert {words[3] for words in commands} == {"certify", "curve", "surface"}
+    for words in commands:
+        assert words[:3] == ["python", "-m", "certcore"]
+        assert main([*words[3:], "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["targets"] == 37
+
+
+def test_a_report_without_budgets_takes_the_first_where_naive_is_zero() -> None:
+    instance = small_instance()
+    threat = default_threat(instance)
+    assert threat.attr_del > 0
+    assert certify(instance, threat, attack=False).naive_certified == 0
+    less = threat.replace(attr_del=threat.attr_del - 1)
+    assert instance.base.fronts().certified(less.budgets).any()
+
+
+def test_a_report_can_be_zipped_in_memory_and_cancelled() -> None:
+    instance = small_instance(("attr_del",), n=12)
+    told: list[str] = []
+    report = export.build_report(
+        instance, ThreatModel(attr_del=2), quick=True, progress=lambda done, total, what: told.append(what)
+    )
+    assert told[0] == "certificate"
+    assert told[-1] == "done"
+    assert report.provenance["instance_digest"] == instance.digest
+    names = [figure.name for figure in report.figures]
+    assert names == ["curve-attr_del", "graph", "graph-relaxed", "base-attr_del"]
+    stopped = threading.Event()
+    stopped.set()
+    with pytest.raises(InputError, match="cancelled"):
+        export.build_report(instance, ThreatModel(attr_del=2), cancel=stopped)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "missing.npz", "-o", "x"],
+        ["report", "{instance}"],
+        ["figures", "missing.npz", "-o", "x", "--json"],
+        ["figures", "{instance}", "-o", "x", "--formats", "docx"],
+        ["figures", "{json}", "-o", "x", "--quiet"],
+        ["report", "{instance}", "-o", "{instance}", "--quiet", "--quick"],
+    ],
+)
+def test_bad_requests_end_in_one_line(arguments, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_instance(tmp_path / "toy.npz", small_instance(("attr_del",), n=8))
+    (tmp_path / "broken.json").write_text("{}")
+    filled = [a.format(instance=tmp_path / "toy.npz", json=tmp_path / "broken.json") for a in arguments]
+    assert main(filled) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert error.startswith("certcore: ")
+
+
+def test_curve_values_pass_through_the_budget() -> None:
+    for here in (0, 3, 50, 777, 12345):
+        values = curve_values(here)
+        assert here in values
+        assert values[0] == 0
+        assert values[-1] >= 2 * here
+        assert len(values) <= 103
+        assert np.all(np.diff(values) > 0)
+
+
+def test_batch_groups_splits_compares_and_resumes(tmp_path, monkeypatch) -> None:
+    for split in range(2):
+        instance = small_instance(("attr_del",), seed=split, n=20)
+        save_instance(tmp_path / f"toy-s{split}.npz", instance)
+    other = small_instance(("attr_del",), seed=9, n=15)
+    other.meta["group"] = "other </group>"
+    save_instance(tmp_path / "other-s0.npz", other)
+    paths = sorted(str(path) for path in tmp_path.glob("*.npz"))
+    told: list[str] = []
+    options = {"formats": ("svg", "csv", "json"), "end": 12}
+    files = export.write_batch(paths, tmp_path / "out", progress=lambda done, total, what: told.append(what), **options)
+    assert told[-1] == "done"
+    names = {path.relative_to(tmp_path / "out").as_posix() for path in files}
+    assert {"toy-group/curve-attr_del.svg", "other-group/curve-attr_del.csv", "compare-attr_del.svg"} <= names
+    curve = figures.from_json((tmp_path / "out" / "toy-group" / "curve-attr_del.json").read_text())
+    assert curve.lines[0].low is not None, "two splits make a band"
+
+    def never(*_, **__):
+        raise AssertionError("what is up to date must not be computed again")
+
+    monkeypatch.setattr("certcore.export.batch.curve", never)
+    again = export.write_batch(paths, tmp_path / "out", **options)
+    assert {path.name for path in again} == {path.name for path in files}
+    with pytest.raises(AssertionError, match="up to date"):
+        export.write_batch(paths, tmp_path / "out", formats=("svg",), end=13)
+
+
+def test_figures_are_drawn_again_from_json(tmp_path, capsys) -> None:
+    from tests.figures.samples import bars
+
+    (tmp_path / "classes.json").write_bytes(export.export(bars(), "json"))
+    out = tmp_path / "again"
+    assert main(["figures", str(tmp_path / "classes.json"), "-o", str(out), "--formats", "pdf,csv", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["files"]) == 2
+    assert (out / "classes.pdf").read_bytes() == export.export(bars(), "pdf")

@@ -146,14 +146,18 @@ class Visitor:
                             found, fresh = (seen[1], fresh) if seen[0] == budgets else (None, False)
                     case "exception":
                         self.errors.append(f"{budgets}: {element.exception.message}")
-            elif kind == "script_finished" and found is not None and fresh:  # a finished run that shows our number
-                if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
-                    return found
+            elif kind == "script_finished" and found is not None and fresh and _complete(message):
+                return found
 
     def states(self, budgets: Budgets) -> dict[str, int]:
         return {
             self.fields[name]: value for name, value in zip(("attr_add", "attr_del"), budgets) if name in self.fields
         }
+
+
+def _complete(message: ForwardMsg) -> bool:
+    """Whether a run came to its end, and was not given up for another one."""
+    return bool(message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY)
 
 
 def read_guarantee(text: str) -> tuple[Budgets, int] | None:

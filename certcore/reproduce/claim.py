@@ -75,6 +75,8 @@ class Row:
                 f"Ours rests on {self.ours.samples:,} votes per node instead of 1,000,000: fewer votes give a lower "
                 "confidence bound and smaller radii."
             )
+        if self.ours.also:
+            words.append(self.ours.also)
         return " ".join(words)
 
 

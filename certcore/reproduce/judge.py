@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,8 +23,19 @@ Find = Callable[[Results], Ours | None]
 
 
 def radius_of(experiment: str, source: str, variant: str = "paper", key: str = "certified") -> Find:
-    """r̄ of an experiment."""
-    return lambda results: radius(results.find(experiment, source, variant), key)
+    """r̄ of an experiment; other splits with fewer votes are mentioned, never mixed in."""
+
+    def find(results: Results) -> Ours | None:
+        ours = radius(results.find(experiment, source, variant), key)
+        others = results.with_fewer_votes(experiment, source, variant) if ours else []
+        less = radius(others, key) if others else None
+        if ours is None or less is None:
+            return ours
+        spread = f" ± {less.spread:.2f}" if less.spread is not None else ""
+        splits = f"{less.splits} other split{'s' if less.splits > 1 else ''}"
+        return replace(ours, also=f"With {less.samples:,} votes on {splits}: {less.text}{spread}.")
+
+    return find
 
 
 def ratio_at(source: str, budget: int, variant: str = "paper", key: str = "certified") -> Find:

@@ -21,6 +21,8 @@ class Ours:
     samples: int | None = None
     holds: bool | None = None
     """For claims in words: whether what the paper says is what we see."""
+    also: str = ""
+    """The same from fewer votes on other splits, if there are any."""
 
 
 def mean_ratio(results: Sequence[Result], key: str = "certified") -> np.ndarray:

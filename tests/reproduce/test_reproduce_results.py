@@ -107,3 +107,14 @@ def test_variants_change_the_instance(tmp_path: Path) -> None:
     assert Variant("tight", "messages").apply(instance).edge_field == "messages"
     assert Variant("paper").apply(instance) is instance
     assert Variant("tight", "messages", "multiclass").name == "tight-messages-multiclass"
+
+
+def test_other_splits_with_fewer_votes_are_mentioned_apart(tmp_path: Path) -> None:
+    from certcore.reproduce.judge import radius_of
+
+    for split, samples, counts in ((0, 1000, [10, 10, 0]), (1, 100, [10, 5, 0]), (2, 100, [10, 5, 0]), (3, 10, [1, 0])):
+        write_result(tmp_path, result(split, samples, certified=counts, naive=counts), "key")
+    ours = radius_of("datasets", "toy-gcn-attr")(Results(tmp_path))
+    assert ours is not None
+    assert (ours.value, ours.splits, ours.samples) == (0.5, 1, 1000)
+    assert ours.also == "With 100 votes on 2 other splits: 0.33 ± 0.00."

@@ -26,7 +26,7 @@ with left:
         values = sweeps.mini_values(view, vary)
         member = sweeps.Member("", view.threat, (view.instance,))
         line = sweeps.curves([member], vary, values, False, view.relaxation, "mini")
-        curves = next(iter(line.result.values()), []) if line.result else []
+        curves = sweeps.first_kind(line)
         if curves:
             charts.show(
                 figures.curve_figure(
@@ -43,7 +43,8 @@ with right:
     st.subheader(
         "Class by class",
         anchor=False,
-        help="Each bar is a certificate of its own: the attacker turns the whole budget against that class. The bars do not add up to the number above.",
+        help="Each bar is a certificate of its own: the attacker turns the whole budget against that class. The bars "
+        "do not add up to the number above.",
     )
     if view.instance.prediction is None:
         st.info("This instance has no predicted labels, so it cannot be split by class.", icon=":material/category:")

@@ -9,7 +9,7 @@ from certcore import figures
 from certcore.figures.style import STATES
 from pages.shared import attack, exports, graphview, headline, state
 from pages.shared.charts import is_dark
-from pages.shared.frame import frame, go_to_node
+from pages.shared.frame import frame, go_to_node, stop
 from pages.shared.protect import suggestions
 from pages.shared.sidebar import node_name
 from pages.shared.text import count
@@ -23,13 +23,11 @@ OWN: dict[str, state.Control] = {
     "picked": (None, state.whole()),
 }
 
-view = frame(
-    "pages/attack_map.py", "Attack map", "Where the adversary spends its budget, and which targets it breaks.", OWN
-)
+view = frame("pages/attack_map.py", "Attack map", own=OWN)
 result = headline.with_attack(view)
 if result is None:
     st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
-    st.stop()
+    stop()
 
 controls = st.container(horizontal=True, vertical_alignment="bottom")
 adversary = controls.segmented_control(
@@ -130,8 +128,10 @@ with left:
             on_click="ignore",
             icon=":material/download:",
         )
-        if selected >= 0:
-            if st.button(f"Open {node_name(view.instance, selected)}", icon=":material/center_focus_strong:"):
-                go_to_node(selected)
+        opened = selected >= 0 and st.button(
+            f"Open {node_name(view.instance, selected)}", icon=":material/center_focus_strong:"
+        )
+        if opened:
+            go_to_node(selected)
 with right:
     suggestions(view, result)

@@ -80,8 +80,8 @@ with right_side:
         p = why.lower_bounds(instance)
         charts.show(figures.distribution_figure(p[view.targets]), key="p_distribution", height=330)
         st.caption(
-            f"{count(int((p[view.targets] <= 0.5).sum()))} of {count(len(view.targets))} targets abstain (p ≤ ½): they are "
-            "uncertified without any attack."
+            f"{count(int((p[view.targets] <= 0.5).sum()))} of {count(len(view.targets))} targets abstain (p ≤ ½): "
+            "they are uncertified without any attack."
         )
     st.subheader("Most common fronts", anchor=False, help="Smallest budgets at which nodes lose their certificate.")
     sizes = np.bincount(fronts.front_of_node[view.targets], minlength=fronts.n_fronts)

@@ -7,14 +7,14 @@ import streamlit as st
 from certcore.errors import InputError
 from certcore.instance import instance_to_arrays
 from pages.shared import bundles, examples, state, validation
-from pages.shared.frame import frame
+from pages.shared.frame import frame_without_instance
 from pages.shared.text import count, markdown
 
 OWN: dict[str, state.Control] = {"way": ("instance", state.one_of("instance", "votes", "train"))}
 WAYS = {"instance": "Upload an instance", "votes": "Upload votes and a graph", "train": "Train and vote here"}
 MOST_MB = 100
 
-frame(
+frame_without_instance(
     "pages/bring.py",
     "Bring your own",
     "Everything stays on this machine. Files are read as plain arrays; nothing in them is executed.",
@@ -42,8 +42,9 @@ def take(parts: list[tuple[str, bytes]]) -> None:
     name, instance = bundles.keep(data, parts[0][0])
     facts = instance.facts()
     st.success(
-        f"**Valid.** {count(facts['nodes'])} nodes, {count(facts['edges'])} edges, {count(facts['attributes'])} attributes; "
-        f"the base certificate covers {markdown(', '.join(instance.base.axes), 100)}. It is in the list of instances now.",
+        f"**Valid.** {count(facts['nodes'])} nodes, {count(facts['edges'])} edges, {count(facts['attributes'])} "
+        f"attributes; the base certificate covers {markdown(', '.join(instance.base.axes), 100)}. It is in the list of "
+        "instances now.",
         icon=":material/check_circle:",
     )
     if st.button("Open it", type="primary", icon=":material/open_in_new:", key="open_import"):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from certcore.errors import InputError
-from certcore.instance import load_instance
+from certcore.instance import Instance, load_instance
 from certcore.threat import ThreatModel
 from certcore.verify.proof import read_proof, verify_proof
 from pages.shared import work
-from pages.shared.frame import frame
+from pages.shared.frame import frame_without_instance, stop
 from pages.shared.jobs import Job
 from pages.shared.text import count, markdown, percent
 from pages.shared.words import confidence, threat_words
 
-view = frame(
+view = frame_without_instance(
     "pages/check.py",
     "Check a claim",
     "Drop a proof and the instance it speaks about. The bound is recomputed in exact integers, without a solver.",
@@ -38,21 +38,26 @@ if proof_file is None:
         "`python -m certcore certify INSTANCE --attr-del 10 --proof proof.json`.",
         icon=":material/upload_file:",
     )
-    st.stop()
-if instance_file is None and view is None:
+    stop()
+here = None if view is None else view.instance
+if instance_file is None and here is None:
     st.info("Add the instance the proof speaks about.", icon=":material/upload_file:")
-    st.stop()
+    stop()
+
+
+def read_instance(rule: str) -> Instance:
+    """The dropped instance, or the one in the sidebar."""
+    if instance_file is None and here is not None:
+        return here
+    return load_instance(instance_file.getvalue(), name=instance_file.name, base_rule=rule)
+
 
 try:
     proof = read_proof(proof_file.getvalue())
-    instance = (
-        load_instance(instance_file.getvalue(), name=instance_file.name, base_rule=proof.get("base_rule", "binary"))
-        if instance_file is not None
-        else view.instance
-    )
+    instance = read_instance(proof.get("base_rule", "binary"))
 except InputError as error:
     st.error(f"**Unreadable.** {markdown(error, 400)}", icon=":material/broken_image:")
-    st.stop()
+    stop()
 
 
 def run(job: Job) -> object:
@@ -64,12 +69,12 @@ task = work.ask(
 )
 work.line(task)
 if not task.fresh:
-    st.stop()
+    stop()
 verdict = task.result
 if not verdict.accepted:
     st.error(f"**Rejected.** {markdown(verdict.reason, 500)}", icon=":material/gpp_bad:")
     st.caption("A rejected proof shows nothing: neither that the claim is right nor that it is wrong.")
-    st.stop()
+    stop()
 threat = ThreatModel.from_json(proof["threat"])
 st.success(
     f"**Accepted.** Whatever an attacker does with {threat_words(threat)}: at least **{count(verdict.certified)} of "
@@ -78,6 +83,7 @@ st.success(
     icon=":material/verified:",
 )
 st.caption(
-    "What was checked: the program was derived again from the instance, and the multipliers in the proof were evaluated "
-    "in exact integers. What the proof rests on: this clean graph, its receptive fields, and its base certificate."
+    "What was checked: the program was derived again from the instance, and the multipliers in the proof were "
+    "evaluated in exact integers. What the proof rests on: this clean graph, its receptive fields, and its base "
+    "certificate."
 )

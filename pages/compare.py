@@ -75,7 +75,7 @@ free = view.threat.replace(targets=None, protected=())
 family = [sweeps.Member(bundles.title(name), free, (instance,)) for name, instance in instances.items()]
 values = sweeps.values_to(int(end or sweeps.end_of(view.instance, vary)), every)
 task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
-lines = next(iter(task.result.values()), []) if task.result else []
+lines = sweeps.first_kind(task)
 if lines:
     entries = [
         figures.CompareEntry(member.name, line, accuracy(member.instances[0])) for member, line in zip(family, lines)
@@ -84,7 +84,8 @@ if lines:
     charts.show(figure, key="compare", height=470)
     st.dataframe(pd.DataFrame(list(figure.rows), columns=list(figure.columns)), hide_index=True)
     st.caption(
-        "r̄ needs “Every integer” and an axis on which the ratio reaches 0. Never compare r̄ of different numbers of votes."
+        "r̄ needs “Every integer” and an axis on which the ratio reaches 0. Never compare r̄ between different numbers "
+        "of votes."
     )
 else:
     st.info("The curves appear here as soon as the first one is computed.", icon=":material/hourglass_top:")

@@ -80,7 +80,7 @@ if ready:
     main, reference = task.result, None
     if other is not None:
         main, reference = (task.result, other.result) if relaxation == "tight" else (other.result, task.result)
-    here = (sweeps.position(view.threat, x), sweeps.position(view.threat, y))
+    across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
     figure = figures.contour_figure(
         main,
         x=x,
@@ -90,7 +90,7 @@ if ready:
         reference_kind="paper" if show == "paper" else "naive",
         kind="paper" if relaxation == "paper" and show != "paper" else "collective",
         levels=tuple(sorted(float(level) for level in levels)),
-        marker=None if None in here else here,
+        marker=None if across is None or up is None else (across, up),
         recipes=exports.recipe(view, "surface", x=x, x_values=xs, y=y, y_values=ys),
     )
     clicked = charts.show(

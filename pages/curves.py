@@ -28,7 +28,7 @@ view = frame(
 )
 choices = sweeps.varied(view.instance)
 if st.session_state["vary"] not in choices:
-    in_play = [name for name in choices if name in state.SHARED and getattr(view.threat, name, 0)]
+    in_play = [name for name in choices if name in state.SHARED and getattr(view.threat, name)]
     st.session_state["vary"] = next(iter(in_play or choices))
 
 bar = st.container(horizontal=True, vertical_alignment="bottom")
@@ -69,7 +69,10 @@ every = switches.toggle(
 )
 names = sweeps.splits_of(view)
 splits = switches.toggle(
-    f"Mean over {len(names)} splits", key="splits", disabled=len(names) < 2, help="A band shows one standard deviation."
+    f"Mean over {len(names)} splits" if len(names) > 1 else "Mean over splits",
+    key="splits",
+    disabled=len(names) < 2,
+    help="A band shows one standard deviation.",
 )
 
 try:
@@ -81,7 +84,7 @@ instances = tuple(bundles.load(name, view.rule) for name in names) if splits and
 values = sweeps.values_to(int(end or sweeps.end_of(view.instance, vary)), every)
 family = sweeps.family(view, by, members, vary, instances)
 task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
-ours = next(iter(task.result.values()), []) if task.result else []
+ours = sweeps.first_kind(task)
 if ours:
     figure = figures.curve_figure(
         ours,
@@ -97,8 +100,8 @@ if ours:
         key="curve",
         height=470,
         select=True,
-        note="Click a point to move the sliders there. Between two values a line keeps the ratio of the larger one: nothing "
-        "is interpolated.",
+        note="Click a point to move the sliders there. Between two values a line keeps the ratio of the larger one: "
+        "nothing is interpolated.",
     )
     if clicked is not None:
         moved = {vary: int(clicked[0])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from certcore import figures
@@ -16,12 +17,12 @@ task = engine.story(view)
 steps = task.result or []
 names = [title for title, _ in method_text.STEPS]
 if steps:
-    values = [certified for certified, _ in steps]
+    values = np.array([certified for certified, _ in steps])
     targets = steps[0][1]
     figure = figures.BarFigure(
         categories=tuple(names[: len(values)]),
-        series=(figures.Bars(label="certified", values=[v / max(targets, 1) for v in values], counts=values),),
-        sizes=[targets] * len(values),
+        series=(figures.Bars(label="certified", values=values / max(targets, 1), counts=values),),
+        sizes=np.full(len(values), targets),
         name="story",
     )
     charts.show(figure, key="story", height=300)

@@ -8,7 +8,7 @@ import streamlit as st
 from certcore import figures
 from certcore.perturbations import LABELS
 from pages.shared import attack, charts, headline, neighbourhood, state, why
-from pages.shared.frame import frame, go_to_node
+from pages.shared.frame import frame, go_to_node, stop
 from pages.shared.sidebar import class_name, node_name
 from pages.shared.text import count, markdown, plain
 
@@ -55,7 +55,7 @@ if instance.labels is not None:
 st.markdown(" · ".join(facts))
 if result is None:
     st.info("More appears here when the certificate at these budgets is computed.", icon=":material/hourglass_top:")
-    st.stop()
+    stop()
 st.markdown(f"> {why.sentence(instance, result, node)}")
 
 spent = result.attack.spent_at(instance.graph.edges) if result.attack is not None else np.zeros((4, n))
@@ -70,7 +70,8 @@ with left:
     st.caption(
         f"{count(field_size)} nodes in the field"
         + (f", {count(near.cut)} far ones not drawn" if near.cut else "")
-        + ". :orange[★] the node · :blue[●] its field · :red[■] flips of the replayed attack are spent here. Click a node to open it."
+        + ". :orange[★] the node · :blue[●] its field · :red[■] flips of the replayed attack are spent here. "
+        "Click a node to open it."
     )
     here = near.nodes[spent[:, near.nodes].sum(axis=0) > 0]
     if len(here):
@@ -95,6 +96,7 @@ with right:
         height=340,
     )
     st.caption(
-        f"Shaded: certified. The star is what this node receives in the replayed attack, in {LABELS[x]} and {LABELS[y]}."
+        f"Shaded: certified. The star is what this node receives in the replayed attack, in {LABELS[x]} and "
+        f"{LABELS[y]}."
     )
 why.votes(instance, node)

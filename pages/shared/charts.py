@@ -40,7 +40,8 @@ def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = 
         alt=figures.alt_text(figure),
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        exports.menu(figure, key, is_dark())
+        with st.container(width="content"):
+            exports.menu(figure, key, is_dark())
         if note:
             st.caption(note, width="stretch")
     if not select:

@@ -68,7 +68,8 @@ def proof(view: View) -> Work:
 def preview(view: View) -> str:
     """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
     known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
-    return f"already proven for these budgets: at least {count(known.certified)} of {count(known.targets)} ({percent(known.ratio)})"
+    sure = f"{count(known.certified)} of {count(known.targets)} ({percent(known.ratio)})"
+    return f"already proven for these budgets: at least {sure}"
 
 
 def per_class(view: View) -> Work:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import streamlit as st
 
@@ -51,7 +52,7 @@ section[data-testid="stSidebar"] .stPageLink p {font-size: 0.86rem; white-space:
 section[data-testid="stSidebar"] [data-testid="stVerticalBlock"] {gap: 0.55rem;}
 section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-left: 0.6rem; padding-right: 0.6rem;}
 .st-key-menu [data-testid="stVerticalBlock"], .st-key-menu {gap: 0.1rem !important;}
-[data-testid="stSidebarContent"] [data-testid="stNumberInputContainer"] input {padding-left: 0.5rem; padding-right: 0.3rem;}
+[data-testid="stSidebarContent"] [data-testid="stNumberInputContainer"] input {padding: 0 0.3rem 0 0.5rem;}
 [data-testid="stSidebarHeader"] {height: 2.2rem; padding-bottom: 0; margin-bottom: 0;}
 [class*="st-key-work_"] {min-height: 2rem;}
 [data-testid="stMetricLabel"] p {white-space: normal;}
@@ -72,7 +73,18 @@ def menu() -> list[Entry]:
 
 
 def frame(file: str, title: str, lead: str = "", own: dict[str, Control] | None = None) -> View:
-    """Draw everything that surrounds a page and return the view; stops the page if there is nothing to show."""
+    """Draw everything that surrounds a page and return the view; ends the page if there is nothing to show."""
+    view = frame_without_instance(file, title, lead, own)
+    if view is None:
+        stop()
+    if view.problem:
+        st.warning(markdown(view.problem, 400), icon=":material/edit:")
+        stop()
+    return view
+
+
+def frame_without_instance(file: str, title: str, lead: str = "", own: dict[str, Control] | None = None) -> View | None:
+    """The same for pages that make sense before there is any instance."""
     entry = next((entry for entry in menu() if entry.file == file), MENU[0])
     st.set_page_config(
         page_title=f"{entry.label} · Collective certificates",
@@ -92,12 +104,6 @@ def frame(file: str, title: str, lead: str = "", own: dict[str, Control] | None 
         st.caption(lead)
     if view is None:
         _nothing_here()
-        if file in ("pages/bring.py", "pages/check.py"):
-            return view  # type: ignore[return-value]
-        st.stop()
-    if view.problem:
-        st.warning(markdown(view.problem, 400), icon=":material/edit:")
-        st.stop()
     return view
 
 
@@ -116,9 +122,16 @@ def link_parameters(entry: Entry) -> dict[str, str]:
     return state.parameters(st.session_state["_own"].get(entry.slug))
 
 
-def go_to_node(node: int) -> None:
+def go_to_node(node: int) -> NoReturn:
     """Open the page of one node, keeping the view."""
     st.switch_page("pages/node.py", query_params=state.parameters(node=node))
+    raise AssertionError("switching pages ends the run")
+
+
+def stop() -> NoReturn:
+    """End the page here."""
+    st.stop()
+    raise AssertionError("stopping ends the run")
 
 
 def _nothing_here() -> None:

@@ -25,7 +25,7 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
             st.markdown("Computing the first certificate of this instance …" if task.running else "No certificate yet.")
         else:
             st.markdown(guarantee(result, view.instance))
-    work.line(task, "" if result is None else _done(result), engine.preview(view) if task.running else "")
+    work.line(task, "" if result is None else f":gray[{_done(result)}]", engine.preview(view) if task.running else "")
     if result is not None:
         search = engine.attacked(view, result) if task.fresh else None
         _numbers(view, result, task.fresh, search)
@@ -39,21 +39,18 @@ def with_attack(view: View) -> Certificate | None:
     """The short form for other pages: one line about the certificate, which comes with its attack."""
     task = engine.certificate(view)
     result: Certificate | None = task.result
-    shown = result
-    search = None
-    if result is not None and task.fresh:
-        search = engine.attacked(view, result)
-        shown = search.result
-    if result is not None:
-        text = bracket(shown if shown is not None and search is not None and search.fresh else result)[0]
-        st.markdown(
-            f"**{count(result.certified)} of {count(result.targets)}** labels certified ({percent(result.ratio)}) · "
-            f"node by node {percent(result.naive_certified / max(result.targets, 1))} · attacked: {text}"
-        )
-    if search is not None and not search.fresh:
-        work.line(search)
+    search = engine.attacked(view, result) if result is not None and task.fresh else None
+    shown: Certificate | None = search.result if search is not None else result
+    if result is None or not task.fresh:
+        work.line(task, "", engine.preview(view) if task.running else "")
     else:
-        work.line(task, "" if result is None else _done(result), engine.preview(view) if task.running else "")
+        text = bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
+        line = (
+            f"**{count(result.certified)} of {count(result.targets)}** labels certified ({percent(result.ratio)}) · "
+            f"node by node {percent(result.naive_certified / max(result.targets, 1))} · attacked: {text} · "
+            + _done(result)
+        )
+        work.line(search if search is not None and not search.fresh else task, line)
     return shown if shown is not None and shown.attack is not None else None
 
 

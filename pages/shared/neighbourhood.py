@@ -130,7 +130,7 @@ def _alone(text: str, background: str) -> str:
     text = re.sub(r"<script\b[^>]*\bsrc\s*=\s*[\"']https?://[^>]*>\s*</script>", "", text, flags=re.DOTALL)
     text = re.sub(r"<center>.*?</center>", "", text, flags=re.DOTALL)
     text = text.replace("<head>", f"<head>{_POLICY}", 1)
-    style = f"<style>body{{margin:0;background:{background}}}#mynetwork{{border:0!important;background:{background}!important}}"
-    style += ".card{border:0!important}</style></head>"
+    style = f"<style>body{{margin:0;background:{background}}}.card{{border:0!important}}"
+    style += f"#mynetwork{{border:0!important;background:{background}!important}}</style></head>"
     text = text.replace("</head>", style, 1)
     return re.sub(r"(network = new vis\.Network\(container, data, options\);)", lambda m: m[1] + _CLICK, text, count=1)

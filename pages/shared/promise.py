@@ -42,8 +42,8 @@ def promise(view: View, vary: str, label: str) -> None:
         )
         return
     st.success(
-        f"**{label}: up to {count(found.value)}** keep {count(found.certified)} of {count(found.targets)} labels certified. "
-        f"One more leaves {count(found.next_certified or 0)}, fewer than {share} %.",
+        f"**{label}: up to {count(found.value)}** keep {count(found.certified)} of {count(found.targets)} labels "
+        f"certified. One more leaves {count(found.next_certified or 0)}, fewer than {share} %.",
         icon=":material/verified:",
     )
     if st.button("Move the slider there", icon=":material/arrow_forward:"):

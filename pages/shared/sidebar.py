@@ -64,10 +64,13 @@ def draw(page: str, own: dict[str, Control]) -> View | None:
     st.button("Reset", on_click=_reset, icon=":material/restart_alt:", width="stretch", help="Back to the first view.")
     state.remember(own)
     prefix = "share" if mode == "relative" else "local"
-    local = {f"local_{t}": None if mode == "off" else st.session_state.get(f"{prefix}_{t}") for t in TYPES}
+    local: dict[str, Any] = {
+        f"local_{t}": None if mode == "off" else st.session_state.get(f"{prefix}_{t}") for t in TYPES
+    }
     try:
+        budgets: dict[str, Any] = {t: int(st.session_state[t]) for t in TYPES}
         threat = ThreatModel(
-            **{t: int(st.session_state[t]) for t in TYPES},
+            **budgets,
             **local,
             local_mode="relative" if mode == "relative" else "absolute",
             sigma=st.session_state["sigma"],
@@ -182,7 +185,8 @@ def _budgets(instance: Instance) -> None:
     missing = [LABELS[name] for name in TYPES if reasons[name]]
     if missing:
         st.caption(
-            f"This base certificate says nothing about {' and '.join(missing)}: every such flip would count as uncertified."
+            f"This base certificate says nothing about {' and '.join(missing)}: every such flip would count as "
+            "uncertified."
         )
 
 
@@ -202,7 +206,8 @@ def _local(instance: Instance) -> str:
             format_func=str.capitalize,
             key="local",
             required=True,
-            help="Limit what the attacker may do at each single node: a count, or a share of the attributes or edges it has.",
+            help="Limit what the attacker may do at each single node: a count, or a share of the attributes or edges "
+            "it has.",
         )
         shares = [0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
         for name in TYPES:

@@ -128,7 +128,8 @@ def covered(instance: Instance) -> dict[str, str | None]:
     for name in TYPES:
         if name not in instance.base.axes:
             reasons[name] = (
-                "The base certificate of this instance does not cover this type: any such flip would leave every label uncertified."
+                "The base certificate of this instance does not cover this type: any such flip would leave every label "
+                "uncertified."
             )
         elif instance.node_field is not None and name.startswith("adj"):
             reasons[name] = "The receptive fields of this instance hold only while the edges stay as they are."

@@ -152,6 +152,11 @@ def curves(members: list[Member], vary: str, values: list[int], paper: bool, rel
     return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
 
 
+def first_kind(work: Work) -> list[list[Curve]]:
+    """The lines of the chosen relaxation, as far as they are computed."""
+    return next(iter(work.result.values()), []) if work.result else []
+
+
 def _curve(instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: str, job: Job) -> Curve:
     return curve(session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel)
 

@@ -15,12 +15,12 @@ from pages.shared.sidebar import class_name, node_name
 from pages.shared.text import budget_words, count, plain
 
 
-def received(result: Certificate, node: int) -> np.ndarray | None:
+def received(result: Certificate, node: int) -> list[float] | None:
     """The perturbation inside the node's field in the replayed attack, if the node is a target."""
     where = np.flatnonzero(result.target_nodes == node)
     if result.attack is None or not len(where):
         return None
-    return np.asarray(result.attack.inside[where[0]])
+    return [float(value) for value in result.attack.inside[where[0]]]
 
 
 def sentence(instance: Instance, result: Certificate, node: int) -> str:
@@ -31,7 +31,7 @@ def sentence(instance: Instance, result: Certificate, node: int) -> str:
     if not np.isin(node, result.target_nodes):
         return "This node is not among the targets: its label is not counted, but the attacker may still use it."
     if len(front) and not front.sum(axis=1).all():
-        return "**Uncertified without any attack**: the base certificate abstains, so this label always counts as attacked."
+        return "**Uncertified without any attack**: the base certificate abstains, so this label counts as attacked."
     if not len(reachable):
         return "**Robust by itself**: even the whole budget inside its receptive field reaches no point of its front."
     gets = received(result, node)
@@ -39,14 +39,14 @@ def sentence(instance: Instance, result: Certificate, node: int) -> str:
         hit = reachable[(reachable <= gets).all(axis=1)]
         if len(hit):
             return (
-                f"**Attacked in the replayed attack**: it receives {budget_words(tuple(int(v) for v in gets))} inside its "
-                f"field, which reaches {budget_words(tuple(hit[0].tolist()))}, where its base certificate ends."
+                f"**Attacked in the replayed attack**: it receives {budget_words(tuple(int(v) for v in gets))} inside "
+                f"its field, which reaches {budget_words(tuple(hit[0].tolist()))}, where its base certificate ends."
             )
     cheapest = reachable[reachable.sum(axis=1).argmin()]
     gets_text = "" if gets is None else f"; in the attack found it receives {budget_words(tuple(int(v) for v in gets))}"
     return (
-        f"**Attackable alone, not broken here**: {budget_words(tuple(cheapest.tolist()))} inside its field would leave it "
-        f"uncertified{gets_text}. The collective count says how many such nodes stay, not whether this one does."
+        f"**Attackable alone, not broken here**: {budget_words(tuple(cheapest.tolist()))} inside its field would leave "
+        f"it uncertified{gets_text}. The collective count says how many such nodes stay, not whether this one does."
     )
 
 

@@ -97,7 +97,7 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
                 st.markdown(":orange[:material/block: Cancelled.] What you see is older or weaker.", width="content")
                 st.button("Solve again", key=f"again_{work.slot}", on_click=_again, args=(work.slot,), type="tertiary")
         elif done:
-            st.caption(done)
+            st.markdown(done)
 
 
 def watch(work: Work) -> None:

@@ -103,7 +103,8 @@ def settled(page: Any, patience: float = 90.0) -> None:
     while quiet < 4:
         busy = page.evaluate(
             """() => Boolean(document.querySelector('[data-testid=stApp]:not([data-test-script-state=notRunning])')
-              || document.querySelector('[class*=st-key-cancel_]') || document.querySelector('[data-testid=stSkeleton]'))"""
+              || document.querySelector('[class*=st-key-cancel_]')
+              || document.querySelector('[data-testid=stSkeleton]'))"""
         )
         quiet = 0 if busy else quiet + 1
         if time.monotonic() > until:

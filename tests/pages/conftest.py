@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -22,11 +23,15 @@ def bundle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def dashboard(bundle_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def dashboard(bundle_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CERTCORE_BUNDLES", str(bundle_folder))
     monkeypatch.setenv("CERTCORE_IMPORTS", str(tmp_path / "imported"))
     monkeypatch.chdir(ROOT)
-    yield
+
+
+def _jobs(at: AppTest) -> dict[str, Any]:
+    """The background work of the page; a session state of a test has no `get`."""
+    return dict(at.session_state["_jobs"]) if "_jobs" in at.session_state else {}
 
 
 def settle(at: AppTest, patience: float = 40.0) -> AppTest:
@@ -35,13 +40,12 @@ def settle(at: AppTest, patience: float = 40.0) -> AppTest:
     at.run(timeout=60)
     while time.monotonic() < until:
         assert not at.exception, [e.value for e in at.exception]
-        jobs = at.session_state["_jobs"] if "_jobs" in at.session_state else {}
+        jobs = _jobs(at)
         waiting = [job for job in jobs.values() if not job.finished.is_set()]
         if not waiting:
             before = {slot: job.key for slot, job in jobs.items()}
             at.run(timeout=60)
-            after = at.session_state["_jobs"] if "_jobs" in at.session_state else {}
-            if {slot: job.key for slot, job in after.items()} == before:
+            if {slot: job.key for slot, job in _jobs(at).items()} == before:
                 assert not at.exception, [e.value for e in at.exception]
                 return at
             continue

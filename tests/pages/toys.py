@@ -10,6 +10,7 @@ from certcore.base.grid import GridBase
 from certcore.base.smoothing import SmoothingBase
 from certcore.graph import Graph
 from certcore.instance import Instance, save_instance
+from certcore.perturbations import TYPES
 
 N = 40
 
@@ -42,14 +43,14 @@ def grid_instance(axes: tuple[str, ...] = ("attr_add", "attr_del"), seed: int = 
     rng = np.random.default_rng(seed)
     strength = rng.integers(0, 9, N)
     weights = {"attr_add": 3, "attr_del": 1, "adj_add": 4, "adj_del": 2}
-    steps = [np.arange(8) * weights[name] for name in axes]
+    steps = [np.arange(8 if len(axes) < 3 else 5) * weights[name] for name in axes]
     cost = sum(np.meshgrid(*steps, indexing="ij")) if len(steps) > 1 else steps[0]
     grid = np.asarray(cost)[None] < strength.reshape(-1, *[1] * len(axes))
     prediction = rng.integers(0, 3, N)
     edges = any(name.startswith("adj") for name in axes)
     base = GridBase(grid, axes, None, prediction, fixed_adjacency=not edges)
     meta = {"dataset": "ring", "model": "toy", "group": f"ring-{'-'.join(axes)}", "split": seed}
-    return Instance(small_graph(), base, layers=1, meta=meta, **(facts() | changes))  # type: ignore[arg-type]
+    return Instance(small_graph(), base, layers=1, **(facts() | {"meta": meta} | changes))  # type: ignore[arg-type]
 
 
 def votes_instance() -> Instance:
@@ -66,8 +67,22 @@ def votes_instance() -> Instance:
     return Instance(graph, base, layers=1, meta={"dataset": "ring", "model": "voter"}, **facts())  # type: ignore[arg-type]
 
 
+def hard_instance() -> Instance:
+    """Large enough for an integer program that is not solved at once."""
+    rng = np.random.default_rng(5)
+    n = 900
+    edges = rng.integers(0, n, (3 * n, 2))
+    graph = Graph.from_edges(n, edges[edges[:, 0] != edges[:, 1]], (rng.random((n, 30)) < 0.2).astype(np.int8))
+    strength = rng.integers(1, 30, n)
+    added, deleted = np.arange(12)[None, :, None], np.arange(24)[None, None, :]
+    grid = 3 * added + deleted + added * deleted % 3 < strength[:, None, None]
+    grid = np.logical_and.accumulate(np.logical_and.accumulate(grid, axis=1), axis=2)
+    return Instance(graph, GridBase(grid, ("attr_add", "attr_del")), layers=2, layout=rng.random((n, 2)))
+
+
 def write_bundles(folder: Path) -> None:
     save_instance(folder / "ring-gcn-attr-s0.npz", grid_instance(seed=0))
     save_instance(folder / "ring-gcn-attr-s1.npz", grid_instance(seed=1))
     save_instance(folder / "ring-edges-s0.npz", grid_instance(("adj_del",)))
     save_instance(folder / "ring-votes-s0.npz", votes_instance())
+    save_instance(folder / "ring-all-s0.npz", grid_instance(TYPES))

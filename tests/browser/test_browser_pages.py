@@ -1,0 +1,140 @@
+"""What people do on the pages: click nodes and points, cancel, upload, download, read on a narrow screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.browser.conftest import Watched
+from tests.browser.screenshots import PAGES
+
+Visit = Callable[..., Watched]
+
+
+def test_click_on_the_canvas_opens_the_node(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=5", "Attack map")
+    watched.settled()
+    canvas = page.locator(".stage canvas")
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_function("() => true")
+    x, y = canvas.evaluate("canvas => canvas.certcorePosition(17)")
+    canvas.click(position={"x": x, "y": y})
+    page.get_by_role("heading", name="One node", level=1).wait_for()
+    watched.settled()
+    assert "node=17" in page.url
+    assert page.get_by_role("heading", name="paper 17").count() == 1
+
+
+def test_canvas_by_keyboard_and_protection_by_click(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=5&click=protect", "Attack map")
+    watched.settled()
+    canvas = page.locator(".stage canvas")
+    canvas.focus()
+    canvas.press("+")
+    canvas.press("n")
+    canvas.press("Enter")
+    page.wait_for_function("() => new URL(location).searchParams.has('protect')")
+    watched.settled()
+    assert page.get_by_text("1 protected:").count() == 1
+
+
+def test_exact_solve_can_be_cancelled(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("?instance=hard-s0&attr_add=4&attr_del=30&relaxation=exact&limit=300", "What is guaranteed")
+    cancel = page.get_by_role("button", name="Cancel")
+    cancel.first.wait_for(timeout=60_000)
+    assert page.get_by_text("already proven for these budgets").count() >= 1
+    cancel.first.click()
+    page.get_by_text("Cancelled.").first.wait_for(timeout=90_000)
+    assert page.get_by_role("button", name="Solve again").count() >= 1
+
+
+def test_good_and_bad_uploads(visit: Visit, example: Path, tmp_path: Path) -> None:
+    watched = visit()
+    page = watched.open("bring?instance=ring-gcn-attr-s0", "Bring your own")
+    drop = page.locator(".st-key-upload_instance input[type=file]")
+
+    def told(name: str, words: str) -> None:
+        drop.set_input_files(str(tmp_path / name))
+        page.get_by_text(words, exact=False).first.wait_for(timeout=90_000)
+
+    (tmp_path / "text.npz").write_text("not an archive")
+    told("text.npz", "is no .npz file")
+    np.savez(tmp_path / "keys.npz", n_nodes=np.array(3))
+    told("keys.npz", "problems found")
+    np.savez(tmp_path / "pickled.npz", n_nodes=np.array([{"a": 1}], dtype=object))
+    told("pickled.npz", "object")
+    drop.set_input_files(str(example))
+    page.get_by_text("Valid.").wait_for(timeout=90_000)
+    page.get_by_role("button", name="Open it").click()
+    page.get_by_role("heading", name="What is guaranteed", level=1).wait_for()
+    watched.settled()
+    assert "instance=import-" in page.url
+    assert "ring of twelve" in page.locator(".st-key-guarantee").inner_text()
+
+
+def test_downloads_and_checking_the_proof(visit: Visit, tmp_path: Path) -> None:
+    watched = visit()
+    page = watched.open("?instance=ring-votes-s0&attr_del=3", "What is guaranteed")
+    watched.settled()
+    page.get_by_role("button", name="Verified").click()
+    button = page.get_by_role("button", name="Download the proof")
+    button.wait_for(timeout=90_000)
+    with page.expect_download() as waiting:
+        button.click()
+    proof = tmp_path / "proof.json"
+    waiting.value.save_as(proof)
+    assert json.loads(proof.read_text())["format"] == "certcore-proof-1"
+    page.goto(f"{watched.address}/check?instance=ring-votes-s0&attr_del=3")
+    page.get_by_role("heading", name="Check a claim", level=1).wait_for()
+    drop = page.locator(".st-key-proof_file input[type=file]")
+    drop.set_input_files(str(proof))
+    page.get_by_text("Accepted.").wait_for(timeout=90_000)
+    forged = json.loads(proof.read_text()) | {"certified": 40}
+    (tmp_path / "forged.json").write_text(json.dumps(forged))
+    page.reload()
+    page.get_by_role("heading", name="Check a claim", level=1).wait_for()
+    drop.set_input_files(str(tmp_path / "forged.json"))
+    page.get_by_text("Rejected.").wait_for(timeout=90_000)
+
+
+def test_export_of_a_chart(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("curves?instance=ring-gcn-attr-s0&attr_del=3&to=12", "Curves")
+    watched.settled()
+    page.locator(".st-key-export_curve button").click()
+    csv = page.get_by_role("button", name="CSV", exact=False).first
+    csv.wait_for(timeout=90_000)
+    with page.expect_download() as waiting:
+        csv.click()
+    assert waiting.value.suggested_filename.endswith(".csv")
+
+
+def test_names_from_files_are_text(visit: Visit) -> None:
+    watched = visit()
+    for path, heading in [
+        ("", "What is guaranteed"),
+        ("node", "One node"),
+        ("attack_map", "Attack map"),
+        ("base", "Base certificate"),
+    ]:
+        page = watched.open(f"{path}?instance=evil-s0&attr_del=4&colour=class", heading)
+        watched.settled()
+        assert page.evaluate("window.pwned") is None
+        assert page.locator("img[src=x]").count() == 0
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_narrow_screen_does_not_scroll_sideways(visit: Visit, name: str) -> None:
+    path, heading, extra = PAGES[name]
+    watched = visit(420, 800)
+    page = watched.open(f"{path}?instance=ring-votes-s0&attr_del=4&{extra}", heading)
+    watched.settled()
+    wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+    assert wide <= 420, f"{name} is {wide} pixels wide"

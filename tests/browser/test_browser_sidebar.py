@@ -1,0 +1,96 @@
+"""The sidebar in a real browser: every slider moves the number and the URL; state survives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from tests.browser.conftest import Watched
+
+Visit = Callable[..., Watched]
+GUARANTEE = "What is guaranteed"
+
+
+def parameters(watched: Watched) -> dict[str, str]:
+    return {key: values[0] for key, values in parse_qs(urlparse(watched.page.url).query).items()}
+
+
+def press(watched: Watched, key: str, button: str, times: int = 1) -> None:
+    thumb = watched.page.locator(f".st-key-slider_{key} input")
+    thumb.focus()
+    for _ in range(times):
+        thumb.press(button)
+    watched.page.wait_for_function(f"() => new URL(location).searchParams.has('{key}')")
+    watched.settled()
+
+
+@pytest.mark.parametrize("key", ["attr_add", "attr_del", "adj_del", "adj_add"])
+def test_budget_slider_moves_number_and_url(visit: Visit, key: str) -> None:
+    watched = visit()
+    watched.open("?instance=ring-all-s0&attr_add=0", GUARANTEE)
+    watched.settled()
+    before = watched.certified()
+    press(watched, key, "ArrowRight", 2)
+    assert parameters(watched)[key] == "2"
+    assert watched.page.locator(f".st-key-{key} input").input_value() == "2"
+    assert watched.certified() != before
+
+
+def test_sigma_local_budgets_targets_and_relaxation(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("?instance=ring-gcn-attr-s0&attr_del=6", GUARANTEE)
+    watched.settled()
+    before = watched.certified()
+    press(watched, "sigma", "Home")
+    assert parameters(watched)["sigma"] == "0"
+    assert watched.certified() != before
+    page.get_by_text("Local budgets per node").click()
+    page.get_by_role("radio", name="Absolute").click()
+    page.wait_for_function("() => new URL(location).searchParams.get('local') === 'absolute'")
+    watched.settled()
+    press(watched, "local_attr_del", "Home")
+    assert parameters(watched)["local_attr_del"] == "0"
+    page.get_by_role("radio", name="Paper").click()
+    page.wait_for_function("() => new URL(location).searchParams.get('relaxation') === 'paper'")
+    field = page.locator(".st-key-attr_del input")
+    field.fill("7")
+    field.press("Enter")
+    page.wait_for_function("() => new URL(location).searchParams.get('attr_del') === '7'")
+    page.get_by_role("button", name="Reset").click()
+    page.wait_for_function("() => new URL(location).searchParams.get('attr_del') === '10'")
+    assert set(parameters(watched)) == {"instance", "attr_del"}
+
+
+def test_deep_link_in_a_fresh_browser_and_nonsense_in_it(visit: Visit) -> None:
+    link = "?instance=ring-gcn-attr-s0&attr_add=1&attr_del=4&sigma=3&local=absolute&local_attr_del=2&relaxation=paper"
+    first = visit()
+    first.open(link, GUARANTEE)
+    first.settled()
+    second = visit()
+    second.open(f"{link}&attr_add=1&targets=everything&limit=-3&adj_del=abc&nonsense=%00%FF", GUARANTEE)
+    second.settled()
+    assert first.certified() == second.certified()
+    assert first.page.locator(".st-key-sigma input").input_value() == "3"
+    assert parameters(second).keys() == parameters(first).keys()
+
+
+def test_state_survives_pages_and_reload(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("?instance=ring-gcn-attr-s0&attr_add=1&attr_del=4&sigma=3", GUARANTEE)
+    watched.settled()
+    for name, heading in [("Curves", "Curves"), ("Node", "One node"), ("Base certificate", "Base certificate")]:
+        page.get_by_role("link", name=name, exact=True).click()
+        page.get_by_role("heading", name=heading, level=1, exact=True).wait_for()
+        watched.settled()
+        assert page.locator(".st-key-attr_del input").input_value() == "4"
+        assert parameters(watched)["sigma"] == "3"
+    page.reload()
+    page.get_by_role("heading", name="Base certificate", level=1).wait_for()
+    watched.settled()
+    assert page.locator(".st-key-attr_del input").input_value() == "4"
+    page.get_by_role("link", name="Overview", exact=True).click()
+    page.get_by_role("heading", name=GUARANTEE, level=1).wait_for()
+    watched.settled()
+    assert parameters(watched) == {"instance": "ring-gcn-attr-s0", "attr_add": "1", "attr_del": "4", "sigma": "3"}

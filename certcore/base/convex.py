@@ -1,0 +1,188 @@
+"""The convex-relaxation certificate of Zügner and Günnemann (2019) for a two-layer GCN under attribute flips.
+
+For a node t and another class y, the margin of t's label over y is Σ_m Σ_j a[m, j]·relu(z[m, j]) + constant, with
+a[m, j] = Â[t, m]·(W₂[j, label] − W₂[j, y]) and hidden values z that are linear in the bits. Within the bounds that a
+budget allows for z, relu(z) lies above λ·z for any λ in [0, 1] and below the chord; using the one that makes each
+term smaller gives a function that is linear in the bits and never above the margin (the dual bound of the paper,
+for that choice of dual variables). Its minimum over flips is exact: the largest gains, at most q per node and Q in
+total. If it stays above zero by more than all rounding errors, for every y, the label cannot change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certcore.base.convex_attack import smallest_attack
+from certcore.base.convex_batch import Batch, batches, lower_margins
+from certcore.base.convex_hidden import HiddenBounds
+from certcore.base.grid import BaseLocal, GridBase
+from certcore.base.network import GcnNetwork
+from certcore.errors import InputError
+
+MODES = ("additions", "flips")
+MAX_BUDGET = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexCertificate:
+    """Per node the smallest global budget Q that is not certified, and the smallest one at which an attack was found.
+
+    `radius[n]` = Q certifies every perturbation with fewer than Q flips in total and at most `local_budget` flips per
+    node (0: not even the clean label is beyond doubt; `max_budget` + 1: certified at every budget looked at).
+    `attack[n]` is a number of flips that provably changes the label (−1: none was found), so that what lies between
+    the two is the gap of the relaxation.
+    """
+
+    radius: np.ndarray
+    attack: np.ndarray
+    prediction: np.ndarray
+    local_budget: int
+    max_budget: int
+    mode: str
+
+    def base(self) -> ConvexBase:
+        """The certificate in the form the engine takes."""
+        side = int(min(self.radius.max(initial=0), self.max_budget)) + 1
+        if self.mode == "additions":
+            grid = np.arange(side) < self.radius[:, None]
+            axes: tuple[str, ...] = ("attr_add",)
+            local = BaseLocal(per_type=(self.local_budget, None, None, None))
+        else:
+            total = np.arange(side)[:, None] + np.arange(side)
+            grid = total < self.radius[:, None, None]
+            axes = ("attr_add", "attr_del")
+            local = BaseLocal(joint=self.local_budget)
+        return ConvexBase(grid, axes, local, self.prediction, certificate=self)
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexBase(GridBase):
+    """A grid that remembers which convex certificate it came from."""
+
+    certificate: ConvexCertificate | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        facts = super().facts
+        if self.certificate is not None:
+            facts |= {
+                "kind": "convex relaxation",
+                "mode": self.certificate.mode,
+                "local_budget": self.certificate.local_budget,
+                "max_budget": self.certificate.max_budget,
+            }
+        return facts
+
+
+def convex_certificate(
+    network: GcnNetwork,
+    *,
+    local_budget: int,
+    mode: str = "additions",
+    max_budget: int = 512,
+    nodes: np.ndarray | None = None,
+    attack: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> ConvexCertificate:
+    """Certify nodes (default all; the others get radius 0) of a network by the convex relaxation.
+
+    Budgets are doubled until a node is no longer certified, then halved in. A certified budget covers all smaller
+    ones, whatever the bound would say there. `progress` is told how many nodes are settled.
+    """
+    if mode not in MODES:
+        raise InputError(f"the mode of the convex certificate is {mode!r}; expected 'additions' or 'flips'")
+    for name, value, low in (("local budget", local_budget, 1), ("largest budget", max_budget, 0)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or not low <= value <= MAX_BUDGET:
+            raise InputError(f"the {name} of the convex certificate is {value!r}; expected {low} to {MAX_BUDGET}")
+    chosen = np.arange(network.n_nodes) if nodes is None else np.unique(np.asarray(nodes, dtype=np.int64))
+    if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < network.n_nodes:
+        raise InputError(
+            f"the nodes to certify go from {chosen[0]} to {chosen[-1]}; expected 0 to {network.n_nodes - 1}"
+        )
+    search = _Search(network, int(local_budget), mode == "flips", int(max_budget))
+    radius, weakest = search.radii(chosen, progress)
+    found = np.full(network.n_nodes, -1, dtype=np.int64)
+    if attack:
+        broken = chosen[(radius[chosen] > 0) & (radius[chosen] <= max_budget)]
+        for node in broken[np.argsort(radius[broken], kind="stable")].tolist():
+            found[node] = search.attack(node, int(weakest[node]), int(radius[node]))
+    return ConvexCertificate(radius, found, network.prediction.copy(), int(local_budget), int(max_budget), mode)
+
+
+class _Search:
+    def __init__(self, network: GcnNetwork, local_budget: int, deletions: bool, max_budget: int) -> None:
+        self.network = network
+        self.local_budget = local_budget
+        self.deletions = deletions
+        self.max_budget = max_budget
+        self.hidden = HiddenBounds(network, min(local_budget, max(max_budget, 1)), deletions)
+        self._last: tuple[int, tuple[np.ndarray, np.ndarray]] | None = None
+
+    def radii(self, chosen: np.ndarray, progress: Callable[[int, int], None] | None) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest uncertified budget of each chosen node, and the class that is closest to taking over there."""
+        n = self.network.n_nodes
+        certified = np.full(n, -1, dtype=np.int64)  # the largest budget known to be certified
+        failed = np.full(n, self.max_budget + 1, dtype=np.int64)  # the smallest one known not to be
+        weakest = np.zeros(n, dtype=np.int64)
+        waiting = chosen
+        while len(waiting):
+            # Up from 0, 1, 2, 4, …; once a budget has failed, into the middle.
+            ahead = np.where(certified < 1, certified + 1, 2 * certified)
+            middle = (certified + failed) // 2
+            known = failed <= self.max_budget
+            trial = np.where(known, middle, np.minimum(ahead, self.max_budget))[waiting]
+            for budget in np.unique(trial).tolist():
+                nodes = waiting[trial == budget]
+                passed, worst = self.certify(nodes, budget)
+                certified[nodes[passed]] = budget
+                failed[nodes[~passed]] = budget
+                weakest[nodes[~passed]] = worst[~passed]
+            waiting = waiting[failed[waiting] - certified[waiting] > 1]
+            if progress is not None:
+                progress(len(chosen) - len(waiting), len(chosen))
+        radius = np.zeros(n, dtype=np.int64)
+        radius[chosen] = failed[chosen]
+        return radius, weakest
+
+    def certify(self, nodes: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which nodes are certified at a budget, and for each the class with the smallest margin."""
+        lower, upper = self._bounds(budget)
+        passed = np.zeros(len(nodes), dtype=bool)
+        worst = np.zeros(len(nodes), dtype=np.int64)
+        done = 0
+        for batch in batches(self.network, nodes):
+            part = slice(done, done + len(batch.nodes))
+            done = part.stop
+            margins = np.stack(
+                [self._margins(batch, k, lower, upper, budget) for k in range(self.network.n_classes - 1)]
+            )
+            passed[part] = (margins > 0).all(axis=0)
+            worst[part] = batch.others[np.arange(len(batch.nodes)), np.argmin(margins, axis=0)]
+        return passed, worst
+
+    def _bounds(self, budget: int) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of the hidden units; the last ones are kept, because budgets are asked for in turn."""
+        if self._last is None or self._last[0] != budget:
+            self._last = (budget, self.hidden.at(budget))
+        return self._last[1]
+
+    def _margins(self, batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, budget: int) -> np.ndarray:
+        """The best of two choices of the free slopes; both are valid bounds."""
+        cap = self.local_budget
+        first = lower_margins(batch, which, lower, upper, budget, cap, self.deletions, steep=False)
+        if (first > 0).all():
+            return first
+        return np.maximum(first, lower_margins(batch, which, lower, upper, budget, cap, self.deletions, steep=True))
+
+    def attack(self, node: int, other: int, budget: int) -> int:
+        """The number of flips after which the label has changed, if trying them finds one."""
+        (batch,) = batches(self.network, np.array([node]))
+        which = int(np.flatnonzero(batch.others[0] == other)[0])
+        lower, upper = self._bounds(budget)
+        limit = 4 * budget + 16
+        return smallest_attack(batch, which, lower, upper, self.local_budget, self.deletions, limit)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from certcore.program.hull import Hull
 from certcore.program.program import Program
+from certcore.program.structure import Structure
 
 #: How often a running solve looks whether it has been cancelled, in seconds.
 WATCH = 0.02
@@ -66,15 +67,20 @@ class HighsModel:
         self._upper = self._hull.thin(program.upper)
         self._rhs = program.rhs
         self._coefficients = _payer_values(program)
-        self._structure = program.structure
-        matrix = sp.csr_array(program.matrix)
+        self._n_rows = program.matrix.shape[0]
+        self._kept = _needed_rows(program.structure)
+        self._row_place = np.full(self._n_rows, -1)
+        self._row_place[self._kept] = np.arange(len(self._kept))
+        matrix = sp.csr_array(program.matrix[self._kept])
+        if len(program.structure.types) == 1 and np.abs(matrix.data).max(initial=0) <= 64:
+            self._h.setOptionValue("simplex_scale_strategy", 0)  # small whole numbers need none
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
         lp.col_cost_ = -program.objective.astype(np.float64)
         lp.col_lower_ = np.zeros(lp.num_col_)
         lp.col_upper_ = self._upper.astype(np.float64)
         lp.row_lower_ = np.full(lp.num_row_, -highspy.kHighsInf)
-        lp.row_upper_ = program.rhs.astype(np.float64)
+        lp.row_upper_ = program.rhs[self._kept].astype(np.float64)
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
         lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
@@ -96,13 +102,13 @@ class HighsModel:
                 upper[columns].astype(np.float64),
             )
         for row in np.flatnonzero(program.rhs != self._rhs).tolist():
-            self._h.changeRowBounds(row, -highspy.kHighsInf, float(program.rhs[row]))
+            self._h.changeRowBounds(int(self._row_place[row]), -highspy.kHighsInf, float(program.rhs[row]))
         coefficients = _payer_values(program)
         entries = program.structure.payer_entries
         indptr, indices = program.matrix.indptr, program.matrix.indices
         for i in np.flatnonzero(coefficients != self._coefficients).tolist():
             row = int(np.searchsorted(indptr, entries[i], side="right")) - 1
-            self._h.changeCoeff(row, int(indices[entries[i]]), float(coefficients[i]))
+            self._h.changeCoeff(int(self._row_place[row]), int(indices[entries[i]]), float(coefficients[i]))
         self._upper, self._rhs, self._coefficients = upper, program.rhs, coefficients
 
     def add_rows(self, rows: sp.csr_array) -> None:
@@ -148,7 +154,7 @@ class HighsModel:
             outcome = Outcome.INTERRUPTED
         solution, info = h.getSolution(), h.getInfo()
         x = np.array(solution.col_value) if solution.value_valid else None
-        y = -np.array(solution.row_dual) if solution.dual_valid and not self._integer else None
+        y = self._multipliers(solution.row_dual) if solution.dual_valid and not self._integer else None
         limit = -info.mip_dual_bound if self._integer else float("nan")
         basis = None if self._integer else h.getBasis()
         return Solution(
@@ -161,6 +167,15 @@ class HighsModel:
             iterations=int(info.simplex_iteration_count + info.ipm_iteration_count),
             basis=basis if basis is not None and basis.valid else None,
         )
+
+    def _multipliers(self, row_dual: Any) -> np.ndarray:
+        """Multipliers of all rows of the program and then of the cuts; 0 for rows the solver did not need."""
+        dual = -np.array(row_dual)
+        count = len(self._kept)
+        y = np.zeros(self._n_rows + len(dual) - count)
+        y[self._kept] = dual[:count]
+        y[self._n_rows :] = dual[count:]
+        return y
 
     def _run_watched(self, cancel: threading.Event) -> None:
         """Run until done or cancelled.
@@ -194,6 +209,15 @@ class HighsModel:
             watcher.join()
             for hook in hooks:
                 hook.unsubscribe(stop)
+
+
+def _needed_rows(structure: Structure) -> np.ndarray:
+    """All rows but the choices of groups with one point: Σ s ≤ 1 says no more there than the point's upper bound."""
+    needed = np.ones(structure.matrix.shape[0], dtype=bool)
+    if structure.relaxation != "paper":
+        sizes = np.bincount(structure.point_group, minlength=structure.n_groups)
+        needed[structure.blocks["choose"]] = sizes > 1
+    return np.flatnonzero(needed)
 
 
 def _payer_values(program: Program) -> np.ndarray:

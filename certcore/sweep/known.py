@@ -107,6 +107,25 @@ class Evaluator:
         fixed = sum(a * b for a, b in zip(y[moved].tolist(), self._static[moved].tolist()))
         return Known(y, n_cuts, fixed, surplus, np.flatnonzero(surplus[: s.n_flips] > 0))
 
+    def settled(self, known: Known, at: Position) -> Known:
+        """The same multipliers after their repair at one place, so that little is left to pay nearby."""
+        s = self.structure
+        y = self.repaired(known, at)
+        change = y - known.y
+        surplus = known.surplus.copy()
+        moved = change[self.global_rows[s.flip_type]] * s.flip_cost
+        surplus[: s.n_flips] -= moved
+        if s.has_sigma:
+            surplus[s.first_attacker : s.first_point] -= change[self.sigma_row]
+        choose = change[self.choose : self.choose + s.n_groups]
+        if s.relaxation == "paper":
+            surplus[s.first_point : s.first_indicator] += choose[s.point_group]
+            surplus[s.first_indicator :] -= choose
+        else:
+            surplus[s.first_point : s.first_indicator] -= choose[s.point_group]
+        fixed = known.fixed + int(choose @ self._static[self.choose : self.choose + s.n_groups])
+        return Known(y, known.n_cuts, fixed, surplus, np.flatnonzero(surplus[: s.n_flips] > 0))
+
     def numerator(self, known: Known, at: Position) -> int:
         """The bound at a position, times SCALE and without the structure's constant."""
         rest = known.fixed + self._points(known, at.open)

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -27,9 +28,11 @@ from certcore.verify.bound import SCALE, scaled
 Place = tuple[tuple[int, ...], int | None]
 
 #: Bases kept to start from, multipliers kept for previews, answers kept as they are, and those with an allocation.
-MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 32, 48, 4096, 8
+MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
 #: Beyond this distance from every known basis a cold start is the faster one.
-FAR = 2.5
+FAR = 3.0
+#: Going up to larger budgets takes this much longer than going down.
+UPWARDS = 1.6
 #: Cuts in the model beyond which those without a multiplier are thrown out.
 MAX_CUTS = 30_000
 #: Feasible up to this much, relative to the right-hand side: what solvers call feasible, with some room.
@@ -98,7 +101,7 @@ class Solver:
         s = self.structure
         position = self.position(place)
         best, by = self.trivial(position), None
-        for _, known in sorted(self._known, key=lambda entry: distance(entry[0], place))[:MAX_KNOWN]:
+        for _, known in self._known:
             value = self.evaluator.numerator(known, position)
             if value < best:
                 best, by = value, known
@@ -211,22 +214,21 @@ class Solver:
 
     def _start(self, place: Place, program: Program) -> str:
         """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
-        nearest = min(self._bases, key=lambda entry: distance(entry[0], place), default=None)
-        cold = nearest is None or distance(nearest[0], place) > FAR
+        effort = efforts([entry[0] for entry in self._bases], place)
+        nearest = int(np.argmin(effort)) if len(effort) else -1
         if self._model is None:
             self._fresh(program)
             self._at = None
         else:
             self._model.update(program)
         assert self._model is not None
-        if cold:
+        if nearest < 0 or effort[nearest] > FAR:
             self._model.clear()
             self._at = None
             return cold_method(program)
-        assert nearest is not None
         # The model's own basis comes with a factorisation: it is preferred unless another one is clearly nearer.
-        if self._at is None or distance(nearest[0], place) < 0.7 * distance(self._at, place):
-            self._set_basis(nearest[1], nearest[2])
+        if self._at is None or effort[nearest] < 0.7 * efforts([self._at], place)[0]:
+            self._set_basis(*self._bases[nearest][1:])
         return "simplex"
 
     def _fresh(self, program: Program) -> None:
@@ -260,6 +262,7 @@ class Solver:
         known = self.evaluator.known(scaled(solution.multipliers), self._cut_rows)
         if known is None:
             return None
+        known = self.evaluator.settled(known, position)
         return self.evaluator.numerator(known, position), known, self._value(program, solution.x)
 
     def _value(self, program: Program, x: np.ndarray | None) -> float:
@@ -300,12 +303,17 @@ class Solver:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
 
 
-def distance(a: Place, b: Place) -> float:
-    """How far apart two places are, roughly in the effort to get from one to the other."""
-    total = sum(abs(math.log((x + 1) / (y + 1))) for x, y in zip(a[0], b[0]))
-    if a[1] is not None and b[1] is not None:
-        total += abs(math.log((a[1] + 1) / (b[1] + 1)))
-    return total
+def coordinates(place: Place) -> np.ndarray:
+    """Where a place is, on a scale on which distances are roughly proportional to the effort of getting there."""
+    return np.log1p(np.array([*place[0], place[1] or 0], dtype=np.float64))
+
+
+def efforts(places: Sequence[Place], to: Place) -> np.ndarray:
+    """How hard it is to get from each place to another one; upwards is harder, because points come in."""
+    if not places:
+        return np.zeros(0)
+    steps = coordinates(to) - np.array([coordinates(place) for place in places])
+    return np.asarray(np.where(steps > 0, UPWARDS * steps, -steps).sum(axis=1))
 
 
 def covers(larger: Place, smaller: Place) -> bool:
@@ -318,10 +326,10 @@ def covers(larger: Place, smaller: Place) -> bool:
 
 def _crowded(places: list[Place]) -> int:
     """The entry (not the newest) that is missed least: the one with the nearest neighbour."""
-    nearest = [
-        min(distance(place, other) for j, other in enumerate(places) if j != i) for i, place in enumerate(places[:-1])
-    ]
-    return int(np.argmin(nearest))
+    at = np.array([coordinates(place) for place in places])
+    gaps = np.abs(at[:, None] - at[None]).sum(axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    return int(np.argmin(gaps.min(axis=1)[:-1]))
 
 
 def _agrees(numerator: int, value: float) -> bool:

@@ -185,13 +185,16 @@ def surfaces(
 
 
 def coarse_to_fine(nx: int, ny: int) -> list[Cell]:
-    """All cells: the corners and a coarse grid first, then ever finer ones, each from neighbour to neighbour."""
+    """All cells: the corners and a coarse grid first, then ever finer ones, each from neighbour to neighbour.
+
+    From large budgets to small ones: that is the quicker way, and a bound at large budgets holds at all smaller ones.
+    """
     order: list[Cell] = []
     seen: set[Cell] = set()
     stride = 1 << max(nx - 1, ny - 1, 1).bit_length()
     while stride:
-        rows = sorted({*range(0, nx, stride), nx - 1})
-        columns = sorted({*range(0, ny, stride), ny - 1})
+        rows = sorted({*range(0, nx, stride), nx - 1}, reverse=True)
+        columns = sorted({*range(0, ny, stride), ny - 1}, reverse=True)
         for number, i in enumerate(rows):
             for j in columns if number % 2 == 0 else reversed(columns):
                 if (i, j) not in seen:

@@ -216,15 +216,19 @@ def smoothed_instance(recipe: Recipe, dataset: Dataset, trained: Trained, votes:
 
 def _convex_instance(recipe: Recipe, dataset: Dataset, trained: Trained) -> Instance:
     """An instance whose base certificate is the convex relaxation of a robustly trained GCN."""
-    from certcore.base.convex import convex_base
+    from certcore.base.convex import convex_certificate
+    from certcore.base.network import GcnNetwork, normalised_adjacency
+    from certcore.training.robust import LOCAL
 
-    model = trained.model
+    model, graph = trained.model, dataset.graph
     weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
-    base = convex_base(dataset.graph, *weights)
-    meta = _provenance(recipe, dataset, trained)
+    network = GcnNetwork(normalised_adjacency(graph.adjacency), graph.attributes, *weights)
+    # As in the paper: attribute additions, at most as many per node as in training.
+    certificate = convex_certificate(network, local_budget=LOCAL, mode="additions", attack=False)
+    meta = _provenance(recipe, dataset, trained) | {"local_budget": LOCAL}
     return Instance(
-        graph=dataset.graph,
-        base=base,
+        graph=graph,
+        base=certificate.base(),
         layers=2,
         edge_field="degrees",
         targets=np.flatnonzero(trained.split == TEST),

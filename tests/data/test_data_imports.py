@@ -76,7 +76,9 @@ def test_webkb_neighbours_are_those_of_the_reference(shared_data):
 
 def test_shared_files_can_be_imported(shared_data, tmp_path, capsys):
     out = tmp_path / "cora_ml.npz"
-    assert main(["data", "import", str(shared_data / "cora_ml.npz"), "--name", "cora_ml", "-o", str(out), "--json"]) == 0
+    assert (
+        main(["data", "import", str(shared_data / "cora_ml.npz"), "--name", "cora_ml", "-o", str(out), "--json"]) == 0
+    )
     facts = json.loads(capsys.readouterr().out)
     assert (facts["nodes"], facts["edges"], facts["attributes"], facts["classes"]) == (2810, 7981, 2879, 7)
     assert load_dataset_file(out).graph.n_edges == 7981
@@ -103,8 +105,8 @@ def test_documents(tmp_path):
     assert dataset.class_names == ("corn", "oil")
     assert dataset.graph.n_attrs == 8
     assert dataset.graph.incident.min() >= 3
+    path.write_text("no class here")
     with pytest.raises(InputError, match="without a tab"):
-        path.write_text("no class here")
         import_file(path)
     with pytest.raises(InputError, match="neighbours"):
         from_documents("few", ["a word", "another"], ["x", "y"])
@@ -164,7 +166,7 @@ def test_labels_outside_the_range():
     graph = citation_like(60, 30, 3).graph
     labels = np.zeros(60, dtype=int)
     labels[7] = 5
-    with pytest.raises(InputError, match="node 7 .* label 5"):
+    with pytest.raises(InputError, match=r"node 7 .* label 5"):
         Dataset("bad", graph, labels, ("a", "b"))
     with pytest.raises(InputError, match="integers"):
         Dataset("bad", graph, labels.astype(float), ("a", "b"))

@@ -22,6 +22,7 @@ from certcore.votes.noise import Noise
 from certcore.votes.streams import ESTIMATION
 from certcore.votes.voters import make_voter
 
+torch.set_num_threads(1)
 _spec = importlib.util.spec_from_file_location("votes_support", Path(__file__).with_name("votes_support.py"))
 support = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(support)
@@ -64,15 +65,15 @@ def test_same_distribution_from_all_paths(name, what):
     batched = make_voter(model, GRAPH, noise, seed=2, fused=False)
     assert isinstance(fused, FusedVoter)
     assert isinstance(batched, TorchVoter)
-    samples = 1600
-    first = fused.count(ESTIMATION, 0, 20000)
-    second = batched.count(ESTIMATION, 0, samples)
-    third = dense_votes(model, GRAPH, noise, 800, seed=3)
+    first = fused.count(ESTIMATION, 0, 8000)
+    second = batched.count(ESTIMATION, 0, 800)
+    third = dense_votes(model, GRAPH, noise, 400, seed=3)
     for other in (second, third):
         z = support.z_scores(first, other)
         assert len(z) > 100
         assert abs(z).max() < 5.5
-        assert 0.8 < z.var() < 1.25
+        # Nodes of one sample share its noise, so the cells are not independent of each other.
+        assert 0.6 < z.var() < 1.5
 
 
 @pytest.mark.parametrize("what", list(THETAS))
@@ -132,10 +133,10 @@ def test_weights_that_are_not_numbers_are_refused():
         model.second[3, 1] = float("nan")
     with pytest.raises(InputError, match="NaN"):
         make_voter(model, GRAPH, Noise(THETAS["attributes"]), 0)
+    good = support.random_model("gcn")
+    arrays = [p.detach().numpy().copy() for p in (good.first, good.bias1, good.second, good.bias2)]
+    arrays[0][0, 0] = np.inf
     with pytest.raises(InputError, match="NaN"):
-        good = support.random_model("gcn")
-        arrays = [p.detach().numpy().copy() for p in (good.first, good.bias1, good.second, good.bias2)]
-        arrays[0][0, 0] = np.inf
         FusedVoter(GRAPH, Noise(THETAS["attributes"]), 0, True, *arrays)
 
 

@@ -1,0 +1,326 @@
+"""Counting many votes: any number of workers, chunks and interruptions give the same counts."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from certcore.cli import main
+from certcore.data import citation_like, save_dataset
+from certcore.errors import InputError
+from certcore.executor import open_executor, run_tasks
+from certcore.instance import load_instance
+from certcore.models.storage import save_model
+from certcore.votes.function import FunctionVoter
+from certcore.votes.noise import Noise
+from certcore.votes.run import collect_votes
+from certcore.votes.voters import make_voter
+
+_spec = importlib.util.spec_from_file_location("votes_support", Path(__file__).with_name("votes_support.py"))
+support = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(support)
+
+GRAPH = support.DATASET.graph
+NOISE = Noise(("0.02", "0.6", "0", "0.4"))
+
+
+@pytest.fixture(scope="module")
+def voter():
+    return make_voter(support.random_model("gcn"), GRAPH, NOISE, seed=4)
+
+
+@pytest.fixture(scope="module")
+def expected(voter):
+    return collect_votes(voter, selection=50, estimation=700, jobs=1)
+
+
+def same(votes, expected) -> bool:
+    return np.array_equal(votes.selection, expected.selection) and np.array_equal(votes.estimation, expected.estimation)
+
+
+def test_counts(voter, expected):
+    assert (expected.selection.sum(axis=1) == 50).all()
+    assert expected.n_samples == 700
+    assert np.array_equal(expected.estimation, voter.count(16, 0, 700))
+    assert np.array_equal(expected.prediction, expected.selection.argmax(axis=1))
+
+
+@pytest.mark.parametrize("chunk", [1, 13, 10_000])
+def test_chunks(voter, expected, chunk):
+    assert same(collect_votes(voter, selection=50, estimation=700, jobs=1, chunk=chunk), expected)
+
+
+def test_processes(voter, expected):
+    assert same(collect_votes(voter, selection=50, estimation=700, jobs=2, chunk=31), expected)
+
+
+class _Interrupted:
+    """A voter that is stopped by Ctrl-C after a few chunks."""
+
+    def __init__(self, voter, chunks: int) -> None:
+        self.voter, self.left = voter, chunks
+        self.n_nodes, self.n_classes, self.digest = voter.n_nodes, voter.n_classes, f"stop-{id(self)}"
+
+    def count(self, kind: int, first: int, count: int) -> np.ndarray:
+        if self.left == 0:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return self.voter.count(kind, first, count)
+
+
+def test_interruptions(voter, expected, tmp_path, monkeypatch):
+    path = tmp_path / "votes.npz"
+    for chunks, chunk in ((3, 40), (5, 17), (1, 300)):
+        stopped = _Interrupted(voter, chunks)
+        monkeypatch.setattr(stopped, "digest", voter.digest)
+        monkeypatch.setattr("certcore.votes.run._known", lambda digest, held: held.voter)
+        with pytest.raises(KeyboardInterrupt):
+            collect_votes(stopped, selection=50, estimation=700, jobs=1, chunk=chunk, checkpoint=path)
+    monkeypatch.undo()
+    before = np.load(path)["estimation_done"].copy()
+    assert 0 < (before[:, 1] - before[:, 0]).sum() < 700
+    assert same(collect_votes(voter, selection=50, estimation=700, jobs=1, checkpoint=path), expected)
+    # Finished work is read, not repeated, and can be extended.
+    assert same(collect_votes(voter, selection=50, estimation=700, jobs=1, checkpoint=path), expected)
+    longer = collect_votes(voter, selection=50, estimation=900, jobs=1, checkpoint=path)
+    assert np.array_equal(longer.estimation, voter.count(16, 0, 900))
+    with pytest.raises(InputError, match="already holds"):
+        collect_votes(voter, selection=50, estimation=700, jobs=1, checkpoint=path)
+
+
+def test_foreign_and_damaged_checkpoints(voter, tmp_path):
+    path = tmp_path / "votes.npz"
+    collect_votes(voter, selection=5, estimation=20, jobs=1, checkpoint=path)
+    other = make_voter(support.random_model("gcn"), GRAPH, NOISE, seed=5)
+    with pytest.raises(InputError, match="another model"):
+        collect_votes(other, selection=5, estimation=20, jobs=1, checkpoint=path)
+    arrays = dict(np.load(path))
+    arrays["estimation"] = arrays["estimation"] + 1
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="add up"):
+        collect_votes(voter, selection=5, estimation=20, jobs=1, checkpoint=path)
+    path.write_bytes(b"PK\x03\x04 cut off")
+    with pytest.raises(InputError):
+        collect_votes(voter, selection=5, estimation=20, jobs=1, checkpoint=path)
+
+
+def test_bad_numbers(voter):
+    with pytest.raises(InputError, match="at least one"):
+        collect_votes(voter, selection=0, estimation=20)
+    with pytest.raises(InputError, match="jobs"):
+        collect_votes(voter, selection=1, estimation=20, jobs=0)
+    with pytest.raises(InputError, match="no Dask scheduler"):
+        collect_votes(voter, selection=1, estimation=20, scheduler="tcp://127.0.0.1:9")
+
+
+def slow_labels(attributes, adjacency):
+    """One label per node, slowly enough to be interrupted; importable, so that workers can find it."""
+    time.sleep(0.002)
+    return np.asarray(attributes.sum(axis=1)).ravel().astype(int) % 2
+
+
+KILLED = """
+import sys
+import numpy as np
+sys.path.insert(0, {folder!r})
+from slow_model import make
+from certcore.votes.run import collect_votes
+if __name__ == "__main__":
+    collect_votes(make(), selection=20, estimation=1200, checkpoint={path!r}, jobs={jobs}, chunk=10, every=0.1)
+"""
+
+MODEL = """
+import time
+import numpy as np
+from certcore.data import citation_like
+from certcore.votes.function import FunctionVoter
+from certcore.votes.noise import Noise
+
+def labels(attributes, adjacency):
+    time.sleep(0.002)
+    return (np.asarray(attributes.sum(axis=1)).ravel().astype(int) + np.diff(adjacency.indptr)) % 3
+
+def make():
+    return FunctionVoter(citation_like(60, 30, 3).graph, Noise(("0.05", "0.5", "0", "0.4")), 1, labels, 3)
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_resume_after_kill(tmp_path, jobs, monkeypatch):
+    """kill −9 in the middle: the checkpoint is whole, and continuing gives what an undisturbed run gives."""
+    (tmp_path / "slow_model.py").write_text(textwrap.dedent(MODEL))
+    path = tmp_path / "votes.npz"
+    script = KILLED.format(folder=str(tmp_path), path=str(path), jobs=jobs)
+    (tmp_path / "killed.py").write_text(script)
+    process = subprocess.Popen([sys.executable, str(tmp_path / "killed.py")], start_new_session=True)
+    try:
+        for _ in range(1200):
+            if path.exists() or process.poll() is not None:
+                break
+            time.sleep(0.05)
+        assert process.poll() is None, "the run ended before it could be killed"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL) if jobs == 1 else process.kill()
+        process.wait()
+    with np.load(path) as file:
+        counted = int((file["estimation_done"][:, 1] - file["estimation_done"][:, 0]).sum())
+        assert (file["estimation"].sum(axis=1) == counted).all()
+    assert counted < 1200
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sys.modules.pop("slow_model", None)
+    from slow_model import make
+
+    resumed = collect_votes(make(), selection=20, estimation=1200, checkpoint=path, jobs=1)
+    assert np.array_equal(resumed.estimation, make().count(16, 0, 1200))
+    assert np.array_equal(resumed.selection, make().count(0, 0, 20))
+
+
+def test_dask_with_a_worker_killed_on_the_way(voter, expected):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        killed = False
+        with open_executor(scheduler=cluster.scheduler_address) as (executor, workers):
+            assert workers == 2
+            total = np.zeros_like(expected.estimation)
+            tasks = [(voter, 16, first, 14) for first in range(0, 700, 14)]
+            from certcore.votes.run import _count
+
+            for done, (_, votes) in enumerate(run_tasks(executor, workers, _count, tasks)):
+                total += votes
+                if done == 8 and not killed:
+                    killed = True
+                    nanny = next(iter(cluster.workers.values()))
+                    os.kill(nanny.pid, signal.SIGKILL)
+        assert killed
+        assert np.array_equal(total, expected.estimation)
+        votes = collect_votes(voter, selection=50, estimation=700, scheduler=cluster.scheduler_address)
+        assert same(votes, expected)
+
+
+def test_tasks_are_not_drawn_ahead():
+    """Memory does not grow with the number of samples: tasks are made when there is a place for them."""
+    drawn = 0
+
+    def source():
+        nonlocal drawn
+        for k in range(500):
+            drawn += 1
+            yield (k,)
+
+    with open_executor(jobs=1) as (executor, workers):
+        for done, (task, result) in enumerate(run_tasks(executor, workers, abs, source())):
+            assert task == (result,)
+            assert drawn <= done + 1
+    assert drawn == 500
+
+
+def test_commands_from_dataset_to_instance(tmp_path, capsys, monkeypatch):
+    """train, vote and bundle on a small graph, through the command line."""
+    monkeypatch.chdir(tmp_path)
+    save_dataset("tiny.npz", citation_like(200, 60, 3, ones=10, seed=7))
+    base = ["--split", "1", "--epochs", "15"]
+    assert main(["train", "tiny.npz", "gcn", "attr", *base, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["split"], facts["epochs_run"]) == (1, 15)
+    assert main(["vote", "tiny.npz", facts["path"], "--samples", "300", "--selection", "20", "--jobs", "1"]) == 0
+    with np.load(Path(facts["path"]).with_suffix(".votes.npz")) as file:
+        assert (file["votes"].sum(axis=1) == 300).all()
+        assert str(file["theta"][1]) == "0.6"
+    capsys.readouterr()
+    options = ["--samples", "300", "--selection", "20", "--jobs", "1", "--work", "work", "--json"]
+    assert main(["bundle", "tiny.npz", "gcn_mean", "joint", *base, *options]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["path"] == "precomputed/tiny-gcn_mean-joint-s1.npz"
+    instance = load_instance(facts["path"])
+    assert instance.edge_field == "messages"
+    assert instance.layout.shape == (200, 2)
+    assert len(instance.targets) == 200 - 120
+    meta = instance.meta
+    assert (meta["group"], meta["split"], meta["samples"]) == ("tiny-gcn_mean-joint", 1, 300)
+    assert set(meta["accuracy"]) == {"clean", "smoothed"}
+    assert meta["command"].startswith("certcore bundle tiny.npz gcn_mean joint --split 1 --samples 300")
+    assert str(tmp_path) not in json.dumps(meta)
+    # The same command again finds everything done and writes the same file.
+    before = Path(facts["path"]).read_bytes()
+    assert main(["bundle", "tiny.npz", "gcn_mean", "joint", *base, *options]) == 0
+    assert Path(facts["path"]).read_bytes() == before
+
+
+def test_explicit_fields_of_truncated_models(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_dataset("tiny.npz", citation_like(200, 60, 3, ones=10, seed=7))
+    command = [
+        "bundle",
+        "tiny.npz",
+        "appnp",
+        "attr",
+        "--epochs",
+        "5",
+        "--samples",
+        "64",
+        "--selection",
+        "16",
+        "--jobs",
+        "1",
+    ]
+    assert main([*command, "--work", "work", "-o", "a.npz"]) == 0
+    instance = load_instance("a.npz")
+    assert instance.node_field is not None
+    assert np.diff(instance.node_field.indptr).max() <= 64
+
+
+def test_paper_rule_is_marked(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_dataset("tiny.npz", citation_like(200, 60, 3, ones=10, seed=7))
+    command = [
+        "bundle",
+        "tiny.npz",
+        "gcn",
+        "adj",
+        "--epochs",
+        "5",
+        "--samples",
+        "64",
+        "--selection",
+        "16",
+        "--jobs",
+        "1",
+    ]
+    assert main([*command, "--work", "work", "-o", "a.npz", "--edge-field", "messages"]) == 0
+    instance = load_instance("a.npz")
+    assert instance.edge_field == "messages"
+    assert "overstates" in instance.meta["field_note"]
+
+
+def test_a_broken_model_is_one_sentence(tmp_path, capsys, monkeypatch):
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    save_dataset("tiny.npz", support.DATASET)
+    model = support.random_model("gcn")
+    with torch.no_grad():
+        model.bias1[0] = float("nan")
+    save_model("m.safetensors", model, {"theta": list(NOISE.theta), "seed": 0})
+    assert main(["vote", "tiny.npz", "m.safetensors", "--samples", "10"]) == 2
+    message = capsys.readouterr().err
+    assert "NaN" in message
+    assert message.count("\n") == 1
+
+
+def test_function_voters_recognise_their_version():
+    first = FunctionVoter(GRAPH, NOISE, 0, slow_labels, 2)
+    assert first.digest != FunctionVoter(GRAPH, NOISE, 0, slow_labels, 2, version="2").digest

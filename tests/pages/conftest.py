@@ -34,10 +34,10 @@ def _jobs(at: AppTest) -> dict[str, Any]:
     return dict(at.session_state["_jobs"]) if "_jobs" in at.session_state else {}
 
 
-def settle(at: AppTest, patience: float = 40.0) -> AppTest:
+def settle(thing: Any, patience: float = 60.0) -> AppTest:
     """Run until no background work is left, as the browser does by itself."""
     until = time.monotonic() + patience
-    at.run(timeout=60)
+    at: AppTest = thing.run(timeout=60)  # a page, or a widget that was just moved
     while time.monotonic() < until:
         assert not at.exception, [e.value for e in at.exception]
         jobs = _jobs(at)

@@ -1,0 +1,247 @@
+"""Every control does what it says: the view, the link and the numbers follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from certcore import ThreatModel, certify, load_instance
+from pages.shared import examples
+from tests.pages.conftest import settle
+from tests.pages.toys import N, grid_instance
+
+Open = Callable[..., AppTest]
+
+
+def guaranteed(at: AppTest) -> str:
+    return next(block.value for block in at.markdown if "labels stay" in block.value)
+
+
+@pytest.mark.parametrize("key", ["attr_add", "attr_del", "adj_add", "adj_del"])
+def test_slider_and_field_show_one_budget(open_page: Open, key: str) -> None:
+    at = open_page(instance="ring-all-s0", attr_add="0")
+    settle(at.select_slider(key=f"slider_{key}").set_value(3))
+    assert at.number_input(key=key).value == 3
+    assert at.query_params[key] == ["3"] or at.query_params[key] == "3"
+    settle(at.number_input(key=key).set_value(2))
+    assert at.select_slider(key=f"slider_{key}").value == 2
+    expected = certify(grid_instance(("attr_add", "attr_del", "adj_add", "adj_del")), ThreatModel(**{key: 2}))
+    assert f"**{expected.certified} of {expected.targets}**" in guaranteed(at)
+
+
+def test_a_value_between_two_stops_is_kept(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="43")
+    assert at.number_input(key="attr_del").value == 43
+    assert at.select_slider(key="slider_attr_del").value == 43
+
+
+def test_uncovered_types_are_disabled_with_the_reason(open_page: Open) -> None:
+    at = open_page(instance="ring-edges-s0", attr_add="5")
+    assert at.number_input(key="attr_add").disabled
+    assert at.number_input(key="attr_add").value == 0
+    assert not at.number_input(key="adj_del").disabled
+    assert at.number_input(key="adj_del").value == 10, "something to look at stays"
+    assert any("says nothing about" in caption.value for caption in at.caption)
+
+
+def test_local_budgets_absolute_and_relative(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="6")
+    assert at.number_input(key="local_attr_del").disabled
+    settle(at.segmented_control(key="local").set_value("absolute"))
+    settle(at.select_slider(key="slider_local_attr_del").set_value(1))
+    one = certify(grid_instance(), ThreatModel(attr_del=6, local_attr_del=1))
+    assert f"**{one.certified} of {N}**" in guaranteed(at)
+    assert "no more than 1 attribute deletions at any one node" in guaranteed(at)
+    settle(at.segmented_control(key="local").set_value("relative"))
+    settle(at.number_input(key="share_attr_del").set_value(0.34))
+    third = certify(grid_instance(), ThreatModel(attr_del=6, local_attr_del="0.34", local_mode="relative"))
+    assert f"**{third.certified} of {N}**" in guaranteed(at)
+    settle(at.segmented_control(key="local").set_value("absolute"))
+    assert at.number_input(key="local_attr_del").value == 1, "a hidden control keeps its value"
+
+
+def test_attackers(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="6")
+    assert at.select_slider(key="slider_sigma").value == "all"
+    settle(at.select_slider(key="slider_sigma").set_value(1))
+    assert at.number_input(key="sigma").value == 1
+    assert "controls at most 1 node" in guaranteed(at)
+    settle(at.select_slider(key="slider_sigma").set_value("all"))
+    assert at.number_input(key="sigma").value is None
+
+
+def test_targets(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="3")
+    settle(at.selectbox(key="targets").set_value("test"))
+    assert "of 30**" in guaranteed(at)
+    settle(at.selectbox(key="targets").set_value("class"))
+    settle(at.selectbox(key="class").set_value(2))
+    size = int((grid_instance().base.prediction == 2).sum())
+    assert f"of {size}**" in guaranteed(at)
+    settle(at.selectbox(key="targets").set_value("chosen"))
+    assert "No targets are chosen yet" in at.warning[0].value
+    settle(at.text_input(key="nodes").set_value("1, 4-6"))
+    assert "of 4**" in guaranteed(at)
+    settle(at.text_input(key="nodes").set_value("99"))
+    assert "names no node" in at.warning[0].value
+
+
+def test_relaxation_limit_rule_and_protection(open_page: Open) -> None:
+    at = open_page(instance="ring-votes-s0", attr_add="1", attr_del="3")
+    settle(at.segmented_control(key="relaxation").set_value("paper"))
+    assert any("paper relaxation" in block.value for block in at.markdown)
+    settle(at.segmented_control(key="relaxation").set_value("exact"))
+    settle(at.number_input(key="limit").set_value(5))
+    assert any("exact relaxation" in block.value for block in at.markdown)
+    settle(at.segmented_control(key="relaxation").set_value("tight"))
+    before = guaranteed(at)
+    settle(at.segmented_control(key="rule").set_value("multiclass"))
+    assert at.query_params["rule"] in ("multiclass", ["multiclass"])
+    settle(at.segmented_control(key="rule").set_value("binary"))
+    assert guaranteed(at) == before
+    settle(at.text_input(key="protect").set_value("0-39"))
+    assert "cannot touch the 40 protected nodes" in guaranteed(at)
+
+
+def test_reset_and_change_of_instance(open_page: Open) -> None:
+    at = open_page(
+        instance="ring-gcn-attr-s0", attr_add="2", attr_del="7", sigma="3", relaxation="paper", targets="test"
+    )
+    settle(next(b for b in at.button if b.label == "Reset").click())
+    assert at.number_input(key="attr_del").value == 10
+    assert at.number_input(key="attr_add").value == 0
+    assert at.number_input(key="sigma").value is None
+    assert at.segmented_control(key="relaxation").value == "tight"
+    settle(at.selectbox(key="instance").set_value("ring-edges-s0"))
+    assert at.number_input(key="adj_del").value == 10
+
+
+def test_curves(open_page: Open) -> None:
+    at = open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", to="9")
+    assert at.selectbox(key="vary").value == "attr_del"
+    assert at.get("plotly_chart")
+    settle(at.selectbox(key="family").set_value("local"))
+    settle(at.text_input(key="members").set_value("1, 2"))
+    for key in ("paper", "log", "every", "splits"):
+        settle(at.toggle(key=key).set_value(True))
+        assert at.query_params[key] in ("1", ["1"])
+    settle(at.selectbox(key="family").set_value("sigma"))
+    settle(at.selectbox(key="vary").set_value("sigma"))
+    settle(at.number_input(key="to").set_value(5))
+    settle(at.selectbox(key="vary").set_value("attr_del"))
+    settle(at.number_input(key="share").set_value(50))
+    settle(next(b for b in at.button if b.label == "Find the largest budget").click())
+    assert "up to" in at.success[0].value
+    settle(at.text_input(key="members").set_value("x"))
+    assert "names no node" in at.warning[0].value or "Members" in at.warning[0].value
+
+
+def test_contours(open_page: Open) -> None:
+    at = open_page("pages/contours.py", instance="ring-gcn-attr-s0", attr_add="1", attr_del="4", x_to="3", y_to="6")
+    assert (at.selectbox(key="x").value, at.selectbox(key="y").value) == ("attr_add", "attr_del")
+    settle(at.selectbox(key="show").set_value("naive"))
+    settle(at.selectbox(key="show").set_value("paper"))
+    settle(at.multiselect(key="levels").set_value(["0.3", "0.9"]))
+    settle(at.segmented_control(key="cells").set_value("medium"))
+    settle(at.selectbox(key="y").set_value("sigma"))
+    settle(at.number_input(key="y_to").set_value(4))
+    settle(at.number_input(key="x_to").set_value(2))
+    assert at.get("plotly_chart")
+
+
+def test_attack_map(open_page: Open) -> None:
+    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4")
+    assert at.dataframe[0].value["spent attr −"].sum() == 4
+    settle(at.segmented_control(key="adversary").set_value("relaxed"))
+    assert "not** an attack" in at.warning[0].value
+    settle(at.segmented_control(key="colour").set_value("class"))
+    settle(at.segmented_control(key="click").set_value("protect"))
+    settle(at.multiselect(key="only").set_value(["attacked"]))
+    settle(next(t for t in at.text_input if t.label == "Find a node").set_value("paper 7"))
+    assert any(b.label == "Open paper 7" for b in at.button)
+    settle(next(b for b in at.button if b.label == "Suggest five").click())
+    protect = [b for b in at.button if b.label == "Protect these"]
+    if protect:
+        settle(protect[0].click())
+        assert any("protected:" in block.value for block in at.markdown)
+        settle(next(b for b in at.button if b.label == "Lift all protection").click())
+        assert at.text_input(key="protect").value == ""
+
+
+def test_node(open_page: Open) -> None:
+    at = open_page("pages/node.py", instance="ring-votes-s0", attr_del="3", node="5")
+    assert "paper 5" in at.subheader[0].value
+    settle(next(b for b in at.button if b.label == "Next").click())
+    assert at.number_input(key="node").value == 6
+    settle(next(b for b in at.button if b.label == "Previous").click())
+    settle(at.number_input(key="node").set_value(0))
+    settle(next(b for b in at.button if b.label == "Previous").click())
+    assert at.number_input(key="node").value == N - 1
+    settle(next(t for t in at.text_input if t.label == "Find by name").set_value("paper 11"))
+    assert at.number_input(key="node").value == 11
+    assert any(metric.label == "p, lower bound" for metric in at.metric)
+
+
+def test_base_and_compare(open_page: Open) -> None:
+    at = open_page("pages/base.py", instance="ring-gcn-attr-s0")
+    settle(at.selectbox(key="bx").set_value("attr_del"))
+    settle(at.selectbox(key="by").set_value("none"))
+    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", cmp_to="40")
+    settle(at.multiselect(key="with").set_value(["ring-gcn-attr-s1", "ring-votes-s0"]))
+    settle(at.toggle(key="cmp_log").set_value(True))
+    settle(at.toggle(key="cmp_every").set_value(True))
+    settle(at.selectbox(key="cmp_vary").set_value("attr_add"))
+    settle(at.number_input(key="cmp_to").set_value(30))
+    table = at.dataframe[0].value
+    assert len(table) == 3
+    assert "r̄ collective" in table.columns
+
+
+def test_bring_your_own(open_page: Open) -> None:
+    at = open_page("pages/bring.py", instance="ring-gcn-attr-s0")
+    settle(at.file_uploader(key="upload_instance").upload("mine.npz", examples.instance(), "application/zip"))
+    assert "Valid." in at.success[0].value
+    settle(at.file_uploader(key="upload_instance").upload("bad.npz", b"PK nothing", "application/zip"))
+    assert "Not readable" in at.error[0].value
+    settle(at.segmented_control(key="way").set_value("votes"))
+    settle(at.file_uploader(key="upload_graph").upload("g.npz", examples.graph(), "application/zip"))
+    settle(at.file_uploader(key="upload_votes").upload("v.npz", examples.votes(), "application/zip"))
+    assert "Valid." in at.success[0].value
+    settle(at.segmented_control(key="way").set_value("train"))
+    for key, value in (("train_dataset", "cora"), ("train_model", "gat"), ("train_types", "adj")):
+        settle(at.selectbox(key=key).set_value(value))
+    settle(at.number_input(key="train_split").set_value(1))
+    settle(at.select_slider(key="train_samples").set_value(1000))
+    assert not at.exception
+
+
+def test_check_a_claim(open_page: Open, bundle_folder: object) -> None:
+    instance = load_instance(f"{bundle_folder}/ring-gcn-attr-s0.npz")
+    proof = certify(instance, ThreatModel(attr_del=4)).proof
+    assert proof is not None
+    at = open_page("pages/check.py", instance="ring-gcn-attr-s0")
+    settle(at.file_uploader(key="proof_file").upload("proof.json", json.dumps(proof).encode(), "application/json"))
+    assert f"**{proof['certified']} of {N}**" in at.success[0].value
+    forged = json.dumps(proof | {"certified": N}).encode()
+    settle(at.file_uploader(key="proof_file").upload("proof.json", forged, "application/json"))
+    assert "Rejected" in at.error[0].value
+    settle(at.file_uploader(key="proof_file").upload("proof.json", b"{", "application/json"))
+    assert "Unreadable" in at.error[0].value
+
+
+def test_no_instance_at_all(open_page: Open, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    for page in ("app.py", "pages/curves.py", "pages/bring.py", "pages/check.py"):
+        at = open_page(page)
+        assert any("no instance" in box.value for box in at.info)
+
+
+@pytest.mark.parametrize("word", ["-1", "1e99", "abc", "", "%00", "9" * 40, "<script>"])
+def test_nonsense_in_a_link_is_ignored(open_page: Open, word: str) -> None:
+    keys = ("attr_add", "sigma", "local", "local_attr_add", "targets", "relaxation", "limit", "instance", "class")
+    at = open_page("app.py", **dict.fromkeys(keys, word))
+    assert not at.exception
+    assert "labels stay" in guaranteed(at)

@@ -126,17 +126,16 @@ def test_each_export_takes_at_most_two_seconds() -> None:
     large = figures.GraphFigure(
         positions=rng.random((2110, 2)), edges=pairs[pairs[:, 0] < pairs[:, 1]], state=rng.integers(0, 6, 2110)
     )
-    ticks = 0
+    # Processor time of this process: other work on the machine must not decide this test.
+    ticks = [time.process_time()]
     done = threading.Event()
 
     def others() -> None:
-        nonlocal ticks
-        while not done.wait(0.01):
-            ticks += 1
+        while not done.wait(0.005):
+            ticks.append(time.process_time())
 
     beside = threading.Thread(target=others)
     beside.start()
-    started = time.perf_counter()
     slow = {}
     for figure in (large, ALL["curve-log"]):
         for kind in export.formats(figure):
@@ -145,9 +144,8 @@ def test_each_export_takes_at_most_two_seconds() -> None:
             slow[figure.name, kind.key] = time.process_time() - begin
     done.set()
     beside.join()
-    # Processor time: other work on the machine must not decide this test.
     assert max(slow.values()) <= 2, slow
-    assert ticks > 10 * (time.perf_counter() - started) * 0.3, "other threads were held up"
+    assert max(np.diff(ticks), default=9.0) < 0.8, "other threads were held up"
 
 
 @pytest.mark.parametrize(
@@ -224,10 +222,10 @@ def test_commands_are_quoted_and_complete() -> None:
         targets="class:3",
         relaxation="paper",
         base_rule="multiclass",
-        arguments={"vary": "sigma", "values": range(0, 21, 5)},
+        arguments={"vary": "attr_del", "values": range(0, 21, 5)},
     )  # fmt: skip
     assert command_line(recipe) == (
-        "python -m certcore curve 'my files/$(rm -rf x).npz' --vary sigma --values 0:20:5 --attr-add 2 --adj-del 3 "
+        "python -m certcore curve 'my files/$(rm -rf x).npz' --vary attr_del --values 0:20:5 --attr-add 2 --adj-del 3 "
         "--local-attr-add 1/4 --local-mode relative --sigma 0 --targets class:3 --relaxation paper "
         "--base-rule multiclass"
     )

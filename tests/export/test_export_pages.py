@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from certcore import export, figures
+from certcore import ThreatModel, export, figures
+from tests.export.instances import small_instance
 from tests.figures.samples import HOSTILE, all_figures
 
 chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -80,3 +81,17 @@ def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
         assert page.evaluate("document.querySelectorAll('img').length") == 0
         assert "onerror" in page.inner_text("h1"), "the name is shown as it is"
         page.close()
+
+
+def test_report_pages_draw_without_any_request(browser: Any, tmp_path: Path) -> None:
+    report = export.build_report(small_instance(("attr_del",), n=12), ThreatModel(attr_del=2), quick=True)
+    path = tmp_path / "report.html"
+    path.write_text(export.report_html(report), encoding="utf-8")
+    page, outside, problems = open_page(browser, path)
+    assert (outside, problems) == ([], [])
+    assert page.locator(".js-plotly-plot").count() == 2
+    assert page.locator("figure > img").count() == 2
+    widths = page.eval_on_selector_all("figure > img", "list => list.map(i => i.naturalWidth)")
+    assert min(widths) > 500
+    assert f"{report.certificate.certified:,} of {report.certificate.targets:,}" in page.inner_text(".guarantee")
+    page.close()

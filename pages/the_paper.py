@@ -30,7 +30,15 @@ def newest() -> float:
 def show(found: list[Row], key: str) -> None:
     """The table, one line per claim."""
     table = pd.DataFrame([cells(row) for row in found], columns=[heading.capitalize() for heading in HEADINGS])
-    st.dataframe(table, hide_index=True, key=key, height=min(38 + 35 * len(table), 640), row_height=35)
+    widths = {"What the paper reports": 330, "Paper": 105, "Ours": 190, "Ours / paper": 90, "Remark": 420}
+    st.dataframe(
+        table,
+        hide_index=True,
+        key=key,
+        height=min(38 + 35 * len(table), 640),
+        row_height=35,
+        column_config={name: st.column_config.TextColumn(width=width) for name, width in widths.items()},
+    )
 
 
 results = stored(newest())
@@ -56,5 +64,6 @@ for first in range(0, len(drawn), 2):
     for column, picture in zip(st.columns(2, gap="large"), drawn[first : first + 2]):
         with column:
             st.markdown(f"**{picture.title}**")
-            charts.show(picture.figure, key=f"paper_{picture.figure.name}")
+            lines = len(getattr(picture.figure, "lines", ()))
+            charts.show(picture.figure, key=f"paper_{picture.figure.name}", height=360 + 24 * max(0, lines - 3))
             st.caption(f"{picture.label} · {picture.caption} `certcore reproduce {picture.experiment}`")

@@ -13,7 +13,7 @@ from certcore.reproduce.measure import average_radius, mean_ratio
 from certcore.reproduce.store import Result, Results
 
 VERDICTS = ("reproduced", "better", "corrected", "differs", "not run")
-HEADINGS = ("where", "what the paper reports", "paper", "ours", "splits", "votes", "ours / paper", "verdict", "remark")
+HEADINGS = ("what the paper reports", "paper", "ours", "ours / paper", "verdict", "splits", "votes", "remark", "where")
 
 INTRODUCTION = """\
 # The paper, reproduced
@@ -45,7 +45,7 @@ def cells(row: Row) -> tuple[str, ...]:
         votes = _votes(ours.samples) if ours.samples else "–"
     if row.ratio is not None:
         ratio = f"{row.ratio:.2f}" if row.ratio >= 0.01 else f"{row.ratio:.4f}"
-    return (claim.where, claim.says, claim.paper, number, splits, votes, ratio, row.verdict, row.sentence or "–")
+    return (claim.says, claim.paper, number, ratio, row.verdict, splits, votes, row.sentence or "–", claim.where)
 
 
 def write_table(results: Results, path: Path) -> list[Row]:

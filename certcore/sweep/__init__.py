@@ -10,21 +10,27 @@ curve(session, ThreatModel(), "attr_del", range(201))
 
 from certcore.sweep.curve import Curve, average_radius, curve
 from certcore.sweep.defend import Defence, defend
+from certcore.sweep.many import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
 from certcore.sweep.radius import Radius, radius
 from certcore.sweep.session import Preview, Session
 from certcore.sweep.surface import Surface, surface, surfaces
 
 __all__ = [
     "Curve",
+    "CurveTask",
     "Defence",
     "Preview",
     "Radius",
     "Session",
+    "SplitCurve",
     "Surface",
+    "SurfaceTask",
     "average_radius",
     "curve",
     "defend",
+    "over_splits",
     "radius",
+    "run_many",
     "surface",
     "surfaces",
 ]

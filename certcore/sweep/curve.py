@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,12 +18,16 @@ from certcore.perturbations import TYPES
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
+from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.line import Line, sweep_line
 from certcore.sweep.session import Session, as_session, check_options, share
 from certcore.sweep.solver import Place
 from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE
 from certcore.verify.proof import certified_count, whole_graph_attacked
+
+#: Values computed between two visits to the checkpoint file.
+PORTION = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +76,23 @@ class Curve:
     def naive_average_radius(self) -> float | None:
         return average_radius(self.values, self.naive_ratio)
 
+    def columns(self) -> dict[str, Any]:
+        """Equally long columns for a table."""
+        return {
+            "value": self.values,
+            "certified": self.certified,
+            "naive_certified": self.naive,
+            "bound": self.bound,
+            "verified": self.verified,
+        }
+
     def to_json(self) -> dict[str, Any]:
         """The fields of `curve --json`."""
-        columns = zip(self.values.tolist(), self.certified.tolist(), self.naive.tolist(), self.bound.tolist())
-        proven = self.relaxation != "exact"
+        columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
         return {
             "vary": self.vary,
             "targets": self.targets,
-            "points": [
-                {"value": v, "certified": c, "naive_certified": n, "bound": b, "verified": proven}
-                for v, c, n, b in columns
-            ],
+            "points": [dict(zip(columns, row)) for row in zip(*columns.values())],
             "average_radius": self.average_radius,
             "naive_average_radius": self.naive_average_radius,
             "relaxation": self.relaxation,
@@ -112,11 +123,13 @@ def curve(
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Curve:
     """Certified counts at all values of one budget (`attr_del`, …), of σ (`sigma`) or of a local budget (`local_…`).
 
     Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds for each
-    solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells).
+    solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells). With a
+    `checkpoint` file the work continues where it stopped.
     """
     check_options(relaxation, time_limit)
     started = time.perf_counter()
@@ -125,7 +138,13 @@ def curve(
     limit = time_limit or RELAXED_TIME_LIMIT
     numbers = list(values) if axis.is_local else whole_values(values, axis)
     job = _Job(session, threat, axis, numbers, relaxation, limit, cancel, progress)
-    line, targets, naive = job.run()
+    if checkpoint is None:
+        line = job.run()
+    else:
+        line = _resumed(job, checkpoint)
+    problem = Problem(session.instance, axis.at(threat, numbers[-1]))
+    targets = len(problem.targets)
+    naive = naive_counts(problem.fronts, problem.targets, problem.threat.budgets, axis, numbers)
     bounds = tuple(Fraction(n, SCALE) for n in line.numerators)
     return Curve(
         vary=axis.name,
@@ -144,6 +163,43 @@ def curve(
     )
 
 
+def _resumed(job: _Job, path: str | os.PathLike[str]) -> Line:
+    """Compute in portions and keep each on disk as soon as it is there."""
+    own = job.threat.targets
+    key = {
+        "instance": job.session.instance.digest,
+        "base_rule": job.session.instance.base.facts.get("rule", "binary"),
+        "threat": {**job.threat.to_json(), "vary": job.axis.name, job.axis.name: None},
+        "targets": None if own is None else np.asarray(own).tolist(),
+        "values": [str(v) for v in job.values],
+        "relaxation": job.relaxation,
+    }
+    count = len(job.values)
+    saved = Checkpoint(path, key, (count, 1))
+    found = saved.load()
+    final = np.zeros(count, dtype=bool) if found is None else found[0][:, 0]
+    numerators = np.zeros(count, dtype=np.int64) if found is None else found[1][:, 0]
+    status, solves = Status.OPTIMAL, 0
+    for portion in np.array_split(np.flatnonzero(~final), max(1, -(-int((~final).sum()) // PORTION))):
+        if not len(portion):
+            break
+        line = replace(job, values=[job.values[i] for i in portion], progress=None).run()
+        final[portion], numerators[portion] = line.final, line.numerators
+        solves += line.solves
+        saved.store(final[:, None], numerators[:, None])
+        if job.progress is not None:
+            job.progress(float(final.mean()))
+        if line.status is not Status.OPTIMAL:
+            status = line.status
+        if status is Status.INTERRUPTED:
+            break
+    # What was not reached counts every target as attacked; larger values may know better.
+    reached = final | (numerators > 0)
+    total = len(Problem(job.session.instance, job.axis.at(job.threat, job.values[0])).targets) * SCALE
+    values = [int(n) if known else total for n, known in zip(numerators, reached)]
+    return Line(values, final.tolist(), status, solves).monotone()
+
+
 @dataclass(frozen=True, eq=False)
 class _Job:
     session: Session
@@ -155,18 +211,14 @@ class _Job:
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
-    def run(self) -> tuple[Line, int, np.ndarray]:
-        largest = Problem(self.session.instance, self.axis.at(self.threat, self.values[-1]))
-        targets = largest.targets
-        naive = naive_counts(largest.fronts, targets, largest.threat.budgets, self.axis, self.values)
+    def run(self) -> Line:
         if self.relaxation == "exact" or self.axis.is_local:
-            line = self._one_by_one()
-        else:
-            line = self._together(largest)
-        return line, len(targets), naive
+            return self._one_by_one()
+        return self._together()
 
-    def _together(self, largest: Problem) -> Line:
+    def _together(self) -> Line:
         """All values on one structure; those whose fields are the whole graph need no program."""
+        largest = Problem(self.session.instance, self.axis.at(self.threat, self.values[-1]))
         whole = [self._whole_graph(v) for v in self.values]
         head = [v for v, flag in zip(self.values, whole) if not flag]
         if not head:

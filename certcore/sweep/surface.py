@@ -82,22 +82,23 @@ class Surface:
     def share_done(self) -> float:
         return float(self.done.mean())
 
+    def columns(self) -> dict[str, Any]:
+        """Equally long columns for a table, one row per cell."""
+        x, y = np.meshgrid(self.x_values, self.y_values, indexing="ij")
+        return {
+            "x": x.ravel(),
+            "y": y.ravel(),
+            "certified": self.certified.ravel(),
+            "naive_certified": self.naive.ravel(),
+            "bound": self.bound.ravel(),
+            "verified": self.verified.ravel(),
+            "done": self.done.ravel(),
+        }
+
     def to_json(self) -> dict[str, Any]:
         """The fields of `surface --json`."""
-        proven = self.relaxation != "exact"
-        points = [
-            {
-                "x": int(x),
-                "y": int(y),
-                "certified": int(self.certified[i, j]),
-                "naive_certified": int(self.naive[i, j]),
-                "bound": float(self.bound[i, j]),
-                "verified": proven,
-                "done": bool(self.done[i, j]),
-            }
-            for i, x in enumerate(self.x_values)
-            for j, y in enumerate(self.y_values)
-        ]
+        columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
+        points = [dict(zip(columns, row)) for row in zip(*columns.values())]
         return {
             "x": self.x,
             "y": self.y,

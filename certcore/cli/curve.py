@@ -1,0 +1,96 @@
+"""`certcore curve`: certified counts over one budget, over σ or over a local budget."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from contextlib import closing
+from typing import Any
+
+from certcore.cli.options import (
+    add_instance,
+    add_relaxation,
+    add_threat,
+    print_json,
+    read_instance,
+    read_threat,
+    write_csv,
+)
+from certcore.cli.sweeping import Progress, add_workers, interruptible, read_values
+from certcore.errors import InputError
+from certcore.files import atomic_write
+from certcore.instance import load_instance
+from certcore.sweep import Curve, curve
+from certcore.sweep.axis import Axis
+from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "curve",
+        help="certified counts over one budget, over σ or over a local budget",
+        description="Certified and naive counts at every value of one budget; each count has a proven bound.",
+        epilog="example: certcore curve precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --values 0:200",
+    )
+    add_instance(parser)
+    parser.add_argument("--vary", required=True, metavar="TYPE|local-TYPE|sigma", help="what to vary")
+    parser.add_argument("--values", required=True, metavar="A:B[:STEP]", help="its values, both ends included")
+    parser.add_argument(
+        "--splits",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="instances of further splits: mean and deviation over all",
+    )
+    add_threat(parser)
+    add_relaxation(parser)
+    add_workers(parser)
+    parser.add_argument(
+        "--checkpoint", metavar="FILE", help="keep finished values here and continue from them when run again"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the CSV there instead of to standard output")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    axis = Axis.parse(args.vary)
+    values = read_values(args.values, "--values", shares=axis.is_local and args.local_mode == "relative")
+    instance = read_instance(args)
+    threat = read_threat(args, instance)
+    if args.splits and args.checkpoint:
+        raise InputError("--checkpoint works for one instance; leave it out, or run the splits one by one")
+    tasks = [
+        CurveTask(one, threat, axis.name, tuple(values), args.relaxation, args.time_limit)
+        for one in (instance, *(load_instance(path, base_rule=args.base_rule) for path in args.splits))
+    ]
+
+    def work(cancel: threading.Event) -> Curve | SplitCurve:
+        with closing(Progress("curve")) as progress:
+            if len(tasks) == 1:
+                return curve(
+                    instance,
+                    threat,
+                    axis.name,
+                    values,
+                    relaxation=args.relaxation,
+                    time_limit=args.time_limit,
+                    cancel=cancel,
+                    progress=progress,
+                    checkpoint=args.checkpoint,
+                )
+            found = run_many(tasks, jobs=args.jobs, scheduler=args.scheduler, cancel=cancel, progress=progress)
+            return over_splits([c for c in found if isinstance(c, Curve)])
+
+    result, cancelled = interruptible(work)
+    if cancelled:
+        raise KeyboardInterrupt
+    columns = result.columns()
+    if args.output:
+        with atomic_write(args.output, "w") as handle:
+            write_csv(handle, columns)
+    if args.json:
+        print_json(result.to_json())
+    elif not args.output:
+        write_csv(sys.stdout, columns)
+    return 0

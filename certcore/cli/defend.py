@@ -1,0 +1,74 @@
+"""`certcore defend`: which nodes to protect."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from contextlib import closing
+from typing import Any
+
+from certcore.cli.options import (
+    add_instance,
+    add_relaxation,
+    add_threat,
+    print_json,
+    read_instance,
+    read_threat,
+    whole_number,
+)
+from certcore.cli.sweeping import Progress, interruptible
+from certcore.sweep import Defence, defend
+from certcore.sweep.defend import TRIES
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "defend",
+        help="which nodes to protect so that most labels stay certified",
+        description="Choose nodes to protect, one after the other; each step comes with its verified certified count.",
+        epilog="example: certcore defend precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --nodes 5",
+    )
+    add_instance(parser)
+    parser.add_argument("--nodes", type=whole_number, required=True, metavar="K", help="how many nodes to protect")
+    parser.add_argument(
+        "--tries",
+        type=whole_number,
+        default=TRIES,
+        metavar="N",
+        help=f"candidates tried in each step (default {TRIES})",
+    )
+    add_threat(parser)
+    add_relaxation(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    instance = read_instance(args)
+    threat = read_threat(args, instance)
+
+    def work(cancel: threading.Event) -> Defence:
+        with closing(Progress("defend")) as progress:
+            return defend(
+                instance,
+                threat,
+                args.nodes,
+                tries=args.tries,
+                relaxation=args.relaxation,
+                time_limit=args.time_limit,
+                cancel=cancel,
+                progress=progress,
+            )
+
+    result, cancelled = interruptible(work)
+    if cancelled:
+        raise KeyboardInterrupt
+    if args.json:
+        print_json(result.to_json())
+        return 0
+    print(f"certified without further protection: {result.certified:,} of {result.targets:,}")
+    for number, step in enumerate(result.steps, 1):
+        name = "" if instance.node_names is None else f" ({instance.node_names[step.node]})"
+        print(f"{number:>3}. protect node {step.node}{name}: certified {step.certified:,} (+{step.gain:,})")
+    if len(result.steps) < args.nodes:
+        print("no further node helps")
+    return 0

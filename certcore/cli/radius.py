@@ -1,0 +1,59 @@
+"""`certcore radius`: the largest budget that keeps a given share of the targets certified."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from typing import Any
+
+from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
+from certcore.cli.sweeping import interruptible
+from certcore.sweep import Radius, radius
+from certcore.sweep.radius import read_share
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "radius",
+        help="the largest budget (or σ) that keeps a share certified",
+        description="How much can be promised: the largest budget at which at least that share is certified.",
+        epilog="example: certcore radius precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --at-least 0.8",
+    )
+    add_instance(parser)
+    parser.add_argument("--vary", required=True, metavar="TYPE|sigma", help="which budget to look for")
+    parser.add_argument("--at-least", required=True, metavar="SHARE", help="share of the targets, from 0 to 1")
+    add_threat(parser)
+    add_relaxation(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    share = read_share(args.at_least)
+    instance = read_instance(args)
+    threat = read_threat(args, instance)
+
+    def work(cancel: threading.Event) -> Radius:
+        return radius(
+            instance, threat, args.vary, share, relaxation=args.relaxation, time_limit=args.time_limit, cancel=cancel
+        )
+
+    result, cancelled = interruptible(work)
+    if cancelled:
+        raise KeyboardInterrupt
+    if args.json:
+        print_json(result.to_json())
+    else:
+        print(_words(result))
+    return 0
+
+
+def _words(r: Radius) -> str:
+    share = f"{r.needed:,} of {r.targets:,} targets ({r.at_least:.2%})"
+    if r.value is None:
+        return (
+            f"even with {r.vary} 0 only {r.certified:,} of {r.targets:,} targets are certified; {share} were asked for"
+        )
+    if r.unbounded:
+        return f"at least {share} stay certified whatever {r.vary} is ({r.certified:,} at {r.value:,})"
+    after = "" if r.next_certified is None else f"; {r.vary} {r.value + 1:,} leaves {r.next_certified:,}"
+    return f"{r.vary} {r.value:,} keeps {r.certified:,} certified, at least {share}{after}"

@@ -1,0 +1,86 @@
+"""`certcore surface`: certified counts over two budgets, or over a budget and σ."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from contextlib import closing
+from typing import Any
+
+from certcore.cli.options import (
+    add_instance,
+    add_relaxation,
+    add_threat,
+    print_json,
+    read_instance,
+    read_threat,
+    write_csv,
+)
+from certcore.cli.sweeping import Progress, add_workers, interruptible, read_values
+from certcore.files import atomic_write
+from certcore.sweep import Surface, surface
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "surface",
+        help="certified counts over two budgets, or over a budget and σ",
+        description="Certified and naive counts for all pairs of values; each count has a proven bound.",
+        epilog=(
+            "example: certcore surface precomputed/citeseer-gcn-attr-s0.npz --x attr_add --x-values 0:8 "
+            "--y attr_del --y-values 0:21 --checkpoint cells.npz -o surface.csv"
+        ),
+    )
+    add_instance(parser)
+    for name in ("x", "y"):
+        parser.add_argument(f"--{name}", required=True, metavar="TYPE|sigma", help=f"what varies along {name}")
+        parser.add_argument(
+            f"--{name}-values", required=True, metavar="A:B[:STEP]", help="its values, both ends included"
+        )
+    add_threat(parser)
+    add_relaxation(parser)
+    add_workers(parser)
+    parser.add_argument(
+        "--checkpoint", metavar="FILE", help="keep finished cells here and continue from them when run again"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the CSV there instead of to standard output")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    x_values = read_values(args.x_values, "--x-values")
+    y_values = read_values(args.y_values, "--y-values")
+    instance = read_instance(args)
+    threat = read_threat(args, instance)
+
+    def work(cancel: threading.Event) -> Surface:
+        with closing(Progress("surface")) as progress:
+            return surface(
+                instance,
+                threat,
+                args.x,
+                x_values,
+                args.y,
+                y_values,
+                progress=lambda s: progress(s.share_done),
+                relaxation=args.relaxation,
+                time_limit=args.time_limit,
+                cancel=cancel,
+                checkpoint=args.checkpoint,
+                jobs=args.jobs,
+                scheduler=args.scheduler,
+            )
+
+    result, cancelled = interruptible(work)
+    if cancelled:
+        raise KeyboardInterrupt
+    columns = result.columns()
+    if args.output:
+        with atomic_write(args.output, "w") as handle:
+            write_csv(handle, columns)
+    if args.json:
+        print_json(result.to_json())
+    elif not args.output:
+        write_csv(sys.stdout, columns)
+    return 0

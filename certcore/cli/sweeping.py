@@ -1,0 +1,103 @@
+"""What the sweeping commands share: ranges of values, workers, progress, and Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeVar
+
+from certcore.cli.options import whole_number
+from certcore.errors import InputError
+from certcore.sweep.axis import MAX_VALUES
+
+Result = TypeVar("Result")
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=whole_number, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="use the Dask cluster at this address instead")
+
+
+def read_values(text: str, option: str, *, shares: bool = False) -> list[Any]:
+    """`A:B[:STEP]`, both ends included; whole numbers, or decimals where values are shares of something."""
+    parts = text.split(":")
+    numbers = [_number(part, shares) for part in parts]
+    if not 1 <= len(parts) <= 3 or any(n is None for n in numbers):
+        kind = "decimals" if shares else "whole numbers"
+        raise InputError(f"{option} is {text[:40]!r}; expected A:B or A:B:STEP in {kind}, both ends included")
+    first = numbers[0]
+    last = numbers[1] if len(numbers) > 1 else first
+    step = numbers[2] if len(numbers) > 2 else 1
+    assert first is not None
+    assert last is not None
+    assert step is not None
+    if step <= 0 or last < first:
+        raise InputError(f"{option} is {text[:40]!r}; expected A at most B and a step of at least 1")
+    if (last - first) / step > MAX_VALUES:
+        raise InputError(f"{option} asks for more than {MAX_VALUES:,} values; choose a larger step")
+    values = []
+    while first <= last:
+        values.append(first)
+        first += step
+    if values[-1] != last:
+        values.append(last)
+    return [str(v) for v in values] if shares else [int(v) for v in values]
+
+
+def _number(text: str, shares: bool) -> Decimal | None:
+    try:
+        value = Decimal(text) if len(text) <= 20 else None
+    except InvalidOperation:
+        return None
+    if value is None or not value.is_finite() or value < 0 or (not shares and value != value.to_integral_value()):
+        return None
+    return value
+
+
+def interruptible(work: Callable[[threading.Event], Result]) -> tuple[Result, bool]:
+    """Run the work so that Ctrl-C cancels it; returns what it has by then, and whether it was cancelled.
+
+    Solvers do not notice signals, so the work runs in a thread and the main thread waits for either.
+    """
+    cancel = threading.Event()
+    outcome: list[Any] = [None, None]
+
+    def run() -> None:
+        try:
+            outcome[0] = work(cancel)
+        except BaseException as error:
+            outcome[1] = error
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+    except KeyboardInterrupt:
+        cancel.set()
+        thread.join()
+    if outcome[1] is not None:
+        raise outcome[1]
+    return outcome[0], cancel.is_set()
+
+
+class Progress:
+    """A line on standard error that says how far a long command is; silent when nobody watches."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self._shown = 0.0
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, share: float) -> None:
+        if self._live and time.monotonic() - self._shown > 0.2:
+            self._shown = time.monotonic()
+            print(f"\r{self.what}: {share:6.1%}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self._live and self._shown:
+            print("\r" + " " * (len(self.what) + 10) + "\r", end="", file=sys.stderr, flush=True)

@@ -5,7 +5,6 @@ Nothing here knows Streamlit; `pages.shared.work` connects it to a page.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import OrderedDict, deque
@@ -13,6 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from certcore.errors import InputError
+from pages.shared.log import set_up
 
 WORKERS = 2
 MOST_WAITING = 40
@@ -20,7 +20,10 @@ MOST_RESULTS = 96
 #: Work that no page has asked about for so long is given up (browsers slow the timers of hidden tabs to a minute).
 ABANDONED_AFTER = 150.0
 
-_log = logging.getLogger("certcore.dashboard")
+#: Work of visitors whose connection is gone is given up after this many seconds; a reload takes less.
+GONE_AFTER = 5.0
+
+_log = set_up()
 
 
 class Job:
@@ -57,7 +60,8 @@ class Job:
 class Pool:
     """A bounded number of workers; visitors with the least running work come first."""
 
-    def __init__(self, workers: int = WORKERS) -> None:
+    def __init__(self, workers: int = WORKERS, present: Callable[[str], bool] = lambda owner: True) -> None:
+        self._present = present
         self._lock = threading.Condition()
         self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
         self._live: dict[Hashable, Job] = {}
@@ -65,6 +69,14 @@ class Pool:
         self._results: OrderedDict[Hashable, Any] = OrderedDict()
         for number in range(workers):
             threading.Thread(target=self._work, daemon=True, name=f"solver-{number}").start()
+        threading.Thread(target=self._tidy, daemon=True, name="tidy").start()
+
+    def _tidy(self) -> None:
+        """Give up work that nobody waits for any more, also while all workers are busy."""
+        while True:
+            time.sleep(GONE_AFTER / 2)
+            with self._lock:
+                self._drop_abandoned()
 
     def result(self, key: Hashable) -> Any:
         """A finished result, or None."""
@@ -119,8 +131,10 @@ class Pool:
             if job.finished.is_set():
                 if now - job.touched > ABANDONED_AFTER:
                     del self._slots[owner, slot]
-            elif not job.keep and now - job.touched > ABANDONED_AFTER:
-                self._leave(owner, job)
+            elif not job.keep:
+                idle = now - job.touched
+                if idle > ABANDONED_AFTER or (idle > GONE_AFTER and not self._present(owner)):
+                    self._leave(owner, job)
 
     def _next(self) -> Job | None:
         """The next job of the owner with the least running work; owners with equal load take turns."""
@@ -156,7 +170,7 @@ class Pool:
         except InputError as error:
             job.error, state = str(error), "failed"
         except Exception:
-            _log.exception("the work %r failed", job.label)
+            _log.exception("work failed", extra={"work": job.label})
             job.error, state = "the computation failed unexpectedly; the server's log has the details", "failed"
         with self._lock:
             job.result = result
@@ -169,4 +183,7 @@ class Pool:
             job.state = state
             if self._live.get(job.key) is job:
                 del self._live[job.key]
+            waiting = sum(len(queue) for queue in self._waiting.values())
         job.finished.set()
+        about = {"work": job.label, "state": state, "seconds": round(job.seconds, 3), "waiting": waiting}
+        _log.info("work ended", extra=about)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.errors import InputError
@@ -21,7 +22,12 @@ _POLL = 0.4
 
 @st.cache_resource(show_spinner=False)
 def pool() -> Pool:
-    return Pool()
+    return Pool(present=_present)
+
+
+def _present(owner: str) -> bool:
+    """Whether the visitor's browser tab is still connected."""
+    return not runtime.exists() or runtime.get_instance().is_active_session(owner)
 
 
 @dataclass

@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import Any
 
 import websockets
-from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from pages.shared.health import GUARANTEE, rerun
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = "citeseer-gcn-attr-s0"
 #: A number must be there so long after a move, whatever else is going on.
 LONGEST = 120.0
-GUARANTEE = re.compile(r"at least \*\*([\d,]+) of [\d,]+\*\* labels stay")
 BUDGET = {
     "attr_add": re.compile(r"([\d,]+) attribute addition"),
     "attr_del": re.compile(r"([\d,]+) attribute deletion"),
@@ -168,18 +168,6 @@ def read_guarantee(text: str) -> tuple[Budgets, int] | None:
     found = [pattern.search(text) for pattern in BUDGET.values()]
     add, delete = (0 if match is None else int(match[1].replace(",", "")) for match in found)
     return (add, delete), int(count[1].replace(",", ""))
-
-
-def rerun(query: str, states: dict[str, int], fragment: str = "") -> bytes:
-    message = BackMsg()
-    message.rerun_script.query_string = query
-    for widget, value in states.items():
-        message.rerun_script.widget_states.widgets.add(id=widget, double_value=value)
-    if fragment:
-        message.rerun_script.fragment_id = fragment
-        message.rerun_script.is_auto_rerun = True
-    data: bytes = message.SerializeToString()
-    return data
 
 
 def next_budgets(rng: random.Random, now: Budgets) -> Budgets:

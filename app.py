@@ -56,12 +56,16 @@ with right:
             charts.show(figures.class_figure(names, certified, naive, sizes), key="classes", height=330)
         work.line(task)
 
+if result is not None and fresh:
+    headline.report(view)
 st.subheader("What is being certified", anchor=False)
-text, picture = st.columns([1, 1.2], gap="large", vertical_alignment="center")
+text, graph, bars = st.columns([1.25, 1, 1], gap="large", vertical_alignment="center")
 text.markdown(
     "A classifier labels all nodes of **one** graph at once, and an attacker may change that one graph within the "
     "budgets on the left. A base certificate says for each node alone which changes cannot move its label; counting "
     "those nodes gives the *naive* number. The *collective* certificate asks how many labels one single changed graph "
     "can break at most, and certifies the rest."
 )
-picture.image(str(Path(__file__).with_name("pages") / "shared" / "picture.svg"), width="stretch")
+shared = Path(__file__).with_name("pages") / "shared"
+graph.image(str(shared / "picture-graph.svg"), width="stretch")
+bars.image(str(shared / "picture-count.svg"), width="stretch")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from certcore import figures
@@ -18,7 +19,7 @@ LABELS = {entry.label: key for key, entry in STATES.items()}
 OWN: dict[str, state.Control] = {
     "adversary": ("attack", state.one_of("attack", "relaxed")),
     "colour": ("state", state.one_of("state", "class")),
-    "click": ("open", state.one_of("open", "protect")),
+    "click": ("open", state.one_of("open", "select", "protect")),
     "only": ([], state.words(*STATES)),
     "picked": (None, state.whole()),
 }
@@ -50,11 +51,12 @@ colour = controls.segmented_control(
 )
 click = controls.segmented_control(
     "A click on a node",
-    ["open", "protect"],
-    format_func={"open": "opens it", "protect": "protects it"}.__getitem__,
+    ["open", "select", "protect"],
+    format_func={"open": "opens it", "select": "selects it", "protect": "protects it"}.__getitem__,
     key="click",
     required=True,
-    help="Protected nodes cannot be touched by the attacker. Click again to lift the protection.",
+    help="Selecting shows the node in the table. Protected nodes cannot be touched by the attacker; click again to lift "
+    "the protection.",
 )
 wanted = controls.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=170)
 only = controls.multiselect(
@@ -97,6 +99,8 @@ node = graphview.draw(
 )
 if node is not None and click == "open":
     go_to_node(node)
+if node is not None and click == "select":
+    state.move(picked=node)
 if node is not None:
     protected = set(np.asarray(view.threat.protected).tolist()) ^ {node}
     state.move(protect=state.write_nodes(list(protected)))
@@ -108,9 +112,12 @@ with left:
     spent = rows[[c for c in rows.columns if c.startswith("spent")]].sum(axis=1) > 0
     touched = rows[shown & (spent | rows["state"].isin([STATES["attacked"].label, STATES["partly"].label]))]
     touched = touched.sort_values([c for c in rows.columns if c.startswith("spent")] or ["node"], ascending=False)
+    if selected >= 0:  # the selected node comes first, whether it is touched or not
+        touched = pd.concat([rows[rows["node"] == selected], touched[touched["node"] != selected]])
     st.caption(
         f"{count(len(touched))} nodes where flips are spent or whose label becomes uncertified. Select a row to find "
-        "the node in the picture. *spent*: flips at the node; *inside*: flips within its receptive field."
+        "the node in the picture. *spent*: flips at the node; *inside*: flips within its receptive field. Targets that "
+        "are uncertified at budget 0 count as attacked as well."
     )
     choice = st.dataframe(
         touched, hide_index=True, on_select="rerun", selection_mode="single-row", key="allocation", height=330

@@ -14,7 +14,7 @@ from pages.shared.words import accuracy
 
 MOST = 6
 OWN: dict[str, state.Control] = {
-    "with": ([], lambda text: [part for part in state.short_text(text).split(",") if part]),
+    "with": (None, lambda text: [part for part in state.short_text(text).split(",") if part]),
     "cmp_vary": ("", state.short_text),
     "cmp_to": (None, state.whole(1, 20_000)),
     "cmp_log": (False, state.flag),
@@ -23,11 +23,14 @@ OWN: dict[str, state.Control] = {
 
 view = frame("pages/compare.py", "Compare", "Models, datasets, base certificates or splits on the same axes.", OWN)
 names = bundles.names()
-st.session_state["with"] = [name for name in st.session_state["with"] if name in names and name != view.name]
+others = [name for name in names if name != view.name]
+if st.session_state["with"] is None:
+    st.session_state["with"] = others[:2]
+st.session_state["with"] = [name for name in st.session_state["with"] if name in others]
 bar = st.container(horizontal=True, vertical_alignment="bottom")
 chosen = bar.multiselect(
     f"Compare {bundles.title(view.name)} with",
-    [name for name in names if name != view.name],
+    others,
     key="with",
     format_func=bundles.title,
     max_selections=MOST - 1,
@@ -82,7 +85,13 @@ if lines:
     ]
     figure = figures.compare_figure(entries, vary=vary, log=log, marker=sweeps.position(view.threat, vary))
     charts.show(figure, key="compare", height=470)
-    st.dataframe(pd.DataFrame(list(figure.rows), columns=list(figure.columns)), hide_index=True)
+    numbers = {name: st.column_config.NumberColumn(format="%.3f") for name in figure.columns[1:]}
+    st.dataframe(
+        pd.DataFrame(list(figure.rows), columns=list(figure.columns)),
+        hide_index=True,
+        column_config=numbers,
+        placeholder="–",
+    )
     st.caption(
         "r̄ needs “Every integer” and an axis on which the ratio reaches 0. Never compare r̄ between different numbers "
         "of votes."

@@ -111,6 +111,29 @@ def suggest(view: View, number: int) -> Work:
     return ask("suggest", ("suggest", number, *view.key), run, "Looking for the best protection", patience=0.2)
 
 
+def report(view: View, source: str) -> Work:
+    """A complete report at the sliders' position, as the bytes of a zip."""
+    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+
+    def run(job: Job) -> bytes:
+        # Imported only now: drawing for print is not needed to show a page.
+        from certcore.export import build_report, report_zip
+
+        made = build_report(
+            view.instance,
+            view.threat,
+            source=source,
+            base_rule=view.rule,
+            relaxation=relaxation,
+            progress=lambda share, what: job.report(share, what),
+            cancel=job.cancel,
+            session=session(view.instance),
+        )
+        return report_zip(made)
+
+    return ask("report", ("report", *view.key), run, "Writing the report", same=("report", *view.key), patience=0.2)
+
+
 def story_limits(view: View) -> dict[str, str]:
     """The local budget and the σ of the story, in words: those of the sidebar, or small ones."""
     threat = _story_threats(view)[-1]

@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.shared import sidebar, state
 from pages.shared.bundles import ROOT, bundle_folder
+from pages.shared.gate import gate
 from pages.shared.state import Control, View
 from pages.shared.text import markdown
 
@@ -56,6 +57,7 @@ section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-l
 [data-testid="stSidebarHeader"] {height: 2.2rem; padding-bottom: 0; margin-bottom: 0;}
 [class*="st-key-work_"] {min-height: 2rem;}
 [data-testid="stMetricLabel"] p {white-space: normal;}
+@media (max-width: 640px) {.st-key-numbers [data-testid="stColumn"] {min-width: calc(50% - 1rem); flex: 1 1 40%;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.9rem; padding-right: 0.9rem;}}
 </style>
 """
@@ -93,6 +95,7 @@ def frame_without_instance(file: str, title: str, lead: str = "", own: dict[str,
         initial_sidebar_state=352,
     )
     st.html(CSS)
+    gate()
     st.session_state.setdefault("_own", {})[entry.slug] = own or {}
     with st.sidebar:
         place = st.container(key="menu")

@@ -9,7 +9,7 @@ import streamlit as st
 
 from certcore.certificate import Certificate
 from certcore.solve.status import Status
-from pages.shared import engine, work
+from pages.shared import bundles, engine, work
 from pages.shared.frame import MENU, link_parameters
 from pages.shared.state import View
 from pages.shared.text import count, percent, seconds
@@ -48,22 +48,21 @@ def with_attack(view: View) -> Certificate | None:
         line = (
             f"**{count(result.certified)} of {count(result.targets)}** labels certified ({percent(result.ratio)}) · "
             f"node by node {percent(result.naive_certified / max(result.targets, 1))} · attacked: {text} · "
-            + _done(result)
+            + f"{result.relaxation} relaxation, {seconds(result.seconds)}"
         )
         work.line(search if search is not None and not search.fresh else task, line)
     return shown if shown is not None and shown.attack is not None else None
 
 
 def _done(result: Certificate) -> str:
-    about = f"{result.relaxation} relaxation · {seconds(result.seconds)}"
-    if result.status is not Status.OPTIMAL:
-        about += f" · {result.status.sentence}"
-    return f":material/check: {about}"
+    good = result.status in (Status.OPTIMAL, Status.RECOMPUTED)
+    return f"{':material/check:' if good else ':material/hourglass_bottom:'} {result.status.sentence}"
 
 
 def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | None) -> None:
     older = "" if fresh else " (previous)"
-    columns = st.columns([1.15, 1, 1.15, 1])
+    with st.container(key="numbers"):
+        columns = st.columns([1.15, 1, 1.15, 1])
     columns[0].metric(
         f"Certified together{older}",
         percent(result.ratio),
@@ -99,7 +98,7 @@ def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | N
 def _badge(view: View, result: Certificate, fresh: bool) -> None:
     """The badge that opens the proof."""
     label, icon = ("Verified", ":material/verified:") if result.verified else ("Solver's word", ":material/info:")
-    st.caption(f"Solved in {seconds(result.seconds)}")
+    st.caption(f"{result.relaxation.capitalize()} relaxation, {seconds(result.seconds)}")
     kind: Literal["primary", "secondary"] = "primary" if result.verified else "secondary"
     popover = st.popover(label, icon=icon, type=kind, key="badge", on_change="rerun", help="How this number is proven.")
     if not popover.open:
@@ -124,6 +123,31 @@ def _badge(view: View, result: Certificate, fresh: bool) -> None:
                 f"Program: {count(result.size.rows)} rows, {count(result.size.columns)} columns (the paper's form: "
                 f"{count(result.size.paper_rows)} rows, {count(result.size.paper_columns)} columns)."
             )
+
+
+def report(view: View) -> None:
+    """One click: figures, numbers, proof and the guarantee in words, as one file."""
+    if st.button(
+        "Prepare a report",
+        icon=":material/summarize:",
+        help="All figures for print and screen, their numbers, the proof and a page that explains them, in one zip.",
+    ):
+        st.session_state["_report"] = view.key
+    if st.session_state.get("_report") != view.key:
+        return
+    task = engine.report(view, bundles.path_of(view.name).name)
+    work.line(task)
+    if task.fresh:
+        st.download_button(
+            "Download the report (zip)",
+            task.result,
+            f"report-{view.name}.zip",
+            "application/zip",
+            on_click="ignore",
+            icon=":material/download:",
+            type="primary",
+            key="download_report",
+        )
 
 
 def _proof(view: View) -> None:

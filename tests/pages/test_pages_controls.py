@@ -119,6 +119,12 @@ def test_reset_and_change_of_instance(open_page: Open) -> None:
     assert at.number_input(key="adj_del").value == 10
 
 
+def test_report(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="2")
+    settle(next(b for b in at.button if b.label == "Prepare a report").click(), patience=120)
+    assert any(b.label == "Download the report (zip)" for b in at.download_button)
+
+
 def test_curves(open_page: Open) -> None:
     at = open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", to="9")
     assert at.selectbox(key="vary").value == "attr_del"
@@ -158,6 +164,7 @@ def test_attack_map(open_page: Open) -> None:
     settle(at.segmented_control(key="adversary").set_value("relaxed"))
     assert "not** an attack" in at.warning[0].value
     settle(at.segmented_control(key="colour").set_value("class"))
+    settle(at.segmented_control(key="click").set_value("select"))
     settle(at.segmented_control(key="click").set_value("protect"))
     settle(at.multiselect(key="only").set_value(["attacked"]))
     settle(next(t for t in at.text_input if t.label == "Find a node").set_value("paper 7"))

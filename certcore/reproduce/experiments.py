@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from certcore.errors import InputError
-from certcore.reproduce import work
+from certcore.reproduce import judge, work
 from certcore.reproduce.source import Source
 from certcore.reproduce.unit import Experiment, Variant
 
 PAPER, TIGHT = Variant("paper"), Variant("tight")
 MULTICLASS = Variant("tight", rule="multiclass")
+FEWER, FEWEST = (Variant("paper", samples=number) for number in (judge.FEWER, judge.FEWEST))
 #: The paper's rule for edge fields next to the sound one (see docs/REPRODUCTION.md).
 EDGE_RULES = (
     Variant("paper", "messages"),
@@ -52,7 +53,7 @@ EXPERIMENTS = (
         "fig_datasets",
         work.radius_curve,
         (Source("citeseer"), Source("cora_ml"), Source("cora")),
-        (PAPER, TIGHT, MULTICLASS),
+        (PAPER, TIGHT, MULTICLASS, FEWER),
         {"vary": "attr_del", "most": 8192},
     ),
     Experiment(
@@ -75,7 +76,7 @@ EXPERIMENTS = (
             Source("reuters_knn3_d200"),
             Source("reuters_knn3_d200_directed"),
         ),
-        (PAPER, TIGHT, MULTICLASS),
+        (PAPER, TIGHT, MULTICLASS, FEWER),
         {"vary": "attr_del", "most": 8192},
     ),
     Experiment(
@@ -121,7 +122,7 @@ EXPERIMENTS = (
             for dataset in ("cora_ml", "citeseer")
             for model in ("gcn", "gat", "appnp", "rgcn", "sma")
         ),
-        (PAPER, TIGHT),
+        (PAPER, FEWEST),
         {"vary": "attr_del", "values": [*_SMALL[:-5], 21, *_SMALL[-5:]]},
     ),
     Experiment(

@@ -20,20 +20,20 @@ from certcore.reproduce.measure import (
 from certcore.reproduce.store import Results
 
 Find = Callable[[Results], Ours | None]
+#: Numbers of votes that more splits, and all classifiers, have.
+FEWER, FEWEST = 10**5, 10**4
 
 
 def radius_of(experiment: str, source: str, variant: str = "paper", key: str = "certified") -> Find:
-    """r̄ of an experiment; other splits with fewer votes are mentioned, never mixed in."""
+    """r̄ of an experiment; more splits with fewer votes are mentioned, never mixed in."""
 
     def find(results: Results) -> Ours | None:
         ours = radius(results.find(experiment, source, variant), key)
-        others = results.with_fewer_votes(experiment, source, variant) if ours else []
-        less = radius(others, key) if others else None
-        if ours is None or less is None:
+        less = radius(results.find(experiment, source, f"{variant}-{FEWER}"), key)
+        if ours is None or less is None or less.splits <= ours.splits:
             return ours
         spread = f" ± {less.spread:.2f}" if less.spread is not None else ""
-        splits = f"{less.splits} other split{'s' if less.splits > 1 else ''}"
-        return replace(ours, also=f"With {less.samples:,} votes on {splits}: {less.text}{spread}.")
+        return replace(ours, also=f"With {FEWER:,} votes on {less.splits} splits: {less.text}{spread}.")
 
     return find
 
@@ -124,7 +124,7 @@ def better_base_better_collective(dataset: str) -> Find:
         scores = {}
         lists = []
         for model in ("gat", "gcn", "appnp"):
-            found = results.find("classifiers", f"{dataset}-{model}-attr", "paper")
+            found = results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{FEWEST}")
             if not found:
                 return None
             lists.append(found)
@@ -146,7 +146,7 @@ def robust_order(dataset: str) -> Find:
         at = {}
         lists = []
         for model in ("sma", "gcn", "rgcn"):
-            found = results.find("classifiers", f"{dataset}-{model}-attr", "paper")
+            found = results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{FEWEST}")
             ours = at_budget(found, 21) if found else None
             if ours is None or ours.value is None:
                 return None
@@ -162,8 +162,8 @@ def base_close_to_collective(dataset: str) -> Find:
     """SMA's naive curve against RGCN's collective one."""
 
     def find(results: Results) -> Ours | None:
-        sma = results.find("classifiers", f"{dataset}-sma-attr", "paper")
-        rgcn = results.find("classifiers", f"{dataset}-rgcn-attr", "paper")
+        sma = results.find("classifiers", f"{dataset}-sma-attr", f"paper-{FEWEST}")
+        rgcn = results.find("classifiers", f"{dataset}-rgcn-attr", f"paper-{FEWEST}")
         if not sma or not rgcn:
             return None
         budgets = np.array(sma[0].values["budgets"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line
+from certcore.reproduce.judge import FEWEST
 from certcore.reproduce.measure import average_radius, map_ratio
 from certcore.reproduce.store import Result, Results
 
@@ -138,7 +139,7 @@ def _classifiers(results: Results, dataset: str) -> Picture | None:
     lines: list[Line] = []
     behind: list[Result] = []
     for group, model in enumerate(("gcn", "gat", "appnp", "rgcn", "sma")):
-        found = results.find("classifiers", f"{dataset}-{model}-attr", "paper")
+        found = results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{FEWEST}")
         if found:
             lines += mean_lines(found, MODELS[model], group)
             behind += found

@@ -169,18 +169,6 @@ class Results:
         same = [result for result in found if (result.samples or 0) == most[result.source, result.variant]]
         return sorted(same, key=lambda result: (result.source, result.variant, result.split))
 
-    def with_fewer_votes(self, experiment: str, source: str, variant: str) -> list[Result]:
-        """The next smaller number of votes, where more splits may have been done."""
-        best = self.find(experiment, source, variant)
-        rest = [
-            result
-            for result in self._all
-            if (result.experiment, result.source, result.variant) == (experiment, source, variant)
-            and (result.samples or 0) < (best[0].samples or 0)
-        ]
-        most = max((result.samples or 0 for result in rest), default=0)
-        return [result for result in rest if result.samples == most]
-
 
 def _plain(value: Any) -> Any:
     """Numbers of numpy as numbers of Python, floats short enough to read."""

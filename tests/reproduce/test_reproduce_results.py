@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 import pytest
 
 from certcore import Graph, GridBase, Instance, save_instance
+from certcore.base.smoothing import SmoothingBase
 from certcore.certify import certify
 from certcore.errors import InputError
+from certcore.reproduce.judge import radius_of
 from certcore.reproduce.measure import at_budget, average_radius, mean_ratio, radius
 from certcore.reproduce.source import Folders, Source
 from certcore.reproduce.store import Result, Results, read_result, write_result
-from certcore.reproduce.unit import Experiment, Variant, run_experiment
+from certcore.reproduce.unit import Experiment, Variant, run_experiment, thinned
 from certcore.threat import ThreatModel
 
 
@@ -109,12 +112,28 @@ def test_variants_change_the_instance(tmp_path: Path) -> None:
     assert Variant("tight", "messages", "multiclass").name == "tight-messages-multiclass"
 
 
-def test_other_splits_with_fewer_votes_are_mentioned_apart(tmp_path: Path) -> None:
-    from certcore.reproduce.judge import radius_of
-
-    for split, samples, counts in ((0, 1000, [10, 10, 0]), (1, 100, [10, 5, 0]), (2, 100, [10, 5, 0]), (3, 10, [1, 0])):
-        write_result(tmp_path, result(split, samples, certified=counts, naive=counts), "key")
+def test_more_splits_with_fewer_votes_are_mentioned_apart(tmp_path: Path) -> None:
+    for split, counts in enumerate(([10, 10, 0], [10, 5, 0], [10, 5, 0])):
+        less = result(split, 10**5, certified=counts, naive=counts)
+        write_result(tmp_path, replace(less, variant="paper-100000"), "key")
+    write_result(tmp_path, result(0, 10**6, certified=[10, 10, 0], naive=[10, 10, 0]), "key")
     ours = radius_of("datasets", "toy-gcn-attr")(Results(tmp_path))
     assert ours is not None
-    assert (ours.value, ours.splits, ours.samples) == (0.5, 1, 1000)
-    assert ours.also == "With 100 votes on 2 other splits: 0.33 ± 0.00."
+    assert (ours.value, ours.splits, ours.samples) == (0.5, 1, 10**6)
+    assert ours.also == "With 100,000 votes on 3 splits: 0.40 ± 0.10."
+
+
+def test_thinned_votes_are_a_sample_of_the_votes() -> None:
+    graph = Graph.from_edges(2, np.array([[0, 1]]), np.ones((2, 3), dtype=np.int8))
+    votes = np.array([[900, 100, 0], [0, 500, 500]])
+    base = SmoothingBase(votes, np.array([0, 1]), 1000, "0.01", ("0", "0.6", "0", "0"), graph=graph)
+    fewer = thinned(base, 100)
+    assert fewer.n_samples == 100
+    assert (fewer.votes.sum(axis=1) == 100).all()
+    assert (fewer.votes <= votes).all()
+    assert fewer.votes[0, 2] == fewer.votes[1, 0] == 0
+    np.testing.assert_array_equal(fewer.votes, thinned(base, 100).votes)
+    np.testing.assert_array_equal(fewer.prediction, base.prediction)
+    whole = Instance(graph, base, layers=1)
+    assert Variant("paper", samples=1000).apply(whole) is whole
+    assert not Variant("paper", samples=1001).fits(whole)

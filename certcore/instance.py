@@ -105,6 +105,10 @@ class Instance:
         """SHA-256 over everything that a certificate depends on (names, layout and provenance are not in it)."""
         arrays = self.base.arrays() | _graph_arrays(self.graph) | _field_arrays(self)
         arrays["targets"] = np.asarray(self.targets)
+        rule = self.base.facts.get("rule", "binary")
+        if rule != "binary":
+            # The same votes give another base certificate under another rule: no cache may mix the two.
+            arrays["base_rule"] = np.array(rule)
         digest = hashlib.sha256(b"certcore-instance-1")
         for key in sorted(arrays):
             array = np.asarray(arrays[key])

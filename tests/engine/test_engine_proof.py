@@ -276,3 +276,25 @@ def test_warm_is_cold(seed: int) -> None:
         warm = model.solve(time_limit=10)
         cold = HighsModel(program).solve(time_limit=10)
         assert warm.objective == pytest.approx(cold.objective, abs=1e-7)
+
+
+def test_another_base_rule_is_another_instance() -> None:
+    """Caches and proofs go by the digest, so the rule that reads the votes must be in it."""
+    from certcore.base.smoothing import SmoothingBase
+
+    rng = np.random.default_rng(0)
+    graph = random_graph(rng, 8, 4, 0.4)
+    votes = rng.multinomial(1000, [0.85, 0.1, 0.05], size=8)
+    digests = set()
+    for rule in ("binary", "multiclass"):
+        base = SmoothingBase(
+            votes=votes, prediction=np.zeros(8, dtype=int), n_samples=1000, alpha=0.01,
+            theta=("0.01", "0.6", "0", "0"), rule=rule, graph=graph,
+        )  # fmt: skip
+        instance = Instance(graph, base, 1)
+        digests.add(instance.digest)
+        proof = certify(instance, ThreatModel(attr_del=2)).proof
+        assert proof is not None
+        assert proof["base_rule"] == rule
+        assert verify_proof(proof, instance).accepted
+    assert len(digests) == 2

@@ -55,8 +55,8 @@ click = controls.segmented_control(
     format_func={"open": "opens it", "select": "selects it", "protect": "protects it"}.__getitem__,
     key="click",
     required=True,
-    help="Selecting shows the node in the table. Protected nodes cannot be touched by the attacker; click again to lift "
-    "the protection.",
+    help="Selecting shows the node in the table. Protected nodes cannot be touched by the attacker; click again to "
+    "lift the protection.",
 )
 wanted = controls.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=170)
 only = controls.multiselect(

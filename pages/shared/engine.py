@@ -125,7 +125,7 @@ def report(view: View, source: str) -> Work:
             source=source,
             base_rule=view.rule,
             relaxation=relaxation,
-            progress=lambda share, what: job.report(share, what),
+            progress=lambda done, total, what: job.report(done / max(total, 1), what),
             cancel=job.cancel,
             session=session(view.instance),
         )

@@ -165,6 +165,8 @@ class _Maker:
         self.threat = threat
         self.source = source
         self.targets = targets
+        own = threat.targets is None or np.array_equal(threat.targets, np.asarray(instance.targets))
+        self.nodes = None if own else tuple(np.asarray(threat.targets).tolist())
         self.base_rule = base_rule
         # Sweeps use the relaxed program also when the certificate itself is exact: one integer program is enough.
         self.relaxation = relaxation
@@ -179,6 +181,7 @@ class _Maker:
             instance=self.source,
             threat=self.threat.to_json(),
             targets=targets or self.targets,
+            nodes=self.nodes if targets is None and self.targets is None else None,
             relaxation=self.relaxation if command == "certify" else self.swept,
             base_rule=self.base_rule,
             arguments=arguments,

@@ -16,6 +16,9 @@ from certcore.perturbations import TYPES
 
 _PROGRAM = "python -m certcore"
 
+#: Where a command finds targets that have no name, one index per line.
+TARGETS_FILE = "targets.txt"
+
 
 def command_line(recipe: Recipe) -> str:
     """The command of one recipe, quoted for a shell."""
@@ -28,7 +31,8 @@ def command_line(recipe: Recipe) -> str:
             words += [f"--{axis}", for_shell(arguments[axis])]
             words += [f"--{axis}-values", values_option(arguments[f"{axis}_values"])]
     varied = {arguments.get(key) for key in ("vary", "x", "y")}
-    words += threat_options({k: v for k, v in recipe.threat.items() if k not in varied}, recipe.targets)
+    targets = TARGETS_FILE if recipe.targets is None and recipe.nodes is not None else recipe.targets
+    words += threat_options({k: v for k, v in recipe.threat.items() if k not in varied}, targets)
     if recipe.relaxation != "tight":
         words += ["--relaxation", for_shell(recipe.relaxation)]
     if recipe.base_rule != "binary":
@@ -79,6 +83,8 @@ def command_script(figure: Figure) -> str:
     for k, recipe in enumerate(figure.recipes):
         if recipe.label:
             lines.append(f"# {for_comment(recipe.label)}")
+        if recipe.targets is None and recipe.nodes is not None:
+            lines.append(f"printf '%s\\n' {' '.join(str(int(node)) for node in recipe.nodes)} > {TARGETS_FILE}")
         missing = untold(recipe.threat)
         if missing:
             lines.append(f"# not in this command: {', '.join(missing)}; use the Python script")
@@ -134,6 +140,8 @@ def _call(recipe: Recipe, result: str) -> str:
     """Load the instance, describe the threat, run the engine."""
     rule = "" if recipe.base_rule == "binary" else f", base_rule={recipe.base_rule!r}"
     targets = "" if recipe.targets is None else f", targets=instance.select_targets({recipe.targets!r})"
+    if recipe.targets is None and recipe.nodes is not None:
+        targets = f", targets={[int(node) for node in recipe.nodes]!r}"
     threat = json.loads(json.dumps(to_plain(dict(recipe.threat))))
     lines = [
         f"instance = load_instance({recipe.instance!r}{rule})",

@@ -77,6 +77,11 @@ class Canvas:
         self.figure = PrintFigure(figsize=(self.width, self.height), layout=engine)
         self.scale = 1.2 if self.wide else 1.0
 
+    def resize(self, height: float) -> None:
+        """Change the height, in inches."""
+        self.height = height
+        self.figure.set_size_inches(self.width, height)
+
     def axes(self) -> Any:
         axes = self.figure.add_subplot()
         axes.tick_params(labelsize=self.font - 1, length=2.5, pad=2)
@@ -102,15 +107,15 @@ class Canvas:
         gaps = (sample + 0.8 + 1.2) * size  # the sample, the space after it, the space between columns
         columns = max(1, min(int((self.width * 72 + 1.2 * size) / (longest + gaps)), len(handles), 4))
         rows = -(-len(handles) // columns)
-        self.height += rows * lines * size * 1.35 / 72 + 0.03
-        self.figure.set_size_inches(self.width, self.height)
+        self.resize(self.height + rows * lines * size * 1.35 / 72 + 0.03)
         self.figure.legend(
             handles=handles, loc="outside lower center", ncols=columns, fontsize=size, handlelength=sample
         )
 
 
 def fit(text: str, room: float, size: float) -> str:
-    """Text broken into lines that fit into `room` points."""
+    """Text broken into lines that fit into `room` points; a number stays with its sign."""
+    text = text.replace(" = ", "\u00a0=\u00a0")
     width = _text_width(text, size)
     if width <= room:
         return text

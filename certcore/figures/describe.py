@@ -53,7 +53,8 @@ def _curve(figure: CurveFigure) -> str:
 def _contour(figure: ContourFigure) -> str:
     known = np.isfinite(figure.filled)
     what = measure(figure)
-    text = f"Map of the {what} over {axis_label(figure.x)} and {axis_label(figure.y)}"
+    second = f" and {axis_label(figure.y)}" if len(figure.y_values) > 1 else ""
+    text = f"Map of the {what} over {axis_label(figure.x)}{second}"
     text += f", {known.sum()} of {known.size} cells"
     if known.any():
         low, high = np.nanmin(figure.filled), np.nanmax(figure.filled)

@@ -235,7 +235,7 @@ def _contour(figure: ContourFigure, width_cm: float) -> str:
         if log:
             _log_ticks(options, which, float(edges[-1]))
     if len(figure.y_values) == 1:
-        options["ytick"] = f"{{{_number(figure.y_values[0])}}}"
+        options |= {"ytick": r"\empty", "ylabel": "{}", "height": "3.2cm"}
     cells = []
     for i, j in np.argwhere(np.isfinite(filled)).tolist():
         corners = ((xs[i], ys[j]), (xs[i + 1], ys[j]), (xs[i + 1], ys[j + 1]), (xs[i], ys[j + 1]))

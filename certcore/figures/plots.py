@@ -234,7 +234,7 @@ def _contour(figure: ContourFigure, dark: bool) -> go.Figure:
             hovertemplate=hover + "<extra></extra>",
         )
     )
-    _contour_lines(screen, figure, xs, ys)
+    _contour_lines(screen, figure, xs, ys, dark)
     if figure.marker is not None:
         x, y = figure.marker
         screen.add_trace(
@@ -264,12 +264,12 @@ def _contour(figure: ContourFigure, dark: bool) -> go.Figure:
         else:
             update(range=[float(edges[0]), float(edges[-1])])
     if len(figure.y_values) == 1:
-        screen.update_yaxes(tickvals=figure.y_values.tolist())
+        screen.update_yaxes(showticklabels=False, ticks="", title="")
     screen.update_layout(clickmode="event+select")
     return screen
 
 
-def _contour_lines(screen: go.Figure, figure: ContourFigure, xs: np.ndarray, ys: np.ndarray) -> None:
+def _contour_lines(screen: go.Figure, figure: ContourFigure, xs: np.ndarray, ys: np.ndarray, dark: bool) -> None:
     parts = [(figure.kind, "solid", figure.ratio)]
     if figure.reference is not None:
         parts.append((figure.reference_kind, "dot", figure.reference))
@@ -289,10 +289,13 @@ def _contour_lines(screen: go.Figure, figure: ContourFigure, xs: np.ndarray, ys:
                         opacity=0.65 if width == 5 else 1,
                         name=name,
                         legendgroup=name,
-                        showlegend=width == 2,
+                        showlegend=False,
                         hoverinfo="skip",
                     )
                 )
+            # On a dark page the legend needs another ink than the map, which is the same on every page.
+            sample = {"color": on_background(BLACK, dark), "width": 2, "dash": dash}
+            screen.add_trace(go.Scatter(x=[None], y=[None], mode="lines", line=sample, name=name, legendgroup=name))
             spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
             if spot is not None:
                 x, y = spot

@@ -167,8 +167,7 @@ def _compare(figure: CompareFigure, canvas: Canvas) -> None:
         return
     most = 40 if canvas.wide else 22
     rows = [list(figure.columns), *([clean(format_cell(cell), most) for cell in row] for row in figure.rows)]
-    canvas.height += (len(rows) + 0.5) * canvas.font * 1.5 / 72
-    canvas.figure.set_size_inches(canvas.width, canvas.height)
+    canvas.resize(canvas.height + (len(rows) + 0.5) * canvas.font * 1.5 / 72)
     _curve(figure, canvas)
     share = (len(rows) + 0.5) * canvas.font * 1.5 / 72 / canvas.height
     upper = canvas.figure.axes[0]
@@ -194,6 +193,8 @@ def _compare(figure: CompareFigure, canvas: Canvas) -> None:
 
 @_draw.register
 def _contour(figure: ContourFigure, canvas: Canvas) -> None:
+    if len(figure.y_values) == 1:
+        canvas.resize(0.45 * canvas.height)
     axes = canvas.axes()
     xs, ys = cell_edges(figure.x_values, figure.x_log), cell_edges(figure.y_values, figure.y_log)
     filled = figure.filled
@@ -237,8 +238,8 @@ def _contour(figure: ContourFigure, canvas: Canvas) -> None:
             whole_ticks(getattr(axes, f"{which}axis"))
         getattr(axes, f"set_{which}lim")(edges[0], edges[-1])
     if len(figure.y_values) == 1:
-        axes.yaxis.set_major_locator(FixedLocator(figure.y_values.tolist()))
-    canvas.labels(axes, axis_label(figure.x), axis_label(figure.y))
+        axes.yaxis.set_major_locator(FixedLocator([]))
+    canvas.labels(axes, axis_label(figure.x), axis_label(figure.y) if len(figure.y_values) > 1 else "")
     canvas.legend(handles)
 
 
@@ -278,7 +279,7 @@ def _contour_lines(axes: Any, figure: ContourFigure, canvas: Canvas, xs: np.ndar
 @_draw.register
 def _bars(figure: BarFigure, canvas: Canvas) -> None:
     names = [printable(name, 28) for name in figure.categories]
-    canvas.height = (0.55 + 0.16 * len(names) * (1 + 0.4 * (len(figure.series) - 1))) * canvas.scale + 0.1
+    canvas.resize((0.55 + 0.16 * len(names) * (1 + 0.4 * (len(figure.series) - 1))) * canvas.scale + 0.1)
     axes = canvas.axes()
     axes.grid(True, axis="x", color="#E3E5E8", linewidth=0.5)
     axes.set_axisbelow(True)
@@ -310,15 +311,13 @@ def _bars(figure: BarFigure, canvas: Canvas) -> None:
         thousands(axes.xaxis)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
     canvas.labels(axes, figure.label, "")
-    canvas.figure.set_size_inches(canvas.width, canvas.height)
     if len(figure.series) > 1:
         canvas.legend(handles)
 
 
 @_draw.register
 def _graph(figure: GraphFigure, canvas: Canvas) -> None:
-    canvas.height = canvas.width * (0.7 if canvas.wide else 0.85)
-    canvas.figure.set_size_inches(canvas.width, canvas.height)
+    canvas.resize(canvas.width * (0.7 if canvas.wide else 0.85))
     axes = canvas.figure.add_subplot()
     axes.set_axis_off()
     axes.set_aspect("equal", adjustable="datalim")

@@ -11,8 +11,9 @@ from typing import Any
 class Recipe:
     """One call of the engine: `certify`, `curve` or `surface` on an instance file.
 
-    `threat` is what `ThreatModel.to_json` returns, `targets` the selection by name (None: the instance's
-    own), and `arguments` what else the call takes: `vary` and `values`, or `x`, `x_values`, `y`, `y_values`.
+    `threat` is what `ThreatModel.to_json` returns. `targets` is the selection by name; without one the targets are
+    `nodes`, or the instance's own. `arguments` is what else the call takes: `vary` and `values`, or `x`, `x_values`,
+    `y`, `y_values`.
     """
 
     command: str
@@ -23,3 +24,4 @@ class Recipe:
     base_rule: str = "binary"
     arguments: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
+    nodes: tuple[int, ...] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import hashlib
 import io
 import json
@@ -229,5 +230,10 @@ def test_commands_are_quoted_and_complete() -> None:
         "--local-attr-add 1/4 --local-mode relative --sigma 0 --targets class:3 --relaxation paper "
         "--base-rule multiclass"
     )
+    chosen = dataclasses.replace(recipe, targets=None, nodes=(3, 5))
+    assert "--targets targets.txt" in command_line(chosen)
+    figure = figures.CurveFigure(lines=curve(3).lines, recipes=(chosen,))
+    assert "printf '%s\\n' 3 5 > targets.txt" in export.export(figure, "command").decode()
+    assert "targets=[3, 5]" in export.export(figure, "python").decode()
     assert values_option([0, 1, 2, 3]) == "0:3"
     assert values_option([7]) == "7:7"

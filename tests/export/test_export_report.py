@@ -18,6 +18,7 @@ import pytest
 from certcore import InputError, ThreatModel, certify, export, figures, load_instance, save_instance
 from certcore.cli import main
 from certcore.export.report import curve_values, default_threat
+from certcore.export.report_files import report_files
 from tests.export.instances import small_instance
 
 
@@ -156,6 +157,10 @@ def test_a_report_can_be_zipped_in_memory_and_cancelled() -> None:
     assert report.provenance["instance_digest"] == instance.digest
     names = [figure.name for figure in report.figures]
     assert names == ["curve-attr_del", "graph", "graph-relaxed", "base-attr_del"]
+    assert "targets.txt" not in "".join(report.commands)
+    chosen = export.build_report(instance, ThreatModel(attr_del=2, targets=[1, 4]), quick=True)
+    assert "--targets targets.txt" in chosen.commands[0]
+    assert dict(report_files(chosen))["targets.txt"]() == b"1\n4\n"
     stopped = threading.Event()
     stopped.set()
     with pytest.raises(InputError, match="cancelled"):

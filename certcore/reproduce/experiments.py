@@ -157,9 +157,9 @@ EXPERIMENTS = (
         (Variant("paper", "messages"), Variant("tight", "degrees")),
         {
             "vary": "adj_del",
-            "values": [0, 5, 16, 64, 128, 256, 500],
+            "values": [0, 5, 16, 64, 160, 400, 600],
             "local": 16,
-            "sigma": [1, 10, 50],
+            "sigma": [1, 10, 25],
         },
         first_split_only=True,
     ),

@@ -81,8 +81,13 @@ def test_a_folder_that_cannot_be_written_is_told() -> None:
 def test_an_error_while_writing_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "note.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), atomic_write(path, "w") as handle:
-        handle.write("half of the n")
-        raise RuntimeError
+
+    def write_half() -> None:
+        with atomic_write(path, "w") as handle:
+            handle.write("half of the n")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_half()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["note.txt"]

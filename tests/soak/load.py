@@ -185,6 +185,27 @@ def next_budgets(rng: random.Random, now: Budgets) -> Budgets:
     return add, delete
 
 
+async def _probe(port: int, links: list[str]) -> list[str]:
+    problems = []
+    url = f"ws://127.0.0.1:{port}/_stcore/stream"
+    for link in links:
+        async with websockets.connect(url, subprotocols=["streamlit"], max_size=None) as tab:  # type: ignore[list-item]
+            await tab.send(rerun(link))
+            while True:
+                message = ForwardMsg.FromString(await asyncio.wait_for(tab.recv(), LONGEST))
+                kind = message.WhichOneof("type")
+                if kind == "delta" and message.delta.new_element.WhichOneof("type") == "exception":
+                    problems.append(f"{link}: {message.delta.new_element.exception.type}")
+                if kind == "script_finished" and _complete(message):
+                    break
+    return problems
+
+
+def probe_links(port: int, links: list[str]) -> list[str]:
+    """Open each link in a fresh session; returns what went wrong."""
+    return asyncio.run(_probe(port, links))
+
+
 def expected(budgets: Budgets, session: Any) -> int:
     """The same view for a single user, straight from the engine."""
     from certcore import ThreatModel
@@ -196,8 +217,8 @@ def expected(budgets: Budgets, session: Any) -> int:
 async def visit(
     port: int, sessions: int, seconds: float, moves: int, memory: list[float], server: Server
 ) -> list[Visitor]:
-    url = f"ws://127.0.0.1:{port}/_stcore/stream"
     until = time.monotonic() + seconds
+    url = f"ws://127.0.0.1:{port}/_stcore/stream"
     visitors = [Visitor(url, seed) for seed in range(sessions)]
 
     async def watch() -> None:

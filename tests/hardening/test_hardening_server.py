@@ -1,0 +1,140 @@
+"""The running server: health through the engine, several visitors, hostile links, log, password (short form)."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import log
+from pages.shared.jobs import Job, Pool
+from pages.shared.state import SHARED, parse_nodes
+from tests.hardening.mutate import NUMBERS, TEXTS
+from tests.soak.load import ROOT, Server, load, probe_links
+
+BUNDLE = ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    running = Server()
+    try:
+        running.wait()
+        yield running
+    finally:
+        running.stop()
+
+
+def test_health_goes_through_the_engine(server: Server) -> None:
+    command = [sys.executable, "-m", "pages.shared.health"]
+    well = subprocess.run(
+        [*command, str(server.port)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert well.returncode == 0, well.stdout
+    assert "labels certified" in well.stdout
+    ill = subprocess.run([*command, "1"], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert ill.returncode == 1
+    assert ill.stdout.startswith("ill: ")
+
+
+def test_hostile_links_are_ignored_politely(server: Server) -> None:
+    """Nonsense in the query string: the page comes up without an exception, with a guarantee or a clear sentence."""
+    rng = random.Random(5)
+    texts = [*TEXTS, *(str(n) for n in NUMBERS), "%00", "🦊", "a,b", "1e5", "../../etc/passwd", "-", "1-", "0-99999999"]
+    links = ["&".join(f"{rng.choice(list(SHARED))}={rng.choice(texts)[:300]}" for _ in range(4)) for _ in range(12)]
+    assert probe_links(server.port, links) == []
+
+
+def test_several_visitors_get_the_right_numbers() -> None:
+    result = load(sessions=3, seconds=60, moves=3)
+    assert result["wrong"] == []
+    assert result["errors"] == []
+    assert result["log"] == []
+    assert result["answers"] >= 3
+    assert result["stopped_with"] in (0, -15)
+
+
+def test_readers_of_links_take_any_text() -> None:
+    rng = random.Random(1)
+    alphabet = "0123456789-.,eE+_ abcxyz<>'\"&%/\\\0\u202e🦊"
+    for _ in range(20_000):
+        text = "".join(rng.choice(alphabet) for _ in range(rng.randrange(12)))
+        for _, read in SHARED.values():
+            with contextlib.suppress(ValueError):
+                read(text)
+        with contextlib.suppress(ValueError):
+            parse_nodes(text, 50)
+
+
+def test_work_of_visitors_who_left_is_given_up() -> None:
+    here = {"anna"}
+    pool = Pool(workers=1, present=lambda owner: owner in here)
+    stopped = threading.Event()
+
+    def run(job: Job) -> str:
+        job.cancel.wait(60)
+        stopped.set()
+        return "done"
+
+    job = pool.submit("anna", "slot", "key", run, "a long solve")
+    time.sleep(0.2)
+    job.touched = time.monotonic() - 60
+    time.sleep(3)
+    assert not job.cancel.is_set()  # a hidden tab polls seldom but is still there
+    here.clear()
+    assert stopped.wait(10)
+
+
+def test_the_log_is_json_and_says_nothing_about_people() -> None:
+    logger = log.set_up()
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logger.handlers[0].formatter)
+    logger.addHandler(handler)
+    try:
+        logger.info("work ended", extra={"work": "Solving", "state": "done", "seconds": 0.1, "owner": "session-7"})
+        try:
+            raise ValueError("secret-file-of-alice.npz")
+        except ValueError:
+            logger.exception("work failed", extra={"work": "Solving"})
+    finally:
+        logger.removeHandler(handler)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == ["work ended", "work failed"]
+    assert lines[1]["error"].startswith("ValueError at test_hardening_server.py:")
+    assert "alice" not in stream.getvalue()
+    assert "session-7" not in stream.getvalue()
+
+
+def test_a_password_keeps_strangers_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CERTCORE_PASSWORD", "open sesame")
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert not page.exception
+    assert not page.metric
+    page.text_input[0].input("guess")
+    page.button[0].click().run()
+    assert "not the password" in page.error[0].value
+    assert not page.metric
+    page.text_input[0].input("open sesame")
+    page.button[0].click().run()
+    assert not page.exception
+    assert page.sidebar.number_input
+
+
+def test_safe_defaults() -> None:
+    text = (ROOT / ".streamlit" / "config.toml").read_text()
+    for line in ('address = "127.0.0.1"', "enableXsrfProtection = true", 'showErrorDetails = "none"',
+                 "gatherUsageStats = false", "maxUploadSize = 200"):  # fmt: skip
+        assert line in text
+    assert Path(ROOT / "requirements.lock").exists()

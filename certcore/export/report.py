@@ -13,7 +13,7 @@ import numpy as np
 from certcore.certificate import Certificate
 from certcore.errors import InputError
 from certcore.export.certificate import allocation, guarantee, provenance
-from certcore.export.scripts import command_line
+from certcore.export.scripts import command_lines
 from certcore.figures.build import (
     base_figure,
     class_figure,
@@ -137,7 +137,7 @@ def build_report(
         figures=tuple(drawn),
         allocation=None if certificate.attack is None else allocation(instance, certificate),
         provenance=provenance(instance, certificate, source),
-        commands=tuple(dict.fromkeys(command_line(recipe) for recipe in recipes)),
+        commands=tuple(dict.fromkeys(command for recipe in recipes for command in command_lines(recipe))),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -20,34 +21,46 @@ _PROGRAM = "python -m certcore"
 TARGETS_FILE = "targets.txt"
 
 
-def command_line(recipe: Recipe) -> str:
-    """The command of one recipe, quoted for a shell."""
-    words = [_PROGRAM, recipe.command, for_shell(recipe.instance)]
+def command_lines(recipe: Recipe) -> tuple[str, ...]:
+    """The commands of one recipe, quoted for a shell; values without one even step need several."""
     arguments = recipe.arguments
+    swept: list[list[str]] = [[]]
     if recipe.command == "curve":
-        words += ["--vary", for_shell(arguments["vary"]), "--values", values_option(arguments["values"])]
+        vary = ["--vary", for_shell(arguments["vary"])]
+        swept = [[*vary, "--values", part] for part in values_options(arguments["values"])]
     elif recipe.command == "surface":
-        for axis in ("x", "y"):
-            words += [f"--{axis}", for_shell(arguments[axis])]
-            words += [f"--{axis}-values", values_option(arguments[f"{axis}_values"])]
+        xs, ys = (values_options(arguments[f"{axis}_values"]) for axis in ("x", "y"))
+        x, y = for_shell(arguments["x"]), for_shell(arguments["y"])
+        swept = [["--x", x, "--x-values", a, "--y", y, "--y-values", b] for a in xs for b in ys]
     varied = {arguments.get(key) for key in ("vary", "x", "y")}
     targets = TARGETS_FILE if recipe.targets is None and recipe.nodes is not None else recipe.targets
-    words += threat_options({k: v for k, v in recipe.threat.items() if k not in varied}, targets)
+    rest = threat_options({k: v for k, v in recipe.threat.items() if k not in varied}, targets)
     if recipe.relaxation != "tight":
-        words += ["--relaxation", for_shell(recipe.relaxation)]
+        rest += ["--relaxation", for_shell(recipe.relaxation)]
     if recipe.base_rule != "binary":
-        words += ["--base-rule", for_shell(recipe.base_rule)]
-    return " ".join(words)
+        rest += ["--base-rule", for_shell(recipe.base_rule)]
+    head = [_PROGRAM, recipe.command, for_shell(recipe.instance)]
+    return tuple(" ".join([*head, *part, *rest]) for part in swept)
 
 
-def values_option(values: Sequence[int]) -> str:
-    """Budgets as A:B[:STEP] (both ends included), or as a list with commas where they have no even step."""
-    numbers = [int(v) for v in values]
-    steps = {b - a for a, b in pairwise(numbers)}
-    if len(steps) == 1 and min(steps) > 0:
-        step = steps.pop()
-        return f"{numbers[0]}:{numbers[-1]}" + (f":{step}" if step != 1 else "")
-    return ",".join(map(str, numbers)) if len(numbers) > 1 else f"{numbers[0]}:{numbers[0]}"
+def values_options(values: Sequence[Any]) -> list[str]:
+    """Budgets as ranges A:B[:STEP] with both ends included, as few as their steps allow."""
+    numbers = [_decimal(value) for value in values]
+    options = []
+    while numbers:
+        length = min(2, len(numbers))
+        step = numbers[1] - numbers[0] if length == 2 else Decimal(1)
+        while length < len(numbers) and numbers[length] - numbers[length - 1] == step:
+            length += 1
+        options.append(f"{numbers[0]}:{numbers[length - 1]}" + (f":{step}" if step != 1 else ""))
+        numbers = numbers[length:]
+    return options
+
+
+def _decimal(value: Any) -> Decimal:
+    """A number as people write it: 0.1 is 0.1, and 3.0 is 3."""
+    number = Decimal(str(value))
+    return number.to_integral() if number == number.to_integral() else number
 
 
 def threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]:
@@ -88,9 +101,12 @@ def command_script(figure: Figure) -> str:
         missing = untold(recipe.threat)
         if missing:
             lines.append(f"# not in this command: {', '.join(missing)}; use the Python script")
-        out = f"{name}.csv" if len(figure.recipes) == 1 else f"{name}-{k + 1}.csv"
-        target = f" > {out}" if recipe.command in ("curve", "surface") else ""
-        lines.append(command_line(recipe) + target)
+        commands = command_lines(recipe)
+        for part, command in enumerate(commands):
+            number = f"-{k + 1}" if len(figure.recipes) > 1 else ""
+            number += f"-part{part + 1}" if len(commands) > 1 else ""
+            target = f" > {name}{number}.csv" if recipe.command in ("curve", "surface") else ""
+            lines.append(command + target)
     lines.append("# the drawing itself, from the figure exported as JSON:")
     lines.append(f"{_PROGRAM} figures {name}.json -o {name}-figures")
     return "\n".join(lines) + "\n"
@@ -160,13 +176,15 @@ def _call(recipe: Recipe, result: str) -> str:
     return "\n".join([*lines, f"{result} = {call}"]) + "\n"
 
 
-def _values(values: Sequence[int]) -> str:
-    numbers = [int(v) for v in values]
+def _values(values: Sequence[Any]) -> str:
+    numbers = [_decimal(value) for value in values]
     steps = {b - a for a, b in pairwise(numbers)}
+    if any(number != int(number) for number in numbers):
+        return repr([str(number) for number in numbers])
     if len(steps) == 1:
         step = steps.pop()
         return f"range({numbers[0]}, {numbers[-1] + 1}{f', {step}' if step != 1 else ''})"
-    return repr(numbers)
+    return repr([int(number) for number in numbers])
 
 
 def _curve_code(figure: CurveFigure) -> str:

@@ -17,11 +17,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pypdf
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib._pylab_helpers import Gcf
 from PIL import Image
 
 from certcore import InputError, export, figures
-from certcore.export.scripts import command_line, values_option
+from certcore.cli.sweeping import read_values
+from certcore.export.html import _for_script
+from certcore.export.scripts import command_lines, values_options
 from tests.figures.samples import HOSTILE, all_figures, bars, curve, graph
 
 ALL = all_figures()
@@ -225,15 +229,28 @@ def test_commands_are_quoted_and_complete() -> None:
         base_rule="multiclass",
         arguments={"vary": "attr_del", "values": range(0, 21, 5)},
     )  # fmt: skip
-    assert command_line(recipe) == (
+    (line,) = command_lines(recipe)
+    assert line == (
         "python -m certcore curve 'my files/$(rm -rf x).npz' --vary attr_del --values 0:20:5 --attr-add 2 --adj-del 3 "
         "--local-attr-add 1/4 --local-mode relative --sigma 0 --targets class:3 --relaxation paper "
         "--base-rule multiclass"
     )
     chosen = dataclasses.replace(recipe, targets=None, nodes=(3, 5))
-    assert "--targets targets.txt" in command_line(chosen)
+    assert "--targets targets.txt" in command_lines(chosen)[0]
     figure = figures.CurveFigure(lines=curve(3).lines, recipes=(chosen,))
     assert "printf '%s\\n' 3 5 > targets.txt" in export.export(figure, "command").decode()
     assert "targets=[3, 5]" in export.export(figure, "python").decode()
-    assert values_option([0, 1, 2, 3]) == "0:3"
-    assert values_option([7]) == "7:7"
+    assert values_options([0, 1, 2, 3]) == ["0:3"]
+    assert values_options([7]) == ["7:7"]
+    assert values_options([0, 1, 2, 5, 10, 20]) == ["0:2", "5:10:5", "20:20"]
+    assert values_options([0.1, 0.2, 0.3]) == ["0.1:0.3:0.1"]
+
+
+@given(st.sets(st.integers(0, 60), min_size=1))
+def test_ranges_of_commands_cover_exactly_the_values(chosen: set[int]) -> None:
+    read = [value for option in values_options(sorted(chosen)) for value in read_values(option, "--values")]
+    assert read == sorted(chosen)
+
+
+def test_nothing_ends_a_script_element_early() -> None:
+    assert _for_script('{"a": "</script><!-- & "}') == '{"a": "\\u003c/script\\u003e\\u003c!-- \\u0026 "}'

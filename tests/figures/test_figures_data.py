@@ -208,3 +208,21 @@ def test_escapes_hold_for_any_text(text: str) -> None:
 def test_hostile_names_survive_json() -> None:
     figure = figures.BarFigure(categories=(HOSTILE,), series=(figures.Bars(label=HOSTILE, values=[1]),))
     assert json.loads(figures.to_json(figure))["categories"] == [HOSTILE]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_graph_table_marks_exactly_the_deleted_edges(directed: bool) -> None:
+    edges = [[0, 1], [1, 0], [1, 2], [2, 3]] if directed else [[0, 1], [1, 2], [2, 3]]
+    figure = figures.GraphFigure(
+        positions=np.zeros((4, 2)), edges=edges, state=[0] * 4, deleted=[[1, 0], [2, 3]], amount=[0.5, 1.0],
+        added=[[0, 3]],
+    )  # fmt: skip
+    table = figures.table(figure)
+    rows = [dict(zip(table.columns, row)) for row in table.rows]
+    deleted = {(row["node"], row["other_node"]): row["deleted"] for row in rows if row["element"] == "edge"}
+    assert deleted == {(0, 1): 0.0, (1, 0): 0.5, (1, 2): 0.0, (2, 3): 1.0} if directed else {
+        (0, 1): 0.5, (1, 2): 0.0, (2, 3): 1.0
+    }  # fmt: skip
+    assert [(row["node"], row["other_node"]) for row in rows if row["element"] == "added edge"] == [(0, 3)]
+    left = geometry.remaining(figure.edges, figure.deleted).tolist()
+    assert left == ([[0, 1], [1, 2]] if directed else [[1, 2]])

@@ -75,6 +75,13 @@ def test_long_names_are_wrapped_or_cut(width: str) -> None:
         _check_labels(figures.matplotlib(figure, width=width))
 
 
+def test_a_long_legend_does_not_squeeze_the_axes() -> None:
+    lines = tuple(dataclasses.replace(curve().lines[0], name=f"σ = {k}", group=k) for k in range(12))
+    drawn = figures.matplotlib(figures.CurveFigure(lines=lines))
+    drawn.draw_without_rendering()
+    assert drawn.axes[0].get_window_extent().height / drawn.dpi > 1.5
+
+
 def test_lines_differ_without_colour() -> None:
     for figure in (ALL["curve"], ALL["curve-log"], ALL["compare-attr_del"]):
         axes = figures.matplotlib(figure).axes[0]

@@ -170,7 +170,7 @@ class Session:
             solver.proven(answer),
             relaxation,
             started,
-            attack=attack,
+            attack=attack and not (cancel is not None and cancel.is_set()),
             proof=False,
             limit=limit,
             cancel=cancel,

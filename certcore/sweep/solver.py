@@ -31,10 +31,12 @@ Place = tuple[tuple[int, ...], int | None]
 MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
 #: Beyond this distance from every known basis a cold start is the faster one.
 FAR = 3.0
+#: The same with σ, where the programs are larger and a basis is worth less.
+FAR_WITH_SIGMA = 1.0
 #: Going up to larger budgets takes this much longer than going down.
 UPWARDS = 1.6
-#: Cuts in the model beyond which those without a multiplier are thrown out.
-MAX_CUTS = 30_000
+#: With more cuts than this in the model it starts again without any.
+MAX_CUTS = 20_000
 #: Feasible up to this much, relative to the right-hand side: what solvers call feasible, with some room.
 TOLERANCE = 1e-5
 
@@ -164,6 +166,8 @@ class Solver:
         best, known = self.best(place)
         solves, recomputed = 0, False
         lower, status, x = 0.0, Status.OPTIMAL, None
+        if len(self._cuts) > MAX_CUTS:
+            self._forget_cuts()
         method = self._start(place, program)
         for _ in range(MAX_ROUNDS):
             assert self._model is not None
@@ -222,7 +226,7 @@ class Solver:
         else:
             self._model.update(program)
         assert self._model is not None
-        if nearest < 0 or effort[nearest] > FAR:
+        if nearest < 0 or effort[nearest] > (FAR_WITH_SIGMA if self.structure.has_sigma else FAR):
             self._model.clear()
             self._at = None
             return cold_method(program)
@@ -247,6 +251,12 @@ class Solver:
     def _forget_model(self) -> None:
         self._model = None
         self._at = None
+
+    def _forget_cuts(self) -> None:
+        self._forget_model()
+        self._cuts, self._cut_rows, self._bases = Cuts.none(), None, []
+        for place, answer in self._answers.items():
+            self._answers[place] = replace(answer, known=None)
 
     def _add_cuts(self, new: Cuts) -> None:
         assert self._model is not None

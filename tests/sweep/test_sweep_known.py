@@ -1,0 +1,102 @@
+"""Stored multipliers at other budgets: the fast formula is the exact bound of the program there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certcore.program.cuts import Cuts, violated
+from certcore.program.problem import Problem
+from certcore.program.program import program_at
+from certcore.program.structure import build_structure
+from certcore.solve.highs import HighsModel
+from certcore.solve.relaxed import rows_of
+from certcore.sweep.known import Evaluator
+from certcore.threat import MAX_BUDGET, ThreatModel
+from certcore.verify.bound import SCALE, exact_bound, scaled
+from tests.support import brute_force, random_instance, random_threat
+from tests.sweep.cases import middling, smoothed_like
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["tight", "paper"]))
+@settings(max_examples=150)
+def test_fast_formula_is_the_exact_bound(seed: int, relaxation: str) -> None:
+    """For solver's, noisy and random multipliers, with cuts or without, at random budgets of the structure."""
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, max_nodes=5) if seed % 3 else middling(rng, nodes=(6, 15))
+    threat = random_threat(rng, instance)
+    problem = Problem(instance, threat)
+    extent = tuple(MAX_BUDGET if b else 0 for b in threat.budgets)
+    structure = build_structure(problem, relaxation, extent)
+    evaluator = Evaluator(structure)
+    program = program_at(structure, threat.budgets, threat.sigma)
+    model = HighsModel(program)
+    solution = model.solve(time_limit=10)
+    cuts = Cuts.none()
+    if solution.x is not None and structure.touch is not None:
+        cuts = violated(structure, solution.x, cuts)
+        model.add_rows(cuts.rows(structure))
+        solution = model.solve(time_limit=10)
+    y = solution.multipliers
+    if y is None or seed % 4 == 0:
+        y = rng.random(structure.matrix.shape[0] + len(cuts)) * rng.choice([0.1, 1.0, 5.0])
+    elif seed % 4 == 1:
+        y = y * rng.uniform(0.7, 1.2, len(y))
+    cut_rows = cuts.rows(structure) if len(cuts) else None
+    known = evaluator.known(scaled(y), cut_rows)
+    assert known is not None
+    for _ in range(3):
+        budgets = tuple(int(rng.integers(0, 7)) if b else 0 for b in threat.budgets)
+        sigma = None if threat.sigma is None else int(rng.integers(0, 6))
+        at = evaluator.position(budgets, sigma)
+        fast = evaluator.numerator(known, at)
+        rows = rows_of(program_at(structure, budgets, sigma), cuts)
+        assert exact_bound(rows, evaluator.repaired(known, at)) * SCALE == fast
+        assert exact_bound(rows, known.y) * SCALE >= fast
+        # Settled multipliers give the same bound at the place they were settled for, and a sound one elsewhere.
+        settled = evaluator.settled(known, at)
+        assert evaluator.numerator(settled, at) == fast
+        other = evaluator.position(tuple(2 * b for b in budgets), sigma)
+        rows = rows_of(program_at(structure, tuple(2 * b for b in budgets), sigma), cuts)
+        assert exact_bound(rows, evaluator.repaired(settled, other)) * SCALE == evaluator.numerator(settled, other)
+        if seed % 3 and instance.graph.n_nodes <= 4:
+            real = threat.replace(sigma=sigma, **dict(zip(("attr_add", "attr_del", "adj_add", "adj_del"), budgets)))
+            assert structure.constant + fast // SCALE >= brute_force(instance, real)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_several_values_of_a_stretch_at_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, max_nodes=6)
+    threat = random_threat(rng, instance).replace(sigma=None)
+    kind = next((k for k in range(4) if threat.budgets[k]), None)
+    if kind is None:
+        return
+    structure = build_structure(
+        Problem(instance, threat), "tight", tuple(MAX_BUDGET if b else 0 for b in threat.budgets)
+    )
+    evaluator = Evaluator(structure)
+    known = evaluator.known(scaled(rng.random(structure.matrix.shape[0])))
+    assert known is not None
+    start = 20  # beyond all points: only right-hand sides change from here on
+    budgets = [*threat.budgets]
+    budgets[kind] = start
+    stretch = evaluator.position(tuple(budgets), None)
+    values = [start, start + 1, start + 7]
+    for value, found in zip(values, evaluator.numerators(known, stretch, kind, values)):
+        budgets[kind] = value
+        at = evaluator.position(tuple(budgets), None)
+        assert at.same_stretch(stretch)
+        assert found == evaluator.numerator(known, at)
+
+
+def test_huge_multipliers_are_refused_not_wrapped() -> None:
+    instance = smoothed_like(0, n=40)
+    structure = build_structure(Problem(instance, ThreatModel(attr_add=2, attr_del=2)), "tight")
+    evaluator = Evaluator(structure)
+    assert evaluator.known(scaled(np.full(structure.matrix.shape[0], 1e30))) is None
+    with pytest.raises(ValueError, match="one multiplier"):
+        evaluator.known(scaled(np.ones(3)))

@@ -29,8 +29,8 @@ _RULE = (
     "removal changes a degree the prediction reads, and so overstates robustness to edge deletions."
 )
 _TWENTY_ONE = (
-    "No node alone is certified beyond 20 deletions with 10⁶ votes, 16 with 10⁵ and fewer with 10⁴ (a matter of θ and the "
-    "confidence bound), and the collective ratio drops where that ends; so the ratio at 21 depends on the votes."
+    "No node alone is certified beyond 20 deletions with 10⁶ votes, 16 with 10⁵ and fewer with 10⁴ (a matter of θ and "
+    "the confidence bound), and the collective ratio drops where that ends; so the ratio at 21 depends on the votes."
 )
 _LOCAL_DATA = "needs the graph from a local folder (--data) and votes for it"
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from certcore import __version__
 from certcore.errors import InputError
+from certcore.export.extent import curve_values, zero_budget
 from certcore.export.formats import export, file_name
-from certcore.export.report import curve_values, default_threat
+from certcore.export.report import default_threat
 from certcore.figures.build import CompareEntry, base_figure, compare_figure, curve_figure, distribution_figure
 from certcore.figures.data import Figure
 from certcore.figures.escape import for_file_name
@@ -22,7 +23,8 @@ from certcore.figures.serial import from_json
 from certcore.files import atomic_write
 from certcore.instance import Instance, load_instance
 from certcore.perturbations import LABELS, TYPES
-from certcore.sweep import curve
+from certcore.sweep import Session, curve
+from certcore.threat import ThreatModel
 
 #: Called with (steps done, steps in all, what comes next).
 Progress = Callable[[int, int, str], None]
@@ -50,8 +52,9 @@ def write_batch(
 
     Bundles that differ in the split only are one group: their curves are drawn as a mean with a band. Each group
     gets a folder with its curve, its base certificate and the distribution of p; groups over the same perturbation
-    type are compared. `end` is the largest budget of the curves. A group whose bundles, version and options have not
-    changed is skipped, so an interrupted run continues where it stopped.
+    type are compared. `end` is the largest budget of the curves; without it they go to where nothing is certified any
+    more. A group whose bundles, version and options have not changed is skipped, so an interrupted run continues where
+    it stopped.
     """
     if not paths:
         raise InputError("there is no bundle to draw; give instance files, or make some with `certcore bundle`")
@@ -74,9 +77,10 @@ def write_batch(
         written += write_figure(_drawing(path), target, formats, width)
     _tell(progress, total - 1, total, "comparison")
     for vary, several in entries.items():
-        if len(several) > 1 and len({_length(entry) for entry in several}) == 1:
-            title = f"All bundles over {LABELS[vary]}"
-            written += write_figure(compare_figure(several, vary=vary, title=title), target, formats, width)
+        if len(several) > 1:
+            far = max(int(entry.curve[0].values[-1]) for entry in several)
+            compared = compare_figure(several, vary=vary, log=far > 100, title=f"All bundles over {LABELS[vary]}")
+            written += write_figure(compared, target, formats, width)
     _tell(progress, total, total, "done")
     return written
 
@@ -115,12 +119,11 @@ def _group(
     """Draw one group, or take its curve from the last run if nothing has changed."""
     threat = default_threat(members[0].instance)
     vary = next(name for name in TYPES if getattr(threat, name))
-    values = list(range(end + 1)) if end is not None else curve_values(2 * getattr(threat, vary))
     stamp = {
         "version": __version__,
         "instances": [bundle.instance.digest for bundle in members],
         "vary": vary,
-        "values": values,
+        "end": end,
         "formats": list(formats),
         "width": width,
     }
@@ -130,7 +133,10 @@ def _group(
         files = [folder / name for name in old.get("files", [])]
         if files and all(file.exists() for file in files):
             return files, _entry(group, members, [_KeptCurve(**curve) for curve in old["curves"]]), vary
-    curves = [_curve(bundle, vary, values) for bundle in members]
+    sessions = [Session(bundle.instance) for bundle in members]
+    base = threat.replace(**{vary: 0})
+    values = _values(sessions, base, vary, end)
+    curves = [curve(session, base, vary=vary, values=values) for session in sessions]
     written: list[Path] = []
     for figure in _figures(group, members, curves, vary, values):
         written += write_figure(figure, folder, formats, width)
@@ -148,9 +154,13 @@ def _stamp(path: Path) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _curve(bundle: _Bundle, vary: str, values: list[int]) -> Any:
-    threat = default_threat(bundle.instance)
-    return curve(bundle.instance, threat.replace(**{vary: 0}), vary=vary, values=values)
+def _values(sessions: list[Session], threat: ThreatModel, vary: str, end: int | None) -> list[int]:
+    """Every whole number to the given end, or to where no split certifies anything; else some steps."""
+    if end is not None:
+        return list(range(end + 1))
+    ends = [zero_budget(session, threat, vary) for session in sessions]
+    known = [value for value in ends if value is not None]
+    return list(range(max(known) + 1)) if len(known) == len(ends) else curve_values(200)
 
 
 def _figures(group: str, members: list[_Bundle], curves: list[Any], vary: str, values: list[int]) -> list[Figure]:
@@ -162,7 +172,14 @@ def _figures(group: str, members: list[_Bundle], curves: list[Any], vary: str, v
     ]
     facts = first.facts()
     figures: list[Figure] = [
-        curve_figure([list(curves)], vary=vary, title=f"{group}: certified ratio", facts=facts, recipes=recipes)
+        curve_figure(
+            [list(curves)],
+            vary=vary,
+            log=values[-1] > 100,
+            title=f"{group}: certified ratio",
+            facts=facts,
+            recipes=recipes,
+        )
     ]
     axes = [name for name in TYPES if name in first.base.axes][:2]
     figures.append(
@@ -184,10 +201,6 @@ def _entry(group: str, members: list[_Bundle], curves: list[Any]) -> CompareEntr
         if isinstance(value, int | float):
             known.append(float(value))
     return CompareEntry(group, list(curves), float(np.mean(known)) if known else None)
-
-
-def _length(entry: CompareEntry) -> int:
-    return len(entry.curve[0].values)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 from certcore.certificate import Certificate
 from certcore.errors import InputError
 from certcore.export.certificate import allocation, guarantee, provenance
+from certcore.export.extent import curve_values, zero_budget
 from certcore.export.scripts import command_lines
 from certcore.figures.build import (
     base_figure,
@@ -33,7 +34,6 @@ from certcore.threat import ThreatModel
 #: Called with (steps done, steps in all, what comes next).
 Progress = Callable[[int, int, str], None]
 
-_CURVE_POINTS = 100
 _MAP_SIDE = 9
 _MOST_CLASSES = 12
 
@@ -100,6 +100,8 @@ def build_report(
     steps: list[tuple[str, Callable[[], Figure | None]]] = []
     for vary in varied:
         steps.append((f"curve over {LABELS[vary]}", partial(maker.curve, vary)))
+        if not quick:
+            steps.append((f"curve over {LABELS[vary]} to its end", partial(maker.full_curve, vary)))
     if threat.sigma is not None:
         steps.append(("curve over σ", partial(maker.curve, "sigma")))
     pair = maker.pair()
@@ -202,6 +204,24 @@ class _Maker:
             recipes=(self.recipe("curve", vary=vary, values=values),),
         )
 
+    def full_curve(self, vary: str) -> Figure | None:
+        """The curve over every whole number to where nothing is certified: it has an average radius."""
+        end = zero_budget(self.session, self.threat, vary, relaxation=self.swept, cancel=self.cancel)
+        if end is None or end < 2:
+            return None
+        values = list(range(end + 1))
+        result = curve(self.session, self.threat, vary=vary, values=values, relaxation=self.swept, cancel=self.cancel)
+        return curve_figure(
+            [result],
+            vary=vary,
+            log=end > 100,
+            marker=getattr(self.threat, vary),
+            title=f"Certified ratio against {LABELS[vary]}, to the end",
+            name=f"curve-full-{vary}",
+            facts=self.facts,
+            recipes=(self.recipe("curve", vary=vary, values=values),),
+        )
+
     def pair(self) -> tuple[str, str] | None:
         """Two types for a map: those with a budget first, then what else the base certificate speaks about."""
         axes = [name for name in TYPES if name in self.instance.base.axes]
@@ -294,11 +314,3 @@ class _Maker:
         if p is None:
             return None
         return distribution_figure(np.asarray(p), title="Distribution of p over all nodes", facts=self.facts)
-
-
-def curve_values(here: int) -> list[int]:
-    """Budgets for a curve through `here`: from 0 to about twice as far, at most a hundred steps."""
-    end = max(2 * here, 20)
-    step = -(-end // _CURVE_POINTS)
-    values = set(range(0, end + step, step)) | {here}
-    return sorted(values)

@@ -17,8 +17,10 @@ import pytest
 
 from certcore import InputError, ThreatModel, certify, export, figures, load_instance, save_instance
 from certcore.cli import main
-from certcore.export.report import curve_values, default_threat
+from certcore.export.extent import curve_values, zero_budget
+from certcore.export.report import default_threat
 from certcore.export.report_files import report_files
+from certcore.sweep import Session, curve
 from tests.export.instances import small_instance
 
 
@@ -108,7 +110,7 @@ def test_the_page_is_self_contained_and_harmless(written: Path) -> None:
         assert (attributes.get("src") or "data:").startswith("data:")
         assert (attributes.get("href") or "data:").startswith("data:")
     charts = [a for _, a in reader.tags if str(a.get("class")).startswith("chart")]
-    assert len(charts) == 5
+    assert len(charts) == 7
     assert all(chart["aria-label"] for chart in charts)
     provenance = json.loads((written / "out" / "provenance.json").read_text())
     assert provenance["guarantee"][:40] in page
@@ -197,6 +199,14 @@ def test_curve_values_pass_through_the_budget() -> None:
         assert values[-1] >= 2 * here
         assert len(values) <= 103
         assert np.all(np.diff(values) > 0)
+
+
+def test_the_end_of_a_curve_is_the_first_budget_that_breaks_everything() -> None:
+    session = Session(small_instance(("attr_del",), n=14))
+    end = zero_budget(session, ThreatModel(), "attr_del")
+    counts = curve(session, ThreatModel(), "attr_del", range(40)).certified
+    assert end == np.flatnonzero(counts == 0)[0]
+    assert zero_budget(session, ThreatModel(local_attr_del=0), "attr_del") is None
 
 
 def test_batch_groups_splits_compares_and_resumes(tmp_path, monkeypatch) -> None:

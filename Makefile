@@ -35,8 +35,12 @@ $(VENV)/.dev: requirements-dev.txt requirements-train.txt requirements.txt $(VEN
 	$(PIP) -r requirements-dev.txt
 	@touch $@ $(VENV)/.train $(VENV)/.run
 
+# Opens a browser where there is a screen; elsewhere the address that is printed can be opened by hand.
 run: $(VENV)/.run
-	$(BIN)/streamlit run app.py --server.port $(PORT)
+	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then \
+	  (sleep 4; $(BIN)/python -m webbrowser -t http://127.0.0.1:$(PORT) >/dev/null 2>&1) & fi; \
+	echo "The dashboard: http://127.0.0.1:$(PORT)"; \
+	exec $(BIN)/streamlit run app.py --server.port $(PORT)
 
 train: $(VENV)/.train
 

@@ -53,7 +53,7 @@ EXPERIMENTS = (
         "fig_datasets",
         work.radius_curve,
         (Source("citeseer"), Source("cora_ml"), Source("cora")),
-        (PAPER, TIGHT, MULTICLASS, FEWER),
+        (PAPER, FEWER, MULTICLASS),
         {"vary": "attr_del", "most": 8192},
     ),
     Experiment(
@@ -76,7 +76,7 @@ EXPERIMENTS = (
             Source("reuters_knn3_d200"),
             Source("reuters_knn3_d200_directed"),
         ),
-        (PAPER, TIGHT, MULTICLASS, FEWER),
+        (PAPER, FEWER, MULTICLASS),
         {"vary": "attr_del", "most": 8192},
     ),
     Experiment(

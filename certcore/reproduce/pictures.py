@@ -107,7 +107,7 @@ def _datasets(results: Results) -> Picture | None:
         ("pubmed", "pubmed-gcn-attr")
     ]
     for group, (experiment, source) in enumerate(parts):
-        found = results.find(experiment, source, "tight")
+        found = results.find(experiment, source, "tight" if experiment == "pubmed" else "paper")
         if found:
             lines += mean_lines(found, _label(found[0])[0], group)
             behind += found
@@ -125,7 +125,7 @@ def _texts(results: Results) -> Picture | None:
     for group, name in enumerate(
         ("webkb_knn3", "reuters_knn3_d200", "webkb_knn3_directed", "reuters_knn3_d200_directed")
     ):
-        found = results.find("texts", f"{name}-gcn-attr", "tight")
+        found = results.find("texts", f"{name}-gcn-attr", "paper")
         if found:
             lines += mean_lines(found, _label(found[0])[0], group)
             behind += found

@@ -22,6 +22,8 @@ NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 RUN = ("README.md", "docs/guide.md", "docs/instance-file.md", "docs/soundness.md")
 #: These train, vote or download: only their options are checked here, other tests run them.
 LONG = ("data", "train", "vote", "bundle", "reproduce")
+#: What has been run already.
+DONE: set[tuple[str, str]] = set()
 #: Words that need no check of ours.
 OTHERS = ("cd", "git", "source", ".", "pre-commit", "curl", "apt-get", "sudo", "nohup", "nice", "mkdir", "dask")
 
@@ -199,6 +201,10 @@ def test_what_the_document_tells_people_to_type_works(name: str, desk: Path) -> 
     steps = runnable(name)
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(desk), "PYTHONWARNINGS": "error"}
     for kind, what in steps:
+        # Pages repeat each other; once is enough.
+        if (kind, str(what)) in DONE:
+            continue
+        DONE.add((kind, str(what)))
         if kind == "program":
             words = [sys.executable, "-c", str(what)]
         elif kind == "example":

@@ -22,7 +22,8 @@ Certificates and instances:
 
 Reports (the command `certcore report INSTANCE -o DIR`, one click in the dashboard):
 
-    report = export.build_report(instance, threat, source="precomputed/x.npz", progress=None)   # -> Report
+    report = export.build_report(instance, threat, source="precomputed/x.npz", quick=False, session=None,
+                                 progress=None, cancel=None)    # -> Report; progress(done, total, what)
     export.report_html(report)                         # -> one self-contained page
     export.report_zip(report)                          # -> bytes of everything, for a download button
     export.write_report(report, folder)                # -> files as in the design, and folder.zip beside it

@@ -234,7 +234,8 @@ class _Maker:
             max(int(1.5 * getattr(self.threat, name)), int(points[:, TYPES.index(name)].max(initial=1)))
             for name in (x, y)
         ]
-        xs, ys = (np.unique(np.linspace(0, end, _MAP_SIDE).round().astype(int)).tolist() for end in ends)
+        steps = [max(1, -(-end // (_MAP_SIDE - 1))) for end in ends]
+        xs, ys = (list(range(0, end + step, step)) for end, step in zip(ends, steps))
         result = surface(
             self.session, self.threat, x=x, x_values=xs, y=y, y_values=ys, relaxation=self.swept, cancel=self.cancel
         )

@@ -36,7 +36,7 @@ and recipes= on to the figure:
     lines_of(curve, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
     mean_lines(curves_of_splits, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
     curve_figure(curves, vary=..., names=(), paper=(), naive=True, log=False, marker=None)
-    contour_figure(surface, x=..., y=..., show="ratio", reference=None, levels=(0.5, 0.7), marker=None)
+    contour_figure(surface, x=..., y=..., show="ratio", reference=None, levels=(0.5, 0.7), gaps=True)
     class_figure(class_names, certified, naive, sizes)
     graph_figure(instance, certificate, relaxed=False, palette="state")
     front_figure(points, x, y, received=None, budgets=None, node="")

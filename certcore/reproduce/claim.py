@@ -29,7 +29,7 @@ class Claim:
     missing: str = ""
     """What could not be run, and why."""
     label: str = ""
-    """Verdict to give where ours is not the paper's number but goes beyond it (`better`, `corrected`)."""
+    """Verdict to give where ours is not the paper's number but goes beyond it (`better`, `corrected`, `bracketed`)."""
     how: str = ""
     """Experiment (and variant) whose results are used."""
 
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """`reproduced`, `better`, `corrected`, `differs` or `not run`."""
+        """`reproduced`, `better`, `corrected`, `bracketed`, `differs` or `not run`."""
         if self.ours is None:
             return "not run"
         if self.claim.label and self.ours.holds is not False:

@@ -12,7 +12,7 @@ from certcore.reproduce.experiments import EXPERIMENTS
 from certcore.reproduce.measure import average_radius, mean_ratio
 from certcore.reproduce.store import Result, Results
 
-VERDICTS = ("reproduced", "better", "corrected", "differs", "not run")
+VERDICTS = ("reproduced", "better", "corrected", "bracketed", "differs", "not run")
 HEADINGS = ("what the paper reports", "paper", "ours", "ours / paper", "verdict", "splits", "votes", "remark", "where")
 
 INTRODUCTION = """\
@@ -28,7 +28,8 @@ of the instance it was computed from. Nothing here is typed by hand.
   never averaged.
 - *verdict*: `reproduced` (within the tolerance stated in `certcore/reproduce/claims.py`, or the sentence holds),
   `better` (outside of it, in the certificate's or the clock's favour, or beyond the paper), `corrected` (what may be
-  claimed where the paper's rule is not sound), `differs`, `not run` (the remark says why).
+  claimed where the paper's rule is not sound), `bracketed` (the paper's value lies within our proven bracket),
+  `differs`, `not run` (the remark says why).
 - Rows of the paper's method use its relaxation (`paper`); rows marked "tight" or "sound" are ours.
 - Graphs that may not travel with the project (Cora-ML, WebKB, Reuters) are read from a local folder (`--data DIR`);
   their vote counts and results are kept, the graphs are not.

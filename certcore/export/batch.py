@@ -38,6 +38,10 @@ class _Bundle:
     instance: Instance
     group: str
 
+    @property
+    def votes(self) -> int:
+        return int(self.instance.base.facts.get("samples", 0))
+
 
 def write_batch(
     paths: Sequence[str | Path],
@@ -61,9 +65,7 @@ def write_batch(
     target = Path(folder)
     drawings = [Path(path) for path in paths if str(path).endswith(".json")]
     bundles = [_read(Path(path)) for path in paths if not str(path).endswith(".json")]
-    groups: dict[str, list[_Bundle]] = {}
-    for bundle in bundles:
-        groups.setdefault(bundle.group, []).append(bundle)
+    groups = _grouped(bundles)
     written: list[Path] = []
     entries: dict[str, list[CompareEntry]] = {}
     total = len(groups) + len(drawings) + 1
@@ -99,6 +101,18 @@ def write_figure(figure: Figure, folder: Path, formats: Sequence[str], width: st
 def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
     if progress is not None:
         progress(done, total, what)
+
+
+def _grouped(bundles: list[_Bundle]) -> dict[str, list[_Bundle]]:
+    """Bundles of one group and one number of votes: what rests on different numbers of votes is never averaged."""
+    votes: dict[str, set[int]] = {}
+    for bundle in bundles:
+        votes.setdefault(bundle.group, set()).add(bundle.votes)
+    groups: dict[str, list[_Bundle]] = {}
+    for bundle in bundles:
+        several = len(votes[bundle.group]) > 1
+        groups.setdefault(f"{bundle.group}-{bundle.votes}-votes" if several else bundle.group, []).append(bundle)
+    return groups
 
 
 def _read(path: Path) -> _Bundle:

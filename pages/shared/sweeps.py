@@ -120,12 +120,14 @@ def _no_shares(view: View) -> dict[str, Any]:
 
 
 def splits_of(view: View) -> list[str]:
-    """Bundles that differ from this one in the split only."""
+    """Bundles that differ from this one in the split only (with as many votes: others must not be averaged)."""
     group = view.instance.meta.get("group")
     stem = view.name.rsplit("-s", 1)[0]
     if group is None or view.name.startswith("import-"):
         return [view.name]
-    return [name for name in bundles.names() if name.rsplit("-s", 1)[0] == stem and not name.startswith("import-")]
+    votes = view.instance.base.facts.get("samples")
+    same = [name for name in bundles.names() if name.rsplit("-s", 1)[0] == stem and not name.startswith("import-")]
+    return [name for name in same if name == view.name or bundles.load(name).base.facts.get("samples") == votes]
 
 
 def curves(members: list[Member], vary: str, values: list[int], paper: bool, relaxation: str, slot: str) -> Work:

@@ -9,7 +9,7 @@ import numpy as np
 
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line
 from certcore.reproduce.judge import FEWEST
-from certcore.reproduce.measure import average_radius, map_ratio
+from certcore.reproduce.measure import average_radius, map_ratio, sub_curve
 from certcore.reproduce.store import Result, Results
 
 NAMES = {
@@ -40,9 +40,11 @@ def pictures(results: Results) -> list[Picture]:
     """Every figure for which there are results."""
     made = [
         _datasets(results),
+        _rules(results),
         *(_joint(results, source) for source in ("cora_ml", "cora", "citeseer")),
         *(_classifiers(results, dataset) for dataset in ("cora_ml", "citeseer")),
         _convex(results),
+        _fields(results),
         _local(results),
         _attackers(results),
         _texts(results),
@@ -117,6 +119,41 @@ def _datasets(results: Results) -> Picture | None:
     return Picture(
         "fig_datasets", "Attribute deletions: Cora-ML, Citeseer, PubMed", _behind(behind), figure, "datasets"
     )
+
+
+def _rules(results: Results) -> Picture | None:
+    """Beyond the paper: the multi-class base certificate on the same votes."""
+    binary = results.find("datasets", "citeseer-gcn-attr", "paper")
+    many = results.find("datasets", "citeseer-gcn-attr", "tight-multiclass")
+    if not binary or not many:
+        return None
+    lines = mean_lines(binary, "binary rule (paper)", 0) + mean_lines(many, "multi-class rule", 1)
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, name="rules")
+    title = "Beyond the paper: the multi-class base certificate, Citeseer"
+    return Picture("fig_datasets", title, _behind(binary), figure, "datasets")
+
+
+def _fields(results: Results) -> Picture | None:
+    """Corrected: what the receptive field of edges does to edge certificates."""
+    lines: list[Line] = []
+    behind: list[Result] = []
+    for group, (name, source, variant) in enumerate(
+        (
+            ("GCN, the paper's field (not sound)", "cora_ml-gcn-adj", "tight-messages"),
+            ("GCN, sound field", "cora_ml-gcn-adj", "tight-degrees"),
+            ("row-normalised GCN, sound field", "cora_ml-gcn_mean-adj", "tight-messages"),
+        )
+    ):
+        found = results.find("local", source, variant)
+        free = [part for result in found if (part := sub_curve(result, "local", None))]
+        if free:
+            lines += mean_lines(free, name, group, naive=group != 1)
+            behind += [result for result in found if result.source not in {known.source for known in behind}]
+    if len({line.group for line in lines}) < 2:
+        return None
+    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True, name="fields")
+    caption = "No local budgets, tight program. " + _behind(behind)
+    return Picture("fig_local_budget", "Corrected: the edge field, Cora-ML", caption, figure, "local")
 
 
 def _texts(results: Results) -> Picture | None:

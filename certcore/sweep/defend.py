@@ -19,6 +19,7 @@ from certcore.solve.status import Status
 from certcore.sweep.session import Session, as_session, check_options
 from certcore.sweep.solver import Answer, Place, Solver
 from certcore.threat import ThreatModel
+from certcore.verify.bound import SCALE
 
 #: How many of the best ranked candidates are tried in each step.
 TRIES = 3
@@ -178,22 +179,50 @@ def _look(
 
 
 def _ranking(look: _Look) -> list[int]:
-    """Nodes through which the relaxed adversary gains something, the most valuable first."""
+    """Nodes through which the relaxed adversary gains something, the most valuable first.
+
+    What a flip is worth is the price of its budget. Where the budget is more than the adversary needs, it has no
+    price: then it counts how much of the attacked targets the flip contributes to.
+    """
     solver, answer = look.solver, look.answer
     if solver is None or answer is None or answer.x is None or answer.known is None:
         return []
     s = solver.structure
-    graph = solver.problem.instance.graph
+    flips = np.maximum(answer.x[: s.n_flips], 0.0)
     prices = answer.known.y[solver.evaluator.global_rows].astype(np.float64)
-    value = np.maximum(answer.x[: s.n_flips], 0.0) * prices[s.flip_type] * s.flip_cost
-    score = np.zeros(graph.n_nodes)
-    edge = s.flip_type == ADJ_DEL
-    np.add.at(score, s.flip_site[~edge], value[~edge])
-    for end in (0, 1):
-        np.add.at(score, graph.edges[s.flip_site[edge]][:, end], value[edge])
+    worth = _at_nodes(solver, flips * prices[s.flip_type] * s.flip_cost)
+    reach = _at_nodes(solver, flips * _reach(solver, answer.x))
     if s.has_sigma:
-        score[s.attackers] += answer.x[s.first_attacker : s.first_point] * float(
-            answer.known.y[solver.evaluator.sigma_row]
-        )
-    order = np.argsort(-score, kind="stable")
-    return order[score[order] > 0].tolist()
+        price = float(answer.known.y[solver.evaluator.sigma_row])
+        worth[s.attackers] += np.maximum(answer.x[s.first_attacker : s.first_point], 0.0) * price
+    order = np.lexsort((-reach, -np.round(worth / SCALE, 6)))
+    ranked: list[int] = order[(worth[order] > 0) | (reach[order] > 0)].tolist()
+    return ranked
+
+
+def _at_nodes(solver: Solver, value: np.ndarray) -> np.ndarray:
+    """Values of flips, summed at the nodes they touch; an edge counts at both its ends."""
+    s, graph = solver.structure, solver.problem.instance.graph
+    total = np.zeros(graph.n_nodes)
+    edge = s.flip_type == ADJ_DEL
+    np.add.at(total, s.flip_site[~edge], value[~edge])
+    for end in (0, 1):
+        np.add.at(total, graph.edges[s.flip_site[edge]][:, end], value[edge])
+    return total
+
+
+def _reach(solver: Solver, x: np.ndarray) -> np.ndarray:
+    """For each flip the attacked targets in whose fields it lies."""
+    s = solver.structure
+    if s.relaxation == "paper":
+        attacked = x[s.first_indicator :] * s.weight
+    else:
+        picked = x[s.first_point : s.first_indicator]
+        attacked = np.bincount(s.point_group, weights=picked, minlength=s.n_groups) * s.weight
+    total = np.zeros(s.n_flips)
+    for k in s.types:
+        rows = s.blocks[f"field{k}"]
+        owner = s.point_group[s.points[:, k] > 0] if s.relaxation == "paper" else np.arange(s.n_groups)
+        # Flips stand in the field rows with −1.
+        total -= s.matrix[rows][:, : s.n_flips].T @ attacked[owner]
+    return total

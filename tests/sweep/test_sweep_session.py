@@ -1,0 +1,269 @@
+"""Sessions: checked answers, previews, cancelling, threads, bounded memory."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certcore import InputError, Status, ThreatModel, certify, verify_proof
+from certcore.solve.highs import HighsModel, Solution
+from certcore.sweep import Session, curve, surfaces
+from certcore.sweep import solver as solver_module
+from tests.support import brute_force, random_instance, random_threat
+from tests.sweep.cases import middling, smoothed_like
+
+
+class WarmLiar(HighsModel):
+    """Honest from scratch, wrong whenever it starts from where it was; always says it is optimal."""
+
+    mode = "noise"
+    lies = 0
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.used = False
+
+    def solve(self, **options: Any) -> Solution:
+        honest = super().solve(**options)
+        warm, self.used = self.used, True
+        if not warm or honest.multipliers is None or honest.x is None:
+            return honest
+        type(self).lies += 1
+        rng = np.random.default_rng(type(self).lies)
+        y, x, objective = honest.multipliers, honest.x, honest.objective
+        match self.mode:
+            case "noise":
+                y = y * rng.uniform(0.5, 1.5, len(y))
+            case "stale":  # the sound but weak answer of another budget, with an objective that fits to it
+                y, x, objective = y * 1.3, x * 0.5, objective * 1.3
+            case "nothing":
+                y = np.zeros_like(y)
+            case "infeasible":
+                y, x = y * 1.2, x * 1.2
+            case "none":
+                return Solution(honest.outcome, x, None, objective, float("nan"), 0.0, 0)
+        return Solution(honest.outcome, x, y, objective, float("nan"), 0.0, 0, honest.basis)
+
+
+@pytest.mark.parametrize("mode", ["noise", "stale", "nothing", "infeasible", "none"])
+def test_wrong_warm_answers_are_noticed(mode: str) -> None:
+    liar = type("Liar", (WarmLiar,), {"mode": mode, "lies": 0})
+    instance = smoothed_like(5, n=80)
+    session = Session(instance, factory=liar)
+    recomputed = 0
+    for add, delete in ((2, 4), (2, 5), (3, 5), (3, 9), (1, 1), (2, 4)):
+        threat = ThreatModel(attr_add=add, attr_del=delete)
+        found = session.certify(threat, attack=False)
+        assert found.certified == certify(instance, threat, attack=False).certified
+        recomputed += found.status is Status.RECOMPUTED
+        assert found.status in (Status.OPTIMAL, Status.RECOMPUTED)
+    assert liar.lies > 0
+    assert recomputed > 0
+
+
+class Liar(WarmLiar):
+    """Wrong from the first solve on."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.used = True
+
+
+@pytest.mark.parametrize("mode", ["noise", "nothing", "none"])
+def test_a_solver_that_always_lies_certifies_nothing_untrue(mode: str) -> None:
+    liar = type("AlwaysLiar", (Liar,), {"mode": mode, "lies": 0})
+    failed = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        instance = random_instance(rng, max_nodes=5)
+        threat = random_threat(rng, instance)
+        found = Session(instance, factory=liar).certify(threat, attack=False)
+        assert found.certified <= found.targets - brute_force(instance, threat)
+        failed += found.status is Status.FAILED
+        if found.status is not Status.FAILED:  # a lie may be as good as the truth
+            assert found.certified == certify(instance, threat, attack=False).certified
+        line = curve(Session(instance, factory=liar), threat, instance.base.axes[0], range(4))
+        for value, certified in zip(line.values.tolist(), line.certified.tolist()):
+            real = threat.replace(**{instance.base.axes[0]: value})
+            assert certified <= line.targets - brute_force(instance, real)
+    assert failed > 0
+
+
+def test_previews_are_quick_sound_and_useful() -> None:
+    instance = smoothed_like(6)
+    session = Session(instance)
+    first = session.preview(ThreatModel(attr_add=3, attr_del=6))
+    assert first.certified == first.naive_certified
+    assert not first.final
+    session.certify(ThreatModel(attr_add=3, attr_del=6), attack=False)
+    again = session.preview(ThreatModel(attr_add=3, attr_del=6))
+    assert again.final
+    gained = 0
+    for add, delete in ((3, 5), (2, 6), (3, 7), (4, 6), (1, 3)):
+        threat = ThreatModel(attr_add=add, attr_del=delete)
+        preview = session.preview(threat)
+        real = certify(instance, threat, attack=False)
+        assert preview.bound >= real.bound - 1e-6
+        assert preview.certified <= real.certified
+        assert not preview.final
+        gained += preview.certified - preview.naive_certified
+    assert gained > 0
+    # A narrower attacker can do no more than the one that was bounded.
+    narrower = session.preview(ThreatModel(attr_add=3, attr_del=6, sigma=5, local_attr_del=2))
+    assert narrower.certified >= again.certified
+    seconds = min(session.preview(ThreatModel(attr_add=2, attr_del=5 + i)).seconds for i in range(5))
+    assert seconds < 0.02
+
+
+def test_sessions_attack_and_prove_like_certify() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(4):
+        instance = middling(rng, nodes=(10, 25))
+        threat = random_threat(rng, instance)
+        session = Session(instance)
+        session.certify(threat.replace(**{instance.base.axes[0]: 2}), attack=False)
+        found = session.certify(threat, proof=True)
+        cold = certify(instance, threat)
+        assert found.certified == cold.certified
+        assert found.attack_found is not None
+        assert found.attack_found <= found.targets - found.certified
+        assert found.proof is not None
+        assert verify_proof(found.proof, instance).accepted
+        assert found.proof["certified"] == found.certified
+        exact = session.certify(threat, relaxation="exact")
+        assert exact.certified >= found.certified
+        assert not exact.verified
+
+
+def test_cancelled_requests_return_at_once() -> None:
+    instance = smoothed_like(7, n=1500, sides=(9, 20))
+    threat = ThreatModel(attr_add=6, attr_del=19)
+    delays = []
+    for wait in (0.05, 0.3, 0.8, 1.2):
+        session = Session(instance)
+        cancel = threading.Event()
+        moment: list[float] = []
+
+        def stop(cancel: threading.Event = cancel, moment: list[float] = moment) -> None:
+            moment.append(time.perf_counter())
+            cancel.set()
+
+        timer = threading.Timer(wait, stop)
+        timer.start()
+        found = session.certify(threat, attack=False, cancel=cancel)
+        returned = time.perf_counter()
+        timer.cancel()
+        if found.status is Status.OPTIMAL:
+            continue
+        assert found.status is Status.INTERRUPTED
+        assert found.certified == found.naive_certified
+        delays.append(returned - moment[0])
+    assert delays
+    # The least of a few: on a busy machine a thread may have to wait for its turn.
+    assert min(delays) < 0.1
+    already = threading.Event()
+    already.set()
+    assert Session(instance).certify(threat, cancel=already).status is Status.INTERRUPTED
+    # What was cancelled can be asked for again.
+    small = smoothed_like(7, n=60)
+    session = Session(small)
+    assert session.certify(ThreatModel(attr_del=5), cancel=already).status is Status.INTERRUPTED
+    assert session.certify(ThreatModel(attr_del=5), attack=False).status is Status.OPTIMAL
+
+
+def test_a_cancelled_sweep_keeps_sound_bounds() -> None:
+    instance = smoothed_like(8, n=200)
+    full = curve(instance, ThreatModel(), "attr_del", range(120))
+    cancel = threading.Event()
+
+    def stop(share: float) -> None:
+        if share > 0.2:
+            cancel.set()
+
+    part = curve(instance, ThreatModel(), "attr_del", range(120), cancel=cancel, progress=stop)
+    assert part.status is Status.INTERRUPTED
+    assert part.final.any()
+    assert not part.final.all()
+    assert (part.certified <= full.certified).all()
+    assert (part.certified[part.final] == full.certified[part.final]).all()
+    seen = list(surfaces(instance, ThreatModel(), "attr_add", range(4), "attr_del", range(4), cancel=cancel))
+    assert seen[-1].status is Status.INTERRUPTED
+    assert (seen[-1].certified == seen[-1].naive).all()
+
+
+def test_one_session_serves_many_threads() -> None:
+    instance = smoothed_like(9, n=100)
+    session = Session(instance, max_solvers=3)
+    rng = np.random.default_rng(0)
+    threats = [
+        ThreatModel(
+            attr_add=int(rng.integers(0, 4)),
+            attr_del=int(rng.integers(0, 9)),
+            sigma=None if rng.random() < 0.7 else int(rng.integers(0, 6)),
+        )
+        for _ in range(60)
+    ]
+    expected = {}
+    for threat in threats:
+        place = (threat.budgets, threat.sigma)
+        if place not in expected:
+            expected[place] = certify(instance, threat, attack=False).certified
+
+    def ask(threat: ThreatModel) -> None:
+        real = expected[threat.budgets, threat.sigma]
+        assert session.preview(threat).certified <= real
+        assert session.certify(threat, attack=False, cancel=threading.Event()).certified == real
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(ask, threats))
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver_module, "MAX_ANSWERS", 10)
+    monkeypatch.setattr(solver_module, "MAX_KNOWN", 4)
+    monkeypatch.setattr(solver_module, "MAX_BASES", 3)
+    monkeypatch.setattr(solver_module, "MAX_CUTS", 40)
+    rng = np.random.default_rng(3)
+    instance = middling(rng, ("attr_del", "adj_del"), nodes=(30, 31))
+    session = Session(instance, max_solvers=2)
+    for sigma in (3, None):
+        for value in range(1, 26):
+            threat = ThreatModel(attr_del=value, adj_del=1 + value % 3, sigma=sigma)
+            found = session.certify(threat, attack=False)
+            assert found.certified == certify(instance, threat, attack=False).certified
+            live = session.solver(threat)
+            assert len(live._answers) <= 10
+            assert len(live._known) <= 4
+            assert len(live._bases) <= 3
+    for local in range(5):
+        session.certify(ThreatModel(attr_del=3, local_attr_del=local), attack=False)
+    assert len(session._solvers) <= 2
+
+
+def test_bad_requests_are_refused() -> None:
+    instance = smoothed_like(0, n=30)
+    session = Session(instance)
+    for options in ({"relaxation": "loose"}, {"time_limit": -1.0}, {"time_limit": float("nan")}):
+        with pytest.raises(InputError):
+            session.certify(ThreatModel(attr_del=1), **options)
+    with pytest.raises(InputError, match="nothing that can be varied"):
+        curve(session, ThreatModel(), "colour", [1])
+    for values in ([], [3, 2], [1, 1], [-1], [0.5], ["a"]):
+        with pytest.raises(InputError):
+            curve(session, ThreatModel(), "attr_del", values)
+    with pytest.raises(InputError, match="two different"):
+        list(surfaces(session, ThreatModel(), "sigma", [1], "sigma", [1]))
+    with pytest.raises(InputError):
+        list(surfaces(session, ThreatModel(), "local_attr_del", [1], "sigma", [1]))
+
+
+def test_a_time_limit_is_no_error() -> None:
+    instance = smoothed_like(7, n=600, sides=(9, 20))
+    found = Session(instance).certify(ThreatModel(attr_add=6, attr_del=19), attack=False, time_limit=1e-6)
+    assert found.status is Status.TIME_LIMIT
+    assert found.certified >= found.naive_certified

@@ -108,8 +108,7 @@ def convex_certificate(
     radius, weakest = search.radii(chosen, progress)
     found = np.full(network.n_nodes, -1, dtype=np.int64)
     if attack:
-        broken = chosen[(radius[chosen] > 0) & (radius[chosen] <= max_budget)]
-        for node in broken[np.argsort(radius[broken], kind="stable")].tolist():
+        for node in chosen[(radius[chosen] > 0) & (radius[chosen] <= max_budget)].tolist():
             found[node] = search.attack(node, int(weakest[node]), int(radius[node]))
     return ConvexCertificate(radius, found, network.prediction.copy(), int(local_budget), int(max_budget), mode)
 
@@ -121,7 +120,6 @@ class _Search:
         self.deletions = deletions
         self.max_budget = max_budget
         self.hidden = HiddenBounds(network, min(local_budget, max(max_budget, 1)), deletions)
-        self._last: tuple[int, tuple[np.ndarray, np.ndarray]] | None = None
 
     def radii(self, chosen: np.ndarray, progress: Callable[[int, int], None] | None) -> tuple[np.ndarray, np.ndarray]:
         """The smallest uncertified budget of each chosen node, and the class that is closest to taking over there."""
@@ -150,39 +148,33 @@ class _Search:
         return radius, weakest
 
     def certify(self, nodes: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which nodes are certified at a budget, and for each the class with the smallest margin."""
-        lower, upper = self._bounds(budget)
-        passed = np.zeros(len(nodes), dtype=bool)
-        worst = np.zeros(len(nodes), dtype=np.int64)
-        done = 0
-        for batch in batches(self.network, nodes):
-            part = slice(done, done + len(batch.nodes))
-            done = part.stop
-            margins = np.stack(
-                [self._margins(batch, k, lower, upper, budget) for k in range(self.network.n_classes - 1)]
-            )
-            passed[part] = (margins > 0).all(axis=0)
-            worst[part] = batch.others[np.arange(len(batch.nodes)), np.argmin(margins, axis=0)]
-        return passed, worst
-
-    def _bounds(self, budget: int) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of the hidden units; the last ones are kept, because budgets are asked for in turn."""
-        if self._last is None or self._last[0] != budget:
-            self._last = (budget, self.hidden.at(budget))
-        return self._last[1]
+        """Which nodes are certified at a budget, and for the others the class that may take over."""
+        lower, upper = self.hidden.at(budget, nodes)
+        failed = np.zeros(self.network.n_nodes, dtype=bool)
+        rival = np.zeros(self.network.n_nodes, dtype=np.int64)
+        for which in range(self.network.n_classes - 1):
+            # One class that cannot be excluded is enough.
+            for batch in batches(self.network, nodes[~failed[nodes]]):
+                wrong = self._margins(batch, which, lower, upper, budget) <= 0
+                failed[batch.nodes[wrong]] = True
+                rival[batch.nodes[wrong]] = batch.others[wrong, which]
+        return ~failed[nodes], rival[nodes]
 
     def _margins(self, batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, budget: int) -> np.ndarray:
-        """The best of two choices of the free slopes; both are valid bounds."""
-        cap = self.local_budget
-        first = lower_margins(batch, which, lower, upper, budget, cap, self.deletions, steep=False)
-        if (first > 0).all():
-            return first
-        return np.maximum(first, lower_margins(batch, which, lower, upper, budget, cap, self.deletions, steep=True))
+        """The better of two choices of the free slopes; both are valid bounds."""
+        best = lower_margins(batch, which, lower, upper, budget, self.local_budget, self.deletions, steep=False)
+        again = np.flatnonzero(best <= 0)
+        for part in batches(self.network, batch.nodes[again]) if budget else ():
+            second = lower_margins(part, which, lower, upper, budget, self.local_budget, self.deletions, steep=True)
+            chosen = again[: len(part.nodes)]
+            best[chosen] = np.maximum(best[chosen], second)
+            again = again[len(part.nodes) :]
+        return best
 
     def attack(self, node: int, other: int, budget: int) -> int:
         """The number of flips after which the label has changed, if trying them finds one."""
         (batch,) = batches(self.network, np.array([node]))
         which = int(np.flatnonzero(batch.others[0] == other)[0])
-        lower, upper = self._bounds(budget)
+        lower, upper = self.hidden.at(budget, batch.nodes)
         limit = 4 * budget + 16
         return smallest_attack(batch, which, lower, upper, self.local_budget, self.deletions, limit)

@@ -13,7 +13,7 @@ def smallest_attack(
 ) -> int:
     """How many flips change the label of the batch's only node, in the relaxation's order; −1 if `limit` do not."""
     linear = linearise(batch, which, lower, upper, limit, steep=False)
-    rows, attributes = _ranked(gains(batch, linear.gradient, deletions), local_budget, limit)
+    rows, attributes = _ranked(gains(batch.network, batch.row_node, linear.gradient, deletions), local_budget, limit)
     if not len(rows):
         return -1
     margins, error = _margins_along(batch, rows, attributes)

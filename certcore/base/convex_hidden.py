@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse as sp
 
 from certcore.base.network import GcnNetwork
 
-#: Numbers held at once by one step (half a gigabyte of float64 is 2^26).
+#: Numbers held at once by one step (64 MB of float64).
 CHUNK = 2**23
 ROUNDOFF = 2.0**-53
 
 
 class HiddenBounds:
-    """Bounds of all hidden units for any global budget, under one local budget."""
+    """Bounds of the hidden units for any global budget, under one local budget."""
 
     def __init__(self, network: GcnNetwork, local_budget: int, deletions: bool) -> None:
         self.network = network
@@ -27,15 +28,26 @@ class HiddenBounds:
         self.up = self._largest_changes(network.weight1)
         self.down = self._largest_changes(-network.weight1)
 
-    def at(self, budget: int) -> tuple[np.ndarray, np.ndarray]:
-        """(lower, upper) bounds of every hidden unit, widened by more than all rounding errors."""
+    def at(self, budget: int, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(lower, upper) bounds of the hidden units that `nodes` read, widened by more than all rounding errors.
+
+        Both are arrays over all nodes; units that none of `nodes` reads have infinite bounds.
+        """
         network = self.network
-        rise, fall = self._total(self.up, budget), self._total(self.down, budget)
-        error = 4 * ROUNDOFF * (network.longest_sum + budget) * (network.hidden_sizes + rise + fall)
-        return network.hidden - fall - error, network.hidden + rise + error
+        read = np.zeros(network.n_nodes, dtype=bool)
+        read[network.propagation[nodes].indices] = True
+        members = np.flatnonzero(read)
+        rise, fall = self._total(self.up, budget, members), self._total(self.down, budget, members)
+        size = network.hidden_sizes[members] + rise + fall
+        error = 4 * ROUNDOFF * (network.longest_sum + budget) * size
+        lower = np.full(network.hidden.shape, -np.inf)
+        lower[members] = network.hidden[members] - fall - error
+        upper = np.full(network.hidden.shape, np.inf)
+        upper[members] = network.hidden[members] + rise + error
+        return lower, upper
 
     def _largest_changes(self, weight: np.ndarray) -> np.ndarray:
-        """Per node and unit the `kept` largest increases by flips of the node's own bits (nodes × units × kept)."""
+        """Per node and unit the `kept` largest increases by flips of the node's own bits, the largest first."""
         network, kept = self.network, self.kept
         ones = np.diff(network.attributes.indptr)
         # Beyond the first `kept` plus the bits that are set already, no addition can be among the largest.
@@ -46,58 +58,47 @@ class HiddenBounds:
         width = reach + (int(ones.max(initial=0)) if self.deletions else 0)
         for rows in _chunks(network.n_nodes, network.n_units * width):
             block = network.attributes[rows]
-            present = block.toarray().astype(bool)
-            values = np.where(present[:, order], 0.0, best[None])
+            values = np.where(block.toarray().astype(bool)[:, order], 0.0, best[None])
             if self.deletions:
-                values = np.concatenate([values, _deletions(block, weight, int(ones[rows].max(initial=0)))], axis=2)
-            top = (
-                np.partition(values, values.shape[2] - kept, axis=2)[:, :, -kept:] if values.shape[2] > kept else values
-            )
-            result[rows, :, : top.shape[2]] = top
+                values = np.concatenate([values, _deletions(block, weight)], axis=2)
+            if values.shape[2] > kept:
+                values = np.partition(values, values.shape[2] - kept, axis=2)[:, :, -kept:]
+            result[rows, :, : values.shape[2]] = -np.sort(-values, axis=2)
         return result
 
-    def _total(self, changes: np.ndarray, budget: int) -> np.ndarray:
-        """Per node and unit the sum of the `budget` largest changes among the node's neighbours."""
+    def _total(self, changes: np.ndarray, budget: int, members: np.ndarray) -> np.ndarray:
+        """Per member and unit the sum of the `budget` largest changes among the member's neighbours."""
         propagation, units = self.network.propagation, self.network.n_units
         kept = min(self.kept, budget)
-        result = np.zeros((self.network.n_nodes, units))
-        if budget == 0:
-            return result
-        if kept < self.kept:
-            changes = np.partition(changes, self.kept - kept, axis=2)[:, :, -kept:]
-        degrees = np.diff(propagation.indptr)
-        # Nodes of similar degree go together, so that hardly anything is padded.
-        by_degree = np.argsort(degrees, kind="stable")
+        starts, degrees = propagation.indptr[members], np.diff(propagation.indptr)[members]
+        result = np.zeros((len(members), units))
+        # Members of similar degree go together, so that hardly anything is padded.
+        order = np.argsort(degrees, kind="stable")
+        order = order[degrees[order] > 0] if budget else order[:0]
         start = 0
-        while start < len(by_degree):
-            stop = start + 1
-            while stop < len(by_degree) and (stop + 1 - start) * degrees[by_degree[stop]] * units * kept <= CHUNK:
-                stop += 1
-            nodes = by_degree[start:stop]
-            width = int(degrees[nodes].max())
-            slots = np.arange(width)
-            valid = slots < degrees[nodes][:, None]
-            position = np.where(valid, propagation.indptr[nodes][:, None] + slots, 0)
-            weight = np.where(valid, propagation.data[position] if len(propagation.data) else 0.0, 0.0)
-            neighbour = np.where(valid, propagation.indices[position] if len(propagation.indices) else 0, 0)
-            values = changes[neighbour] * weight[:, :, None, None]
-            values = values.transpose(0, 2, 1, 3).reshape(len(nodes), units, width * kept)
+        while start < len(order):
+            sizes = np.arange(1, len(order) - start + 1) * degrees[order[start:]] * units * kept
+            part = order[start : start + max(1, int(np.searchsorted(sizes, CHUNK, side="right")))]
+            start += len(part)
+            width = int(degrees[part].max())
+            valid = np.arange(width) < degrees[part][:, None]
+            position = np.where(valid, starts[part][:, None] + np.arange(width), 0)
+            weight = np.where(valid, propagation.data[position], 0.0)  # zero: no neighbour here
+            values = changes[propagation.indices[position], :, :kept] * weight[:, :, None, None]
+            values = values.transpose(0, 2, 1, 3).reshape(len(part), units, width * kept)
             if values.shape[2] > budget:
                 values = np.partition(values, values.shape[2] - budget, axis=2)[:, :, -budget:]
-            result[nodes] = values.sum(axis=2)
-            start = stop
+            result[part] = values.sum(axis=2)
         return result
 
 
-def _deletions(block: object, weight: np.ndarray, most: int) -> np.ndarray:
-    """Increases by deleting bits that are set (rows × units × most)."""
-    indptr, indices = block.indptr, block.indices  # type: ignore[attr-defined]
-    counts = np.diff(indptr)
-    slots = np.arange(most)
+def _deletions(block: sp.csr_array, weight: np.ndarray) -> np.ndarray:
+    """Increases by deleting bits that are set (rows × units × as many as the fullest row has)."""
+    counts = np.diff(block.indptr)
+    slots = np.arange(counts.max(initial=0))
     valid = slots < counts[:, None]
-    if not len(indices):
-        return np.zeros((len(counts), weight.shape[1], most))
-    attribute = indices[np.where(valid, indptr[:-1][:, None] + slots, 0)]
+    attribute = np.zeros(valid.shape, dtype=np.int64)
+    attribute[valid] = block.indices
     values = np.where(valid[:, :, None], np.maximum(-weight[attribute], 0.0), 0.0)
     return values.transpose(0, 2, 1)
 

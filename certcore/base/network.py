@@ -93,6 +93,18 @@ class GcnNetwork:
         return np.argmax(self.logits, axis=1)
 
     @cached_property
+    def reads(self) -> np.ndarray:
+        """How many (neighbour, neighbour of neighbour) pairs each prediction reads."""
+        pattern = self.propagation.copy()
+        pattern.data = np.ones_like(pattern.data)
+        return (pattern @ np.diff(pattern.indptr)).astype(np.int64)
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """The largest norm of a row of W₁, rounded up: no bit moves the hidden values of its node further."""
+        return float(np.sqrt((self.weight1**2).sum(axis=1)).max(initial=0.0)) * (1 + 1e-9)
+
+    @cached_property
     def longest_sum(self) -> int:
         """More roundings than any number computed from this network goes through one after the other."""
         ones = int(np.diff(self.attributes.indptr).max(initial=0))

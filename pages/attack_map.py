@@ -8,7 +8,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.figures.style import STATES
-from pages.shared import attack, exports, graphview, headline, state
+from pages.shared import attack, controls, exports, graphview, headline, state
 from pages.shared.charts import is_dark
 from pages.shared.frame import frame, go_to_node, stop
 from pages.shared.protect import suggestions
@@ -30,36 +30,37 @@ if result is None:
     st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
     stop()
 
-controls = st.container(horizontal=True, vertical_alignment="bottom")
+bar = st.container(horizontal=True, vertical_alignment="bottom")
 adversary = controls.segmented_control(
+    bar,
     "Adversary",
     ["attack", "relaxed"],
     format_func={"attack": "Replayed integer attack", "relaxed": "Relaxed LP adversary"}.__getitem__,
     key="adversary",
-    required=True,
     help="The integer attack was replayed: these targets really become uncertified. The relaxed adversary of the "
     "linear program spends fractions of flips; it explains the bound, but it is not an attack.",
 )
 colour = controls.segmented_control(
+    bar,
     "Colour by",
     ["state", "class"],
     format_func={"state": "State", "class": "Predicted class"}.__getitem__,
     key="colour",
-    required=True,
     disabled=view.instance.prediction is None,
     help="State: what happens to the node. Class: the label that is certified.",
 )
 click = controls.segmented_control(
+    bar,
     "A click on a node",
     ["open", "select", "protect"],
     format_func={"open": "opens it", "select": "selects it", "protect": "protects it"}.__getitem__,
     key="click",
-    required=True,
     help="Selecting shows the node in the table. Protected nodes cannot be touched by the attacker; click again to "
     "lift the protection.",
 )
-wanted = controls.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=170)
+wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=170)
 only = controls.multiselect(
+    bar,
     "Show only",
     list(STATES),
     format_func=lambda key: STATES[key].label,

@@ -7,7 +7,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.perturbations import LABELS, TYPES
-from pages.shared import charts, state, why
+from pages.shared import charts, controls, state, why
 from pages.shared.frame import frame
 from pages.shared.text import budget_words, count, markdown, percent, samples
 from pages.shared.words import accuracy
@@ -60,10 +60,11 @@ with left:
     if st.session_state["by"] not in (*others, "none"):
         st.session_state["by"] = others[0] if others else "none"
     pickers = st.container(horizontal=True)
-    x = pickers.selectbox(
-        "Horizontal", axes, format_func=LABELS.__getitem__, key="bx", help="Budget on the horizontal axis."
+    x = controls.selectbox(
+        pickers, "Horizontal", axes, format_func=LABELS.__getitem__, key="bx", help="Budget on the horizontal axis."
     )
-    y = pickers.selectbox(
+    y = controls.selectbox(
+        pickers,
         "Vertical",
         [*others, "none"],
         format_func=lambda k: LABELS.get(k, "none"),

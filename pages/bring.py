@@ -6,7 +6,7 @@ import streamlit as st
 
 from certcore.errors import InputError
 from certcore.instance import instance_to_arrays
-from pages.shared import bundles, examples, state, validation
+from pages.shared import bundles, controls, examples, state, validation
 from pages.shared.frame import frame_without_instance
 from pages.shared.text import count, markdown
 
@@ -53,8 +53,8 @@ def take(parts: list[tuple[str, bytes]]) -> None:
         st.switch_page("app.py", query_params=state.parameters())
 
 
-way = st.segmented_control(
-    "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", required=True, help="Three ways in."
+way = controls.segmented_control(
+    st, "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", help="Three ways in."
 )
 if way == "instance":
     file = st.file_uploader(

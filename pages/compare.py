@@ -7,7 +7,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.errors import InputError
-from pages.shared import bundles, charts, state, sweeps, work
+from pages.shared import bundles, charts, controls, state, sweeps, work
 from pages.shared.frame import frame
 from pages.shared.text import markdown
 from pages.shared.words import accuracy
@@ -28,7 +28,8 @@ if st.session_state["with"] is None:
     st.session_state["with"] = others[:2]
 st.session_state["with"] = [name for name in st.session_state["with"] if name in others]
 bar = st.container(horizontal=True, vertical_alignment="bottom")
-chosen = bar.multiselect(
+chosen = controls.multiselect(
+    bar,
     f"Compare {bundles.title(view.name)} with",
     others,
     key="with",
@@ -55,10 +56,11 @@ if st.session_state["cmp_vary"] not in common:
         (k for k in ("attr_del", "adj_del", "attr_add", "adj_add") if k in common), common[0]
     )
 labels = sweeps.varied(view.instance)
-vary = bar.selectbox(
-    "Vary", common, format_func=labels.__getitem__, key="cmp_vary", width=200, help="The budget on the axis."
+vary = controls.selectbox(
+    bar, "Vary", common, format_func=labels.__getitem__, key="cmp_vary", width=200, help="The budget on the axis."
 )
-end = bar.number_input(
+end = controls.number_input(
+    bar,
     "Up to",
     1,
     20_000,
@@ -68,8 +70,10 @@ end = bar.number_input(
     help="End of the axis.",
 )
 switches = st.container(horizontal=True)
-log = switches.toggle("Logarithmic axis", key="cmp_log", help="Zero is drawn at one half.")
-every = switches.toggle("Every integer", key="cmp_every", help="Needed for r̄; the ratio must also reach 0 at the end.")
+log = controls.toggle(switches, "Logarithmic axis", key="cmp_log", help="Zero is drawn at one half.")
+every = controls.toggle(
+    switches, "Every integer", key="cmp_every", help="Needed for r̄; the ratio must also reach 0 at the end."
+)
 if not chosen:
     st.caption("Choose at least one other instance above; until then only the present one is drawn.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from certcore import figures
-from pages.shared import charts, exports, state, sweeps, work
+from pages.shared import charts, controls, exports, state, sweeps, work
 from pages.shared.frame import frame
 
 STEPS = {"coarse": 6, "medium": 10, "fine": 18}
@@ -39,27 +39,30 @@ def pick(end: int, number: int) -> list[int]:
 
 
 bar = st.container(horizontal=True, vertical_alignment="bottom")
-x = bar.selectbox(
-    "Horizontal", list(choices), format_func=choices.__getitem__, key="x", width=190, help="Horizontal axis."
+x = controls.selectbox(
+    bar, "Horizontal", list(choices), format_func=choices.__getitem__, key="x", width=190, help="Horizontal axis."
 )
 x_default = sweeps.map_end(view.instance, x)
-x_to = bar.number_input(
-    "Up to", 1, 20_000, key="x_to", width=100, placeholder=str(x_default), help="End of the horizontal axis."
+x_to = controls.number_input(
+    bar, "Up to", 1, 20_000, key="x_to", width=100, placeholder=str(x_default), help="End of the horizontal axis."
 )
 others = [name for name in choices if name != x]
-y = bar.selectbox("Vertical", others, format_func=choices.__getitem__, key="y", width=190, help="Vertical axis.")
-y_default = sweeps.map_end(view.instance, y)
-y_to = bar.number_input(
-    "Up to ", 1, 20_000, key="y_to", width=100, placeholder=str(y_default), help="End of the vertical axis."
+y = controls.selectbox(
+    bar, "Vertical", others, format_func=choices.__getitem__, key="y", width=190, help="Vertical axis."
 )
-cells = bar.segmented_control(
-    "Cells", list(STEPS), format_func=str.capitalize, key="cells", required=True, help="How many budgets on each axis."
+y_default = sweeps.map_end(view.instance, y)
+y_to = controls.number_input(
+    bar, "Up to ", 1, 20_000, key="y_to", width=100, placeholder=str(y_default), help="End of the vertical axis."
+)
+cells = controls.segmented_control(
+    bar, "Cells", list(STEPS), format_func=str.capitalize, key="cells", help="How many budgets on each axis."
 )
 second = st.container(horizontal=True, vertical_alignment="bottom")
-show = second.selectbox(
-    "Show", list(SHOW), format_func=SHOW.__getitem__, key="show", width=300, help="What fills the map."
+show = controls.selectbox(
+    second, "Show", list(SHOW), format_func=SHOW.__getitem__, key="show", width=300, help="What fills the map."
 )
-levels = second.multiselect(
+levels = controls.multiselect(
+    second,
     "Contour lines at",
     [f"0.{k}" for k in range(1, 10)],
     key="levels",

@@ -6,7 +6,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.errors import InputError
-from pages.shared import bundles, charts, exports, state, sweeps, work
+from pages.shared import bundles, charts, controls, exports, state, sweeps, work
 from pages.shared.frame import frame
 from pages.shared.promise import promise
 from pages.shared.text import markdown
@@ -32,7 +32,8 @@ if st.session_state["vary"] not in choices:
     st.session_state["vary"] = next(iter(in_play or choices))
 
 bar = st.container(horizontal=True, vertical_alignment="bottom")
-vary = bar.selectbox(
+vary = controls.selectbox(
+    bar,
     "Vary",
     list(choices),
     format_func=choices.__getitem__,
@@ -40,7 +41,8 @@ vary = bar.selectbox(
     width=230,
     help="The budget on the horizontal axis.",
 )
-end = bar.number_input(
+end = controls.number_input(
+    bar,
     "Up to",
     1,
     20_000,
@@ -50,7 +52,8 @@ end = bar.number_input(
     help="Largest value on the axis. Empty: a useful one.",
 )
 kinds = {"none": "None", "local": "Local budgets", "sigma": "Attacker counts σ"}
-by = bar.selectbox(
+by = controls.selectbox(
+    bar,
     "Family of lines",
     list(kinds),
     format_func=kinds.__getitem__,
@@ -58,17 +61,20 @@ by = bar.selectbox(
     width=180,
     help="Several lines: one for each local budget, or one for each number of attackers.",
 )
-text = bar.text_input(
-    "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
+text = controls.text_input(
+    bar, "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
 )
 switches = st.container(horizontal=True)
-paper = switches.toggle("Paper's relaxation", key="paper", help="Add the published relaxation as a dash-dotted line.")
-log = switches.toggle("Logarithmic axis", key="log", help="Zero is drawn at one half.")
-every = switches.toggle(
-    "Every integer", key="every", help="Needed for r̄, which also wants the ratio to reach 0 at the end."
+paper = controls.toggle(
+    switches, "Paper's relaxation", key="paper", help="Add the published relaxation as a dash-dotted line."
+)
+log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
+every = controls.toggle(
+    switches, "Every integer", key="every", help="Needed for r̄, which also wants the ratio to reach 0 at the end."
 )
 names = sweeps.splits_of(view)
-splits = switches.toggle(
+splits = controls.toggle(
+    switches,
     f"Mean over {len(names)} splits" if len(names) > 1 else "Mean over splits",
     key="splits",
     disabled=len(names) < 2,

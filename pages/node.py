@@ -7,7 +7,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.perturbations import LABELS
-from pages.shared import attack, charts, headline, neighbourhood, state, why
+from pages.shared import attack, charts, controls, headline, neighbourhood, state, why
 from pages.shared.frame import frame, go_to_node, stop
 from pages.shared.sidebar import class_name, node_name
 from pages.shared.text import count, markdown, plain
@@ -26,7 +26,7 @@ bar.button(
     on_click=lambda: st.session_state.update(node=(st.session_state["node"] - 1) % n),
     help="The node with the next smaller index.",
 )
-node = int(bar.number_input("Node index", 0, n - 1, key="node", width=130, help=f"0 to {n - 1:,}."))
+node = int(controls.number_input(bar, "Node index", 0, n - 1, key="node", width=130, help=f"0 to {n - 1:,}."))
 bar.button(
     "Next",
     icon=":material/chevron_right:",

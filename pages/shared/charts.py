@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from certcore import figures
+from certcore.figures.style import axis_label
 from pages.shared import exports
 
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
@@ -30,6 +33,8 @@ def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = 
     )
     screen.update_xaxes(title={"font": {"size": 14}, "standoff": 8})
     screen.update_yaxes(title={"font": {"size": 14}, "standoff": 8})
+    if select and isinstance(figure, figures.ContourFigure):
+        screen.add_trace(_cells(figure))
     chosen = st.plotly_chart(
         screen,
         key=key,
@@ -47,8 +52,31 @@ def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = 
     if not select:
         return None
     points = chosen["selection"]["points"] if chosen else []
-    data = [point.get("customdata") for point in points if point.get("customdata") is not None]
+    data = [_listed(point.get("customdata")) for point in points if point.get("customdata") is not None]
     return _once(data[0] if data else None, key)
+
+
+def _cells(figure: figures.ContourFigure) -> go.Scatter:
+    """Invisible points on the cells of a map: Plotly selects points, not cells."""
+    x, y = np.meshgrid(figure.x_values, figure.y_values, indexing="ij")
+    return go.Scatter(
+        x=x.ravel(),
+        y=y.ravel(),
+        customdata=np.column_stack([x.ravel(), y.ravel()]),
+        mode="markers",
+        marker={"size": 24, "opacity": 0},
+        unselected={"marker": {"opacity": 0}},
+        selected={"marker": {"opacity": 0}},
+        text=[f"{value:.4f}" for value in figure.filled.ravel()],
+        hovertemplate=f"{axis_label(figure.x)}: %{{customdata[0]:,}}<br>"
+        f"{axis_label(figure.y)}: %{{customdata[1]:,}}<br>%{{text}}<br>click to move the sliders here<extra></extra>",
+        showlegend=False,
+    )
+
+
+def _listed(data: Any) -> list[Any]:
+    """Plotly's arrays arrive as lists, or as objects with the positions as names."""
+    return [data[k] for k in sorted(data, key=int)] if isinstance(data, dict) else list(data)
 
 
 def _once(now: Any, key: str) -> Any:

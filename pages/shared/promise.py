@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import state, sweeps, work
+from pages.shared import controls, state, sweeps, work
 from pages.shared.state import View
 from pages.shared.text import count
 
@@ -15,8 +15,8 @@ def promise(view: View, vary: str, label: str) -> None:
         st.caption("Choose a global budget or σ under “Vary” to ask for the largest value.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        share = st.number_input(
-            "At least … % of the labels", 1, 100, key="share", width=190, help="The share that must stay certified."
+        share = controls.number_input(
+            st, "At least … % of the labels", 1, 100, key="share", width=190, help="The share that must stay certified."
         )
         asked = st.button("Find the largest budget", icon=":material/search:", help="By bisection over proven bounds.")
     wanted = (vary, share, view.key)

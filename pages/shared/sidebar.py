@@ -12,7 +12,7 @@ from certcore.errors import InputError
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
 from certcore.threat import ThreatModel
-from pages.shared import bundles, state
+from pages.shared import bundles, controls, state
 from pages.shared.state import MAX_BUDGET, SHARED, START, Control, View
 from pages.shared.text import markdown, plain
 
@@ -41,14 +41,15 @@ def draw(page: str, own: dict[str, Control]) -> View | None:
         return None
     if st.session_state["instance"] not in choices:
         st.session_state["instance"] = next((name for name in choices if "gcn-attr" in name), choices[0])
-    name = st.selectbox(
+    name = controls.selectbox(
+        st,
         "Instance",
         choices,
         format_func=bundles.title,
         key="instance",
         help="A graph with its base certificate. The files are in `precomputed/`; add your own under “Bring your own”.",
     )
-    rule = st.session_state["rule"]
+    rule = st.session_state["rule"] or "binary"
     try:
         instance = bundles.load(name, rule)
     except InputError as error:
@@ -137,6 +138,7 @@ def _pair(
     # The field comes first in time: only then is its value known, which may come from the URL.
     value = right.number_input(
         f"{label}, exact value",
+        value=st.session_state[key],
         key=key,
         label_visibility="collapsed",
         disabled=disabled,
@@ -151,6 +153,7 @@ def _pair(
     left.select_slider(
         label,
         options,
+        value=shown,
         key=slider,
         on_change=moved,
         format_func=show or (lambda v: v if isinstance(v, str) else f"{v:,}"),
@@ -200,12 +203,12 @@ def first_budget(instance: Instance) -> dict[str, int]:
 def _local(instance: Instance) -> str:
     reasons = state.covered(instance)
     with st.expander("Local budgets per node", icon=":material/hub:", expanded=st.session_state["local"] != "off"):
-        mode = st.segmented_control(
+        mode = controls.segmented_control(
+            st,
             "Local budgets",
             ["off", "absolute", "relative"],
             format_func=str.capitalize,
             key="local",
-            required=True,
             help="Limit what the attacker may do at each single node: a count, or a share of the attributes or edges "
             "it has.",
         )
@@ -257,7 +260,8 @@ def _targets(instance: Instance) -> tuple[np.ndarray | None, str | None]:
     ]
     if st.session_state["targets"] not in choices:
         st.session_state["targets"] = "file"
-    which = st.selectbox(
+    which = controls.selectbox(
+        st,
         "Targets",
         choices,
         format_func=TARGETS.__getitem__,
@@ -268,7 +272,8 @@ def _targets(instance: Instance) -> tuple[np.ndarray | None, str | None]:
         classes = np.unique(np.asarray(instance.prediction)).tolist()
         if st.session_state["class"] not in classes:
             st.session_state["class"] = classes[0]
-        chosen = st.selectbox(
+        chosen = controls.selectbox(
+            st,
             "Predicted class",
             classes,
             format_func=lambda k: f"{k} · {class_name(instance, k)}",
@@ -277,8 +282,8 @@ def _targets(instance: Instance) -> tuple[np.ndarray | None, str | None]:
         )
         return instance.select_targets(f"class:{chosen}"), None
     if which == "chosen":
-        text = st.text_input(
-            "Chosen nodes", key="nodes", placeholder="3, 17, 20-25", help="Node indices, counted from 0."
+        text = controls.text_input(
+            st, "Chosen nodes", key="nodes", placeholder="3, 17, 20-25", help="Node indices, counted from 0."
         )
         try:
             nodes = state.parse_nodes(text or "", instance.graph.n_nodes)
@@ -307,27 +312,27 @@ def node_name(instance: Instance, node: int) -> str:
 
 
 def _relaxation(instance: Instance) -> tuple[str, int]:
-    relaxation = st.segmented_control(
+    relaxation = controls.segmented_control(
+        st,
         "Relaxation",
         ["tight", "paper", "exact"],
         format_func=str.capitalize,
         key="relaxation",
-        required=True,
         help="Tight: our linear program, verified. Paper: the published one, for comparison. "
         "Exact: the integer program with a time limit; its answer is a bracket.",
     )
     limit = st.session_state["limit"]
     if relaxation == "exact":
-        limit = st.number_input(
-            "Time limit (s)", 1, 600, key="limit", help="The exact solve stops here and reports its bracket."
+        limit = controls.number_input(
+            st, "Time limit (s)", 1, 600, key="limit", help="The exact solve stops here and reports its bracket."
         )
     if "votes" in instance.base.arrays():
-        st.segmented_control(
+        controls.segmented_control(
+            st,
             "Base rule",
             ["binary", "multiclass"],
             format_func={"binary": "Binary", "multiclass": "Multi-class"}.__getitem__,
             key="rule",
-            required=True,
             help="How votes become a base certificate: the label against one half (binary, as in the paper), "
             "or against the strongest other class (multi-class).",
         )
@@ -335,7 +340,8 @@ def _relaxation(instance: Instance) -> tuple[str, int]:
 
 
 def _protected(instance: Instance) -> tuple[np.ndarray, str | None]:
-    text = st.text_input(
+    text = controls.text_input(
+        st,
         "Protected nodes",
         key="protect",
         placeholder="none",

@@ -222,9 +222,10 @@ def restore(page: str, own: dict[str, Control]) -> None:
 def remember(own: dict[str, Control]) -> None:
     """After the shared widgets are drawn: keep all values, and put them into the URL."""
     memory = st.session_state["_view"]
-    for key in SHARED | own:
-        if key in st.session_state:
-            memory[key] = st.session_state[key]
+    for key, (first, _) in (SHARED | own).items():
+        now = st.session_state.get(key)
+        if now is not None or first is None:
+            memory[key] = now
     wanted = parameters(own)
     if wanted != st.query_params.to_dict():
         st.query_params.from_dict(wanted)

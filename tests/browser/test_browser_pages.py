@@ -104,6 +104,24 @@ def test_downloads_and_checking_the_proof(visit: Visit, tmp_path: Path) -> None:
     page.get_by_text("Rejected.").wait_for(timeout=90_000)
 
 
+def test_clicks_in_charts_move_the_sliders(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("curves?instance=ring-gcn-attr-s0&attr_del=3&to=12", "Curves")
+    watched.settled()
+    point = page.locator(".js-plotly-plot .scatterlayer .trace").first.locator(".point").nth(4)
+    box = point.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_function("() => new URL(location).searchParams.get('attr_del') !== '3'", timeout=90_000)
+    page.goto(f"{watched.address}/contours?instance=ring-gcn-attr-s0&attr_del=3&x_to=4&y_to=8")
+    page.get_by_role("heading", name="Contours", level=1).wait_for()
+    watched.settled()
+    plot = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
+    page.mouse.click(plot["x"] + plot["width"] * 0.5, plot["y"] + plot["height"] * 0.5)
+    page.wait_for_function("() => new URL(location).searchParams.get('attr_del') !== '3'", timeout=90_000)
+    watched.settled()
+    assert int(page.locator(".st-key-attr_add input").input_value()) > 0
+
+
 def test_export_of_a_chart(visit: Visit) -> None:
     watched = visit()
     page = watched.open("curves?instance=ring-gcn-attr-s0&attr_del=3&to=12", "Curves")

@@ -47,6 +47,7 @@ def test_sigma_local_budgets_targets_and_relaxation(visit: Visit) -> None:
     assert parameters(watched)["sigma"] == "0"
     assert watched.certified() != before
     page.get_by_text("Local budgets per node").click()
+    page.get_by_role("radio", name="Absolute").wait_for()
     page.get_by_role("radio", name="Absolute").click()
     page.wait_for_function("() => new URL(location).searchParams.get('local') === 'absolute'")
     watched.settled()
@@ -94,3 +95,26 @@ def test_state_survives_pages_and_reload(visit: Visit) -> None:
     page.get_by_role("heading", name=GUARANTEE, level=1).wait_for()
     watched.settled()
     assert parameters(watched) == {"instance": "ring-gcn-attr-s0", "attr_add": "1", "attr_del": "4", "sigma": "3"}
+
+
+def test_a_click_before_everything_is_drawn_does_not_lose_the_view(visit: Visit) -> None:
+    """A rerun may overtake the message that sets the widgets; they must not fall back to other defaults."""
+    for number in range(1, 4):
+        watched = visit()
+        page = watched.open(f"?instance=ring-votes-s0&attr_del={number}&rule=multiclass", GUARANTEE)
+        page.get_by_role("button", name="Verified").click()
+        page.get_by_role("button", name="Download the proof").wait_for(timeout=90_000)
+        assert parameters(watched) == {"instance": "ring-votes-s0", "attr_del": str(number), "rule": "multiclass"}
+
+
+def test_the_back_button_restores_the_earlier_view(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("?instance=ring-gcn-attr-s0&attr_del=4", GUARANTEE)
+    watched.settled()
+    page.get_by_role("link", name="Base certificate", exact=True).click()
+    page.get_by_role("heading", name="Base certificate", level=1).wait_for()
+    watched.settled()
+    page.go_back()
+    page.get_by_role("heading", name=GUARANTEE, level=1).wait_for()
+    watched.settled()
+    assert page.locator(".st-key-attr_del input").input_value() == "4"

@@ -44,8 +44,8 @@ ENV PATH=/opt/venv/bin:$PATH \
 USER certcore
 VOLUME /data
 EXPOSE 8501
-# Unknown paths also answer 200, so the body is what counts.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
-    CMD ["python", "-c", "import sys, urllib.request as r; sys.exit(r.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4).read() != b'ok')"]
+# Opens a session and waits for a guarantee on the first page: the engine is asked too, not only the web server.
+HEALTHCHECK --interval=60s --timeout=30s --start-period=60s --retries=3 \
+    CMD ["python", "-m", "pages.shared.health", "8501"]
 # The only place that listens on all addresses: outside, publish the port to the addresses you mean.
 CMD ["streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]

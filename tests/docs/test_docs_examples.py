@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from certcore import ThreatModel, certify, load_instance
-from tests.docs.documents import ROOT
+from tests.docs.documents import ROOT, blocks
 
 EXAMPLES = ROOT / "docs" / "examples"
 
 
-def run(name: str, *arguments: object, folder: Path) -> str:
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONWARNINGS": "error"}
+def run(name: str, *arguments: object, folder: Path, warnings: str = "error") -> str:
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONWARNINGS": warnings}
     words = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
@@ -52,6 +52,24 @@ def test_a_surface_of_two_types(tmp_path: Path) -> None:
     assert together[1, 1] > alone[1, 1]
     instance = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
     assert certify(instance, ThreatModel(attr_add=2, attr_del=12)).certified == together[2, 2]
+
+
+def test_smooth_a_pytorch_model(tmp_path: Path) -> None:
+    pytest.importorskip("torch_geometric")
+    # torch-geometric itself warns on import.
+    shown = run("pytorch_model.py", tmp_path / "mine.npz", folder=tmp_path, warnings="default")
+    certified, targets = map(int, re.findall(r"(\d+) of (\d+) labels", shown)[0])
+    naive = int(re.findall(r"it would be (\d+)", shown)[0])
+    assert targets == 300
+    assert naive < certified < targets
+    instance = load_instance(tmp_path / "mine.npz")
+    assert instance.edge_field == "degrees", "a symmetric GCN reads the degrees of senders"
+    assert certify(instance, ThreatModel(attr_del=10)).certified == certified
+
+
+def test_the_model_of_the_readme_takes_twenty_lines() -> None:
+    block = next(b for b in blocks((ROOT / "README.md").read_text(encoding="utf-8")) if "my_model" in b.text)
+    assert len([line for line in block.text.splitlines() if line.strip()]) <= 20
 
 
 def test_verify_a_proof_in_ten_lines(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def interruptible(work: Callable[[threading.Event], Result]) -> tuple[Result, bo
 
     Solvers do not notice signals, so the work runs in a thread and the main thread waits for either.
     """
-    cancel = threading.Event()
+    cancel, done = threading.Event(), threading.Event()
     outcome: list[Any] = [None, None]
 
     def run() -> None:
@@ -71,15 +71,17 @@ def interruptible(work: Callable[[threading.Event], Result]) -> tuple[Result, bo
             outcome[0] = work(cancel)
         except BaseException as error:
             outcome[1] = error
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    threading.Thread(target=run).start()
+    # Not Thread.join: once interrupted, it may take a running thread for a finished one.
     try:
-        while thread.is_alive():
-            thread.join(0.2)
+        while not done.wait(0.2):
+            pass
     except KeyboardInterrupt:
         cancel.set()
-        thread.join()
+        done.wait()
     if outcome[1] is not None:
         raise outcome[1]
     return outcome[0], cancel.is_set()

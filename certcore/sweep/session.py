@@ -235,10 +235,15 @@ class Session:
             finally:
                 done.set()
 
-        threading.Thread(target=run, daemon=True, name="certcore-session").start()
-        while not done.wait(0.02):
-            if cancel.is_set() and not done.wait(0.04):
-                return otherwise()
+        # No daemon: a process must not end in the middle of a solve.
+        threading.Thread(target=run, name="certcore-session").start()
+        try:
+            while not done.wait(0.02):
+                if cancel.is_set() and not done.wait(0.04):
+                    return otherwise()
+        except BaseException:
+            cancel.set()
+            raise
         if outcome[1] is not None:
             raise outcome[1]
         return outcome[0]

@@ -191,8 +191,11 @@ def runnable(name: str) -> list[tuple[str, object]]:
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An empty folder that looks like a clone to the commands."""
     folder = tmp_path_factory.mktemp("desk")
-    for name in ("precomputed", "docs"):
-        (folder / name).symlink_to(ROOT / name)
+    (folder / "docs").symlink_to(ROOT / "docs")
+    # Bundles one by one, so that what is written beside them stays here.
+    (folder / "precomputed").mkdir()
+    for path in (ROOT / "precomputed").glob("*.npz"):
+        (folder / "precomputed" / path.name).symlink_to(path)
     return folder
 
 

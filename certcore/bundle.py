@@ -6,7 +6,8 @@ import hashlib
 import importlib.metadata
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,9 @@ from certcore.data.wheels import cache_folder
 from certcore.errors import InputError
 from certcore.instance import EDGE_FIELDS, Instance, save_instance
 from certcore.layout import layout_graph
+from certcore.models.registry import require_training_packages
 from certcore.npz import read_npz, write_npz
+from certcore.training.result import check_numbers
 from certcore.votes.noise import PAPER_THETA, Noise
 from certcore.votes.run import Votes, collect_votes
 
@@ -55,8 +58,18 @@ class Recipe:
             raise InputError(f"the edge field is {self.edge_field!r}; expected one of {', '.join(EDGE_FIELDS)}")
         if self.types == "convex" and self.model != "gcn":
             raise InputError(f"the convex certificate covers gcn, not {self.model}; choose gcn or smoothing types")
-        if self.split < 0:
-            raise InputError(f"the split is {self.split}; expected 0, 1, 2, …")
+        check_numbers(self.split, self.seed, self.epochs)
+        if self.types != "convex" and self.noise.types != self.types:
+            raise InputError(
+                f"theta {' '.join(self.noise.theta)} smooths {self.noise.types}, but the types are {self.types}; "
+                "change one of them"
+            )
+        try:
+            sensible = 0 < Fraction(self.alpha) < 1
+        except (ValueError, ZeroDivisionError):
+            sensible = False
+        if not sensible:
+            raise InputError(f"alpha is {self.alpha!r}; expected a number between 0 and 1, such as 0.01")
 
     @property
     def noise(self) -> Noise:
@@ -103,6 +116,7 @@ def make_bundle(
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[Path, Instance]:
     """Make one bundle; finished steps are kept in `work` (default: the cache) and not repeated."""
+    require_training_packages()
     folder = Path(work) if work else cache_folder() / "work"
     dataset = get_dataset(recipe.dataset)
     say(f"{dataset.name}: {dataset.graph.n_nodes:,} nodes, {dataset.graph.n_edges:,} edges")
@@ -118,9 +132,7 @@ def make_bundle(
     save_instance(path, with_layout(instance, dataset, folder))
     size = path.stat().st_size
     if size > MAX_BYTES:
-        say(
-            f"note: {path.name} has {size / 2**20:.1f} MiB; dashboard bundles have less than {MAX_BYTES // 2**20}"
-        )
+        say(f"note: {path.name} has {size / 2**20:.1f} MiB; dashboard bundles have less than {MAX_BYTES // 2**20}")
     return path, instance
 
 
@@ -271,9 +283,7 @@ def dataset_digest(dataset: Dataset) -> str:
 
 def with_layout(instance: Instance, dataset: Dataset, folder: Path) -> Instance:
     """The instance with node positions, which all bundles of a dataset share."""
-    import dataclasses
-
     path = folder / f"layout-{dataset_digest(dataset)[:12]}.npz"
     if not path.exists():
         write_npz(path, {"layout": layout_graph(dataset.graph)})
-    return dataclasses.replace(instance, layout=read_npz(path)["layout"])
+    return replace(instance, layout=read_npz(path)["layout"])

@@ -25,7 +25,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
         description="Import .npz arrays, LINQS .content (with .cites beside it), a .csv of nodes with --edges, or "
         "documents as `class<tab>text` lines (.tsv). Documents and WebKB are linked to their three nearest neighbours.",
     )
-    load.add_argument("file", help="the file to import")
+    load.add_argument("file", help="the file to import, or a folder of .content files")
     load.add_argument("--name", help="name to keep it under (default: the file's)")
     load.add_argument("--edges", metavar="FILE", help="edge list, two ids a line (.csv), or .cites (.content)")
     load.add_argument("--words", type=int, default=200, help="number of words kept from documents (default 200)")

@@ -31,17 +31,19 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from certcore.data.registry import get_dataset
-    from certcore.models.registry import model_class
+    from certcore.models.registry import require_training_packages
     from certcore.npz import write_npz
+    from certcore.training.result import check_numbers
     from certcore.votes.run import collect_votes
 
-    model_class("gcn")
+    require_training_packages()
     from certcore.models.storage import load_model
     from certcore.votes.voters import make_voter
 
     model, facts = load_model(args.model)
     dataset = get_dataset(args.dataset)
     noise = Noise.of(args.theta or facts["theta"])
+    check_numbers(0, args.seed, None)
     seed = int(facts["seed"]) if args.seed is None else args.seed
     voter = make_voter(model, dataset.graph, noise, seed, fused=not args.no_fused)
     path = Path(args.output) if args.output else Path(args.model).with_suffix(".votes.npz")

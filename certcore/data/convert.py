@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from certcore.data.dataset import Dataset, build_dataset, load_dataset_file
 from certcore.data.linqs import read_linqs
-from certcore.data.texts import from_documents
+from certcore.data.texts import from_documents, nearest_neighbours
 from certcore.errors import InputError
 
 
@@ -73,9 +73,12 @@ def from_networkx(
 
 
 def from_tables(
-    edges: str | Path, attributes: str | Path, name: str, *, connected: bool = True, directed: bool = False
+    edges: str | Path | None, attributes: str | Path, name: str, *, connected: bool = True, directed: bool = False
 ) -> Dataset:
-    """An edge list (two ids a line) and a CSV of nodes: id, then one column per attribute, then the class."""
+    """An edge list (two ids a line) and a CSV of nodes: id, then one column per attribute, then the class.
+
+    Without an edge list the columns are taken as words, and each node is linked to its three nearest neighbours.
+    """
     table = _rows(attributes)
     if len(table) < 2 or len(table[0]) < 3:
         raise InputError(
@@ -95,6 +98,13 @@ def from_tables(
         values = np.array([row[1:-1] for row in body], dtype=np.float64)
     except ValueError as error:
         raise InputError(f"an attribute in {Path(attributes).name} is no number ({error}); non-zero means 1") from error
+    class_names, labels = _classes([row[-1].strip() for row in body])
+    source = {"from": ", ".join(Path(file).name for file in (edges, attributes) if file is not None)}
+    if edges is None:
+        return build_dataset(
+            name, nearest_neighbours(values != 0), values, labels, class_names, node_names=tuple(ids), connected=False,
+            source=source,
+        )  # fmt: skip
     pairs = []
     for number, row in enumerate(_rows(edges), start=1):
         ends = [field for part in row for field in part.split()]
@@ -106,7 +116,6 @@ def from_tables(
             if end not in position:
                 raise InputError(f"line {number} of {Path(edges).name} names {end!r}, which has no attributes")
         pairs.append((position[ends[1]], position[ends[0]]))
-    class_names, labels = _classes([row[-1].strip() for row in body])
     return build_dataset(
         name,
         np.array(pairs, dtype=np.int64).reshape(-1, 2),
@@ -116,7 +125,7 @@ def from_tables(
         node_names=tuple(ids),
         directed=directed,
         connected=connected,
-        source={"from": f"{Path(edges).name}, {Path(attributes).name}"},
+        source=source,
     )
 
 
@@ -134,6 +143,12 @@ def import_file(
     if not path.exists():
         raise InputError(f"there is no file {path}; give an .npz, .content, .csv, .tsv or .txt file")
     name = name or path.stem
+    if path.is_dir():
+        # WebKB comes as one .content file per university.
+        parts = sorted(path.glob("*.content"))
+        if not parts:
+            raise InputError(f"the folder {path} has no .content files; give one that has, or a single file")
+        return read_linqs(name, "\n".join(map(_text, parts)), source={"from": ", ".join(part.name for part in parts)})
     if path.suffix == ".npz":
         return _import_npz(path, name)
     if path.suffix == ".content":
@@ -142,8 +157,6 @@ def import_file(
         linked = _text(cites) if edges or (cites.exists() and name != "webkb") else None
         return read_linqs(name, _text(path), linked, source={"from": path.name})
     if path.suffix == ".csv":
-        if edges is None:
-            raise InputError(f"{path.name} holds nodes only; add the edge list with --edges FILE")
         return from_tables(edges, path, name, connected=connected, directed=directed)
     if path.suffix in (".tsv", ".txt", ".tab"):
         lines = [line.partition("\t") for line in _text(path).splitlines() if line.strip()]

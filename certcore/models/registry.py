@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING
 
 from certcore.errors import InputError
@@ -22,16 +23,21 @@ _MODELS = {
 MODELS = tuple(_MODELS)
 
 
+def require_training_packages() -> None:
+    """Say in one sentence what is missing, before anything long begins."""
+    needed = ("torch", "torch_geometric", "numba", "safetensors")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"training and voting need {', '.join(missing)}, which is not installed; "
+            "run `pip install -r requirements-train.txt`"
+        )
+
+
 def model_class(name: str) -> type[NodeClassifier]:
     """The class of a model by its name."""
     if name not in _MODELS:
         raise InputError(f"there is no model {name!r}; expected one of {', '.join(MODELS)}")
+    require_training_packages()
     module, attribute = _MODELS[name]
-    try:
-        return getattr(importlib.import_module(f"certcore.models.{module}"), attribute)
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("certcore"):
-            raise
-        raise InputError(
-            f"models need {error.name}, which is not installed; run `pip install -r requirements-train.txt`"
-        ) from error
+    return getattr(importlib.import_module(f"certcore.models.{module}"), attribute)

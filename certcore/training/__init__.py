@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from certcore.training.result import Trained
+from certcore.training.result import Trained, check_numbers
 from certcore.votes.progress import Progress
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def train(
     progress: bool = False,
 ) -> Trained:
     """Train a model by name: with draws from the smoothing distribution, or robustly for the convex certificate."""
+    check_numbers(split, seed, epochs)
     bar: Progress | None = None
 
     def report(done: int, total: int, note: str) -> None:

@@ -77,7 +77,7 @@ def collect_votes(
         if len(state.done[kind]) and state.done[kind].max() > limit:
             raise InputError(
                 f"{checkpoint} already holds votes of sample {state.done[kind].max():,}, but only {limit:,} are asked "
-                "for; ask for more samples or use another checkpoint"
+                "for; ask for more samples, or use another checkpoint (another --work folder)"
             )
     left = [(kind, first, stop) for kind, limit in wanted.items() for first, stop in state.missing(kind, limit)]
     if left:

@@ -129,6 +129,24 @@ def test_tables(tmp_path):
         from_tables(edges, nodes, "t")
 
 
+def test_word_matrices_and_folders_get_neighbours(tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    rows = [f"n{k},{k % 2},{(k + 1) % 2},{int(k > 3)},{'xy'[k % 2]}" for k in range(8)]
+    nodes.write_text("id,a,b,c,class\n" + "\n".join(rows))
+    dataset = import_file(nodes)
+    assert dataset.graph.n_nodes == 8
+    assert dataset.graph.incident.min() >= 3
+    for part, lines in (("one", CONTENT), ("two", CONTENT.replace("a ", "f ").replace("b ", "g "))):
+        lines = "\n".join(f"{part}{line}" for line in lines.splitlines())
+        (tmp_path / f"{part}.content").write_text(lines)
+    folder = import_file(tmp_path, "webkb")
+    assert folder.graph.n_nodes == 10
+    assert folder.graph.incident.min() >= 3
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no \.content files"):
+        import_file(tmp_path / "empty")
+
+
 def test_networkx():
     graph = nx.karate_club_graph()
     for node in graph.nodes:

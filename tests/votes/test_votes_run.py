@@ -166,11 +166,12 @@ def test_resume_after_kill(tmp_path, jobs, monkeypatch):
     (tmp_path / "killed.py").write_text(script)
     process = subprocess.Popen([sys.executable, str(tmp_path / "killed.py")], start_new_session=True)
     try:
-        for _ in range(1200):
+        for _ in range(6000):
             if path.exists() or process.poll() is not None:
                 break
             time.sleep(0.05)
         assert process.poll() is None, "the run ended before it could be killed"
+        assert path.exists(), "no checkpoint was written in five minutes"
     finally:
         os.killpg(process.pid, signal.SIGKILL) if jobs == 1 else process.kill()
         process.wait()
@@ -304,6 +305,25 @@ def test_paper_rule_is_marked(tmp_path, monkeypatch, capsys):
     instance = load_instance("a.npz")
     assert instance.edge_field == "messages"
     assert "overstates" in instance.meta["field_note"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--split", "-1"], "split is -1"),
+        (["--seed", "-5"], "seed is -5"),
+        (["--epochs", "0"], "epochs is 0"),
+        (["--alpha", "2"], "alpha"),
+        (["--alpha", "x"], "alpha"),
+        (["--theta", "0", "0", "0", "0.4"], "smooths adj"),
+        (["--theta", "2", "0", "0", "0"], "between 0 and 1"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_begins(options, message, capsys):
+    assert main(["bundle", "citeseer", "gcn", "attr", *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
 
 
 def test_a_broken_model_is_one_sentence(tmp_path, capsys, monkeypatch):

@@ -25,6 +25,8 @@ from certcore.errors import InputError
 
 MODES = ("additions", "flips")
 MAX_BUDGET = 4096
+#: An attack tries at most this many flips.
+MAX_ATTACK = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +107,11 @@ def convex_certificate(
             f"the nodes to certify go from {chosen[0]} to {chosen[-1]}; expected 0 to {network.n_nodes - 1}"
         )
     search = _Search(network, int(local_budget), mode == "flips", int(max_budget))
-    radius, weakest = search.radii(chosen, progress)
+    radius = search.radii(chosen, progress)
     found = np.full(network.n_nodes, -1, dtype=np.int64)
     if attack:
         for node in chosen[(radius[chosen] > 0) & (radius[chosen] <= max_budget)].tolist():
-            found[node] = search.attack(node, int(weakest[node]), int(radius[node]))
+            found[node] = search.attack(node, int(radius[node]))
     return ConvexCertificate(radius, found, network.prediction.copy(), int(local_budget), int(max_budget), mode)
 
 
@@ -121,12 +123,11 @@ class _Search:
         self.max_budget = max_budget
         self.hidden = HiddenBounds(network, min(local_budget, max(max_budget, 1)), deletions)
 
-    def radii(self, chosen: np.ndarray, progress: Callable[[int, int], None] | None) -> tuple[np.ndarray, np.ndarray]:
-        """The smallest uncertified budget of each chosen node, and the class that is closest to taking over there."""
+    def radii(self, chosen: np.ndarray, progress: Callable[[int, int], None] | None) -> np.ndarray:
+        """The smallest uncertified budget of each chosen node."""
         n = self.network.n_nodes
         certified = np.full(n, -1, dtype=np.int64)  # the largest budget known to be certified
         failed = np.full(n, self.max_budget + 1, dtype=np.int64)  # the smallest one known not to be
-        weakest = np.zeros(n, dtype=np.int64)
         waiting = chosen
         while len(waiting):
             # Up from 0, 1, 2, 4, …; once a budget has failed, into the middle.
@@ -136,45 +137,44 @@ class _Search:
             trial = np.where(known, middle, np.minimum(ahead, self.max_budget))[waiting]
             for budget in np.unique(trial).tolist():
                 nodes = waiting[trial == budget]
-                passed, worst = self.certify(nodes, budget)
+                passed = self.certify(nodes, budget)
                 certified[nodes[passed]] = budget
                 failed[nodes[~passed]] = budget
-                weakest[nodes[~passed]] = worst[~passed]
             waiting = waiting[failed[waiting] - certified[waiting] > 1]
             if progress is not None:
                 progress(len(chosen) - len(waiting), len(chosen))
         radius = np.zeros(n, dtype=np.int64)
         radius[chosen] = failed[chosen]
-        return radius, weakest
+        return radius
 
-    def certify(self, nodes: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which nodes are certified at a budget, and for the others the class that may take over."""
+    def certify(self, nodes: np.ndarray, budget: int) -> np.ndarray:
+        """Which nodes are certified at a budget."""
         lower, upper = self.hidden.at(budget, nodes)
-        failed = np.zeros(self.network.n_nodes, dtype=bool)
-        rival = np.zeros(self.network.n_nodes, dtype=np.int64)
+        passed = np.zeros(self.network.n_nodes, dtype=bool)
+        passed[nodes] = True
         for which in range(self.network.n_classes - 1):
-            # One class that cannot be excluded is enough.
-            for batch in batches(self.network, nodes[~failed[nodes]]):
-                wrong = self._margins(batch, which, lower, upper, budget) <= 0
-                failed[batch.nodes[wrong]] = True
-                rival[batch.nodes[wrong]] = batch.others[wrong, which]
-        return ~failed[nodes], rival[nodes]
+            # One class that cannot be excluded is enough. What is no number (an overflow) certifies nothing.
+            for batch in batches(self.network, nodes[passed[nodes]]):
+                passed[batch.nodes] = self._margins(batch, which, lower, upper, budget) > 0
+        return passed[nodes]
 
     def _margins(self, batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, budget: int) -> np.ndarray:
         """The better of two choices of the free slopes; both are valid bounds."""
         best = lower_margins(batch, which, lower, upper, budget, self.local_budget, self.deletions, steep=False)
-        again = np.flatnonzero(best <= 0)
+        again = np.flatnonzero(~(best > 0))
         for part in batches(self.network, batch.nodes[again]) if budget else ():
             second = lower_margins(part, which, lower, upper, budget, self.local_budget, self.deletions, steep=True)
-            chosen = again[: len(part.nodes)]
+            chosen, again = again[: len(second)], again[len(second) :]
             best[chosen] = np.maximum(best[chosen], second)
-            again = again[len(part.nodes) :]
         return best
 
-    def attack(self, node: int, other: int, budget: int) -> int:
-        """The number of flips after which the label has changed, if trying them finds one."""
+    def attack(self, node: int, budget: int) -> int:
+        """The smallest number of flips found that changes the label; −1 if none was found."""
         (batch,) = batches(self.network, np.array([node]))
-        which = int(np.flatnonzero(batch.others[0] == other)[0])
         lower, upper = self.hidden.at(budget, batch.nodes)
-        limit = 4 * budget + 16
-        return smallest_attack(batch, which, lower, upper, self.local_budget, self.deletions, limit)
+        limit = min(4 * budget + 16, MAX_ATTACK)
+        tried = [
+            smallest_attack(batch, which, lower, upper, self.local_budget, self.deletions, limit)
+            for which in range(self.network.n_classes - 1)
+        ]
+        return min((flips for flips in tried if flips > 0), default=-1)

@@ -111,7 +111,8 @@ def lower_margins(
 ) -> np.ndarray:
     """A lower bound on the margin of each node's label over one other class under any admissible flips.
 
-    Where the sign is clear without looking at single flips, a weaker bound of the same sign is returned.
+    Where the sign is clear without looking at single flips, a weaker bound of the same sign is returned (−∞ if
+    the bound cannot be positive).
     """
     network = batch.network
     linear = linearise(batch, which, lower, upper, budget, steep=steep)
@@ -125,7 +126,7 @@ def lower_margins(
     np.maximum.at(most, batch.row_owner, reach)
     crude = value - most * budget * (1 + 1e-9)
     open_nodes = (value > 0) & (crude <= 0)
-    result = np.where(open_nodes, value, np.where(value > 0, crude, value))
+    result = np.where(value > 0, np.where(open_nodes, value, crude), -np.inf)
     rows = np.flatnonzero(open_nodes[batch.row_owner])
     if not len(rows):
         return result

@@ -41,7 +41,7 @@ class GcnNetwork:
         n, d = self.attributes.shape
         if self.propagation.shape != (n, n):
             raise InputError(f"the normalised adjacency has shape {self.propagation.shape}; expected ({n}, {n})")
-        if self.weight1.ndim != 2 or self.weight2.ndim != 2 or 0 in self.weight1.shape or 0 in self.weight2.shape:
+        if self.weight1.ndim != 2 or self.weight2.ndim != 2 or 0 in self.weight2.shape:
             raise InputError("the weights are no matrices; expected W1 (attributes × units) and W2 (units × classes)")
         units, classes = self.weight2.shape
         shapes = {"weight1": (d, units), "bias1": (units,), "bias2": (classes,)}

@@ -1,0 +1,59 @@
+"""What base certificates say, summed up: largest budgets per type, shares of nodes, and grids for other tools."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from certcore.base.grid import BaseCertificate, GridBase
+from certcore.errors import InputError
+from certcore.fronts import Fronts
+from certcore.perturbations import TYPES, UNLIMITED
+
+#: A grid with more entries than this is not built.
+MAX_ENTRIES = 2**28
+
+
+def largest_budgets(fronts: Fronts, kind: int) -> np.ndarray:
+    """Per node the largest certified budget of one type alone: −1 if not even 0, UNLIMITED if it has no end."""
+    alone = (np.delete(fronts.points, kind, axis=1) == 0).all(axis=1)
+    owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
+    ends = np.full(fronts.n_fronts, UNLIMITED, dtype=np.int64)
+    np.minimum.at(ends, owner[alone], fronts.points[alone, kind] - 1)
+    return ends[fronts.front_of_node]
+
+
+def grid_of(base: BaseCertificate, bits: Sequence[int], limit: int | None = None) -> GridBase:
+    """A base certificate as a boolean grid over the types it speaks about.
+
+    Each axis ends where nothing more is certified; where that never happens, at the bits there are; and never
+    beyond `limit`. What lies beyond the end of a grid counts as uncertified, so cutting is safe.
+    """
+    fronts = base.fronts()
+    kinds = [k for k, name in enumerate(TYPES) if name in base.axes] or [0]
+    ends = []
+    for k in kinds:
+        largest = largest_budgets(fronts, k)
+        end = min(max(int(largest.max(initial=0)), 0), int(bits[k]))
+        ends.append(end if limit is None else min(end, limit))
+    sides = [end + 1 for end in ends]
+    if fronts.n_nodes * math.prod(sides) > MAX_ENTRIES:
+        raise InputError(
+            f"a grid of {fronts.n_nodes:,} nodes × {' × '.join(f'{s:,}' for s in sides)} budgets is too large; "
+            "limit the budgets it covers"
+        )
+    grids = np.ones((fronts.n_fronts, *sides), dtype=bool)
+    other = np.delete(fronts.points, kinds, axis=1)
+    owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
+    for front, point in zip(owner[(other == 0).all(axis=1)], fronts.points[(other == 0).all(axis=1)][:, kinds]):
+        grids[(front, *(slice(b, None) for b in point.tolist()))] = False
+    return GridBase(
+        grids[fronts.front_of_node],
+        tuple(TYPES[k] for k in kinds),
+        base.local,
+        base.prediction,
+        base.global_fields,
+        base.fixed_adjacency,
+    )

@@ -1,0 +1,108 @@
+"""`certcore base`: what the base certificates of an instance say, one node at a time."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certcore.base.lattice import bits_of
+from certcore.base.summary import grid_of, largest_budgets
+from certcore.cli.options import add_instance, print_json, read_instance, whole_number
+from certcore.instance import Instance, save_instance
+from certcore.perturbations import LABELS, TYPES, UNLIMITED
+
+#: Budgets at which shares are told.
+BUDGETS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+def add(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "base",
+        help="show the base certificates of an instance and write them as a grid",
+        description="Show per perturbation type the largest certified budget and how many nodes are certified at which "
+        "budget, one node at a time; write the base certificates as a grid.",
+        epilog="example: certcore base precomputed/citeseer-gcn-attr-s0.npz --no-grid",
+    )
+    add_instance(parser)
+    parser.add_argument("--grid", metavar="FILE", help="where to write the instance with its grid (default: beside it)")
+    parser.add_argument("--no-grid", action="store_true", help="write no grid")
+    parser.add_argument(
+        "--limit", type=whole_number, metavar="N", help="end every axis of the grid at N (larger budgets: uncertified)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    instance = read_instance(args)
+    report = summary(instance)
+    if not args.no_grid:
+        path = args.grid if args.grid is not None else str(Path(args.instance).with_suffix(".grid.npz"))
+        grid = grid_of(instance.base, _bits(instance), args.limit)
+        save_instance(path, dataclasses.replace(instance, base=grid))
+        report["grid"] = {"path": path, "axes": list(grid.axes), "budgets": [s - 1 for s in grid.grid.shape[1:]]}
+    if args.json:
+        print_json(report)
+    else:
+        print(_words(report))
+    return 0
+
+
+def summary(instance: Instance) -> dict[str, Any]:
+    """Per type the largest certified budget of any node, and the share of nodes certified at some budgets."""
+    fronts = instance.base.fronts()
+    n, bits = fronts.n_nodes, _bits(instance)
+    types: dict[str, Any] = {}
+    for k, name in enumerate(TYPES):
+        largest = largest_budgets(fronts, k)
+        largest[largest >= bits[k]] = UNLIMITED  # nobody flips more bits than there are
+        top = int(largest.max())
+        end = min(top, bits[k])
+        shown = sorted({0, max(end, 0), *(b for b in BUDGETS if b <= end)})
+        types[name] = {
+            "largest": max(end, 0),
+            "ends_with_bits": top >= UNLIMITED,
+            "certified": [{"budget": b, "nodes": int(np.count_nonzero(largest >= b))} for b in shown],
+        }
+    uncertified = int(n - fronts.certified((0, 0, 0, 0)).sum())
+    return {"nodes": n, "uncertified_without_attack": uncertified, "fronts": fronts.n_fronts, "types": types} | {
+        "base": instance.base.facts
+    }
+
+
+def _bits(instance: Instance) -> tuple[int, int, int, int]:
+    g = instance.graph
+    return bits_of(g.n_nodes, g.n_attrs, len(g.attr_indices), g.n_edges, g.directed)
+
+
+def _words(report: dict[str, Any]) -> str:
+    base, n = report["base"], report["nodes"]
+    lines = [f"base certificate  {base['kind']}" + (f", {base['rule']} rule" if "rule" in base else "")]
+    if "samples" in base:
+        lines.append(
+            f"confidence        1 − α = {1 - float(base['alpha']):g} over all nodes, {base['samples']:,} samples"
+        )
+        lines.append(f"flips θ           {', '.join(f'{t} {v}' for t, v in zip(TYPES, base['theta']))}")
+    if "cut" in base:
+        lines.append(f"cut short         {', '.join(base['cut'])}: larger budgets were not looked at")
+    lines.append(
+        f"nodes             {n:,}, of which {report['uncertified_without_attack']:,} abstain or are uncertified"
+    )
+    lines.append(f"distinct fronts   {report['fronts']:,}")
+    lines.append("")
+    lines.append(f"{'type':<22}{'largest':>9}   share of nodes certified at budget")
+    for name in TYPES:
+        entry = report["types"][name]
+        largest = f"{entry['largest']:,}" + ("*" if entry["ends_with_bits"] and entry["largest"] else "")
+        shares = "  ".join(f"{c['budget']}: {c['nodes'] / n:.1%}" for c in entry["certified"])
+        lines.append(f"{LABELS[name]:<22}{largest:>9}   {shares}")
+    if any(entry["ends_with_bits"] and entry["largest"] for entry in report["types"].values()):
+        lines.append("* all the bits there are")
+    if "grid" in report:
+        sides = ", ".join(f"{a} 0 to {b:,}" for a, b in zip(report["grid"]["axes"], report["grid"]["budgets"]))
+        lines.append("")
+        lines.append(f"grid              {report['grid']['path']} ({sides})")
+    return "\n".join(lines)

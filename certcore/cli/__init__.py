@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -54,8 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"certcore {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
     for name in COMMANDS:
-        if importlib.util.find_spec(f"certcore.cli.{name}") is not None:
-            importlib.import_module(f"certcore.cli.{name}").add(subparsers)
+        importlib.import_module(f"certcore.cli.{name}").add(subparsers)
     return parser
 
 

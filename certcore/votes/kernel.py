@@ -10,8 +10,9 @@ cache. All sums run in a fixed order, so a sample gives the same votes in any ba
 from __future__ import annotations
 
 import numpy as np
-from numba import float32, njit, uint64
+from numba import float32, uint64
 
+from certcore.votes.compiled import compiled
 from certcore.votes.streams import (
     ADJ_ADD,
     ADJ_KEEP,
@@ -26,7 +27,7 @@ from certcore.votes.streams import (
 from certcore.votes.vectors import NARROW, WIDE, add_masked_rows, add_narrow_rows, add_wide_rows, weigh_rows
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def first_layer(seed, kind, first, batch, attributes, weights, out):
     """out[s, b, n] = sum of the weight rows (block b of 64 units) that node n has ones for in sample first + s."""
     indptr, indices, existing, keep, keep_all, table = attributes
@@ -60,7 +61,7 @@ def first_layer(seed, kind, first, batch, attributes, weights, out):
                 add_wide_rows(weights[b], columns, 0, count, total)
 
 
-@njit(cache=True)
+@compiled()
 def draw_edges(seed, kind, sample, adjacency, words):
     """One draw of the edges: which of the existing ones stay (as bits in `words`), and the pairs that are added."""
     indptr, indices, edges, directed, keep, keep_all, table = adjacency
@@ -101,7 +102,7 @@ def draw_edges(seed, kind, sample, adjacency, words):
     return added[:count]
 
 
-@njit(cache=True)
+@compiled()
 def looped_rows(n_nodes, edges, directed, words, added):
     """CSR arrays of a drawn adjacency with a self loop at every node, first in its row."""
     indptr = np.zeros(n_nodes + 1, dtype=np.int64)
@@ -132,7 +133,7 @@ def looped_rows(n_nodes, edges, directed, words, added):
     return indptr, indices
 
 
-@njit(cache=True)
+@compiled()
 def scales(indptr, symmetric, send, receive):
     """A message weighs send[j]·receive[i]: 1/√d on both sides, or 1/d at the receiver; d counts the self loop."""
     for i in range(len(indptr) - 1):
@@ -145,7 +146,7 @@ def scales(indptr, symmetric, send, receive):
             receive[i] = float32(1) / degree
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def second_half(hidden, indptr, indices, send, receive, bias1, weights2, bias2, scores, votes):
     """From the summed weight rows of one sample to its votes: propagate, ReLU, second layer, propagate, count."""
     blocks, n_nodes, _ = hidden.shape
@@ -179,7 +180,7 @@ def second_half(hidden, indptr, indices, send, receive, bias1, weights2, bias2, 
         votes[i, winner] += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def gcn_votes(seed, kind, first, count, batch, attributes, adjacency, smoothed, symmetric, weights, fixed, votes):
     """Add the votes of samples first … first + count − 1 to `votes`.
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from certcore.graph import Graph
+from certcore.votes.compiled import compiled
 from certcore.votes.kernel import draw_edges, first_layer
 from certcore.votes.noise import Noise, bit_table, gap_table, keep_threshold
 from certcore.votes.streams import ATTR_ADD, ATTR_KEEP, added_columns, jump, keep_bits, open_stream, take_bits
@@ -73,7 +73,7 @@ class Sampler:
         return out
 
 
-@njit(cache=True)
+@compiled()
 def _draw_attributes(seed, kind, sample, attributes, n_attrs):  # type: ignore[no-untyped-def]
     indptr, indices, existing, keep, keep_all, table = attributes
     n_nodes = len(indptr) - 1

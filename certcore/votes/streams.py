@@ -10,7 +10,9 @@ start + i·increment, so nothing is carried from one sample to the next.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
+
+from certcore.votes.compiled import compiled
 
 #: What a stream is for. Selection and estimation samples never share a stream.
 ATTR_KEEP, ATTR_ADD, ADJ_KEEP, ADJ_ADD = range(4)
@@ -20,7 +22,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@njit(inline="always", cache=True)
+@compiled(inline="always")
 def mix(z):
     """The finaliser of SplitMix64."""
     z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
@@ -28,7 +30,7 @@ def mix(z):
     return z ^ (z >> uint64(31))
 
 
-@njit(cache=True)
+@compiled()
 def open_stream(seed, purpose, sample):
     """Start and increment of one stream."""
     key = mix(uint64(seed) + _GOLDEN)
@@ -37,7 +39,7 @@ def open_stream(seed, purpose, sample):
     return mix(key + uint64(1)), mix(key + uint64(2)) | uint64(1)
 
 
-@njit(cache=True)
+@compiled()
 def keep_bits(counter, increment, threshold, keep_all, n_bits, words):
     """Fill `words` with independent bits, each one with probability threshold / 2^64.
 
@@ -63,7 +65,7 @@ def keep_bits(counter, increment, threshold, keep_all, n_bits, words):
     return counter
 
 
-@njit(inline="always", cache=True)
+@compiled(inline="always")
 def take_bits(words, start, count):
     """Bits start … start + count − 1 of a bit array, 1 ≤ count ≤ 64, lowest first."""
     block, shift = start >> 6, uint64(start & 63)
@@ -73,7 +75,7 @@ def take_bits(words, start, count):
     return bits & (_ALL >> uint64(64 - count))
 
 
-@njit(inline="always", cache=True)
+@compiled(inline="always")
 def next_gap(counter, increment, table):
     """One draw from an alias table of gaps; the last outcome means: skip that many and draw again."""
     counter += increment
@@ -86,7 +88,7 @@ def next_gap(counter, increment, table):
     return counter, np.int64(alias ^ ((alias ^ slot) & own))
 
 
-@njit(inline="always", cache=True)
+@compiled(inline="always")
 def jump(counter, increment, table):
     """Distance from one hit to the next: at least 1, geometric."""
     last = len(table) - 1
@@ -98,7 +100,7 @@ def jump(counter, increment, table):
     return counter, distance
 
 
-@njit(inline="always", cache=True)
+@compiled(inline="always")
 def added_columns(counter, increment, position, table, width, existing, columns):
     """List the additions in one row of `width` cells, skipping the bits that are set in `existing`.
 

@@ -136,3 +136,13 @@ def test_selection_and_estimation_kinds_agree_with_the_streams():
     from certcore.votes import run
 
     assert (run.SELECTION, run.ESTIMATION) == (SELECTION, ESTIMATION)
+
+
+def test_compiled_code_is_cached_by_all_sources():
+    """A change in any file of the package must not leave old machine code behind."""
+    from certcore.votes.compiled import _folder
+    from certcore.votes.kernel import gcn_votes
+    from certcore.votes.streams import keep_bits
+
+    for function in (gcn_votes, keep_bits):
+        assert function._cache.cache_path.startswith(_folder())

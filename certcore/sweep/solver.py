@@ -163,7 +163,8 @@ class Solver:
         trivial = self.trivial(position)
         if trivial == 0:
             return Answer(place, 0, 0.0, Status.OPTIMAL, np.zeros(self.structure.n_columns), None, 0.0, 0)
-        best, known = self.best(place)
+        best: int = trivial
+        known: Known | None = None
         solves, recomputed = 0, False
         lower, status, x = 0.0, Status.OPTIMAL, None
         if len(self._cuts) > MAX_CUTS:
@@ -207,6 +208,10 @@ class Solver:
         else:
             status = Status.TIME_LIMIT
         self.solves += solves
+        if status is not Status.OPTIMAL:
+            other, by = self.best(place)
+            if other < best:
+                best, known = other, by
         if status is Status.OPTIMAL:
             self._at = place
             self._keep_basis(place, solution)

@@ -1,0 +1,95 @@
+"""Clocks, memory and the table of results."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TypeVar
+
+import numpy as np
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Time:
+    """Processor seconds (all threads of this process) and seconds on the wall."""
+
+    cpu: float
+    wall: float
+
+
+def timed(work: Callable[[], Result]) -> tuple[Result, Time]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return result, Time(time.process_time() - cpu, time.perf_counter() - wall)
+
+
+def peak_memory() -> float:
+    """Largest resident memory of this process so far, in GiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def spread(values: list[float]) -> str:
+    """Median and the tail, in milliseconds."""
+    low, middle, high, most = np.percentile(values, [10, 50, 90, 100]) * 1000
+    return f"median {middle:,.0f} ms (10 % {low:,.0f}, 90 % {high:,.0f}, largest {most:,.0f})"
+
+
+def machine() -> str:
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
+    except OSError:
+        pass
+    packages = ", ".join(f"{p} {version(p)}" for p in ("highspy", "numpy", "scipy", "cvxpy"))
+    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
+    return f"{name}, {os.cpu_count()} cores, load {load}; Python {platform.python_version()}, {packages}"
+
+
+@dataclass
+class Report:
+    """Rows of the table, printed as they come and written at the end."""
+
+    rows: list[tuple[str, str, str, str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def ratio(self, what: str, ours: float, reference: float, asked: str = "", unit: str = "s") -> None:
+        """A time of ours next to the reference's, in processor seconds."""
+        self.row(what, f"{ours:.4g} {unit}", f"{reference:.4g} {unit}", f"{reference / ours:,.0f}×", asked)
+
+    def row(self, what: str, ours: str, reference: str = "", ratio: str = "", asked: str = "") -> None:
+        self.rows.append((what, ours, reference, ratio, asked))
+        print(f"{what:<70} {ours:<58} {reference:<12} {ratio:<8} {asked}", flush=True)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+        print(f"  {text}", flush=True)
+
+    def markdown(self, command: str) -> str:
+        head = ("", "ours", "reference", "ratio", "asked for")
+        lines = [
+            "# Benchmarks",
+            "",
+            f"`{command}`, {time.strftime('%Y-%m-%d')}. {machine()}.",
+            "",
+            "Times are processor seconds of one process, so that other work on the machine does not count; where a",
+            "person waits, the distribution is given. The reference is the paper's program in CVXPY",
+            "(`benchmarks/reference.py`): built once, budgets as parameters, solved by the same HiGHS; its compilation",
+            "is not counted, and CVXPY may start from its last solution except where it says cold. Ours includes",
+            "building the program, solving, and the exact verification of every answer.",
+            "",
+            "| " + " | ".join(head) + " |",
+            "|" + "---|" * len(head),
+            *("| " + " | ".join(row) + " |" for row in self.rows),
+            "",
+            *(f"- {note}" for note in self.notes),
+            "",
+        ]
+        return "\n".join(lines)

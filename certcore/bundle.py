@@ -236,8 +236,8 @@ def _convex_instance(recipe: Recipe, dataset: Dataset, trained: Trained) -> Inst
     weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
     network = GcnNetwork(normalised_adjacency(graph.adjacency), graph.attributes, *weights)
     # As in the paper: attribute additions, at most as many per node as in training.
-    certificate = convex_certificate(network, local_budget=LOCAL, mode="additions", attack=False)
-    meta = _provenance(recipe, dataset, trained) | {"local_budget": LOCAL}
+    certificate = convex_certificate(network, local_budget=LOCAL, mode="additions")
+    meta = _provenance(recipe, dataset, trained) | {"local_budget": LOCAL, "convex": certificate.summary()}
     return Instance(
         graph=graph,
         base=certificate.base(),

@@ -26,28 +26,27 @@ from operator import mul
 class Regions:
     """The regions of one budget: integer masses over `total`, in descending ratio clean / perturbed.
 
-    `certain` is the clean mass that is impossible under the perturbed graph (infinite ratio: it comes first). The
-    regions with zero clean mass come last and are left out: no classifier needs them to spend its clean mass.
-    `clean` and `perturbed` list the regions in between.
+    Only regions that are possible under both graphs are listed. What is impossible under the perturbed graph
+    (infinite ratio) comes before them: it is the clean mass that is missing here. What is impossible under the clean
+    graph (ratio zero) comes last, and no classifier needs it to spend its clean mass.
     """
 
     total: int
-    certain: int
     clean: list[int]
     perturbed: list[int]
 
     @cached_property
     def clean_before(self) -> list[int]:
-        """Clean mass of the regions before each one, without `certain`."""
+        """Clean mass of the listed regions before each one."""
         return [0, *accumulate(self.clean)]
 
     @cached_property
     def perturbed_before(self) -> list[int]:
-        """Perturbed mass of the regions before each one."""
+        """Perturbed mass of the listed regions before each one."""
         return [0, *accumulate(self.perturbed)]
 
 
-NOTHING = Regions(total=1, certain=0, clean=[1], perturbed=[1])
+NOTHING = Regions(total=1, clean=[1], perturbed=[1])
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class BitPair:
         first, second = self._bits
         clean = _convolve(_binomial(additions, first[0], first[2]), _binomial(deletions, second[0], second[2]))
         perturbed = _convolve(_binomial(additions, first[1], first[3]), _binomial(deletions, second[1], second[3]))
-        return Regions(self.denominator ** (additions + deletions), 0, clean, perturbed)
+        return Regions(self.denominator ** (additions + deletions), clean, perturbed)
 
     def next_regions(self, regions: Regions, *, addition: bool, additions: int, deletions: int) -> Regions:
         """The regions of budget (additions, deletions), from those with one addition (or deletion) less."""
@@ -107,7 +106,6 @@ class BitPair:
         c_high, p_high, c_low, p_low = self._bits[0 if addition else 1]
         return Regions(
             regions.total * self.denominator,
-            0,
             _times(regions.clean, c_high, c_low),
             _times(regions.perturbed, p_high, p_low),
         )
@@ -121,10 +119,10 @@ class BitPair:
                 continue
             both = [(c, p) for c, p in ((c_high, p_high), (c_low, p_low)) if c and p]
             if not both:
-                return Regions(total, total, [], [])
+                return Regions(total, [], [])
             clean *= both[0][0] ** count
             perturbed *= both[0][1] ** count
-        return Regions(total, total - clean, [clean], [perturbed])
+        return Regions(total, [clean], [perturbed])
 
 
 def _times(masses: list[int], high: int, low: int) -> list[int]:

@@ -181,6 +181,17 @@ def test_the_base_certificate_carries_its_local_budget() -> None:
     assert flips.facts["local_budget"] == 4
 
 
+def test_the_gap_is_told() -> None:
+    certificate = ConvexCertificate(np.array([0, 3, 6, 2]), np.array([-1, 3, 9, -1]), np.zeros(4, int), 21, 8, "flips")
+    summary = certificate.summary()
+    assert summary["attacks_found"] == 2
+    assert summary["settled"] == 1
+    assert summary["mean_gap"] == 1.5
+    assert summary["mean_radius"] == 2.75
+    nothing = ConvexCertificate(np.array([0]), np.array([-1]), np.zeros(1, int), 21, 8, "flips").summary()
+    assert nothing["mean_gap"] is None
+
+
 def test_a_tie_is_not_certified() -> None:
     network = GcnNetwork(np.eye(2), np.eye(2), np.zeros((2, 1)), np.zeros(1), np.zeros((1, 2)), np.zeros(2))
     certificate = convex_certificate(network, local_budget=1)

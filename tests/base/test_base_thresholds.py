@@ -28,6 +28,7 @@ THETAS = [
     ("0.01", "0.6", "0.001", "0.4"),
     ("0.3", "0.3", "0.3", "0.3"),  # equal ratios in both factors: ties
     ("0.2", "0.2", "1/17", "1/17"),  # ratios 16 and 256: ties between different numbers of bits
+    ("0.3", "0.3", "0.3", "0.30000000001"),  # ratios too close for floating point, but not equal
     ("0.7", "0.6", "0.1", "0.2"),  # the order of the regions turns
     ("0.7", "0.6", "0.9", "0.8"),
     ("0", "0.6", "0", "0.4"),  # additions are never drawn, yet one attribute addition can be certified

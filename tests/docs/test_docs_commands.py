@@ -220,6 +220,22 @@ def test_what_the_document_tells_people_to_type_works(name: str, desk: Path) -> 
         assert done.returncode == 0, f"{name}: {what}\n{done.stdout[-1500:]}{done.stderr[-1500:]}"
 
 
+def test_the_output_shown_in_the_readme_is_true(desk: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = next(block.text for block in blocks(text) if block.text.startswith("certified"))
+    command = next(ours(w) for block in blocks(text) for w in commands(block) if (ours(w) or [""])[0] == "certify")
+    assert command is not None
+    done = subprocess.run(
+        [sys.executable, "-m", "certcore", *command], cwd=desk, capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(desk)},
+    )  # fmt: skip
+    # The attack is found by a heuristic; everything else is the same everywhere.
+    for line in shown.splitlines():
+        assert line in done.stdout or line.startswith("best attack"), f"the README shows: {line}\n{done.stdout}"
+    certified = int(re.findall(r"[\d,]+", shown)[0].replace(",", ""))
+    assert f"at least {certified:,} labels stay" in " ".join(text.split())
+
+
 def test_every_command_has_an_example_that_parses() -> None:
     """`certcore COMMAND --help` ends with an example; what it shows is a valid call."""
     known = parsers()

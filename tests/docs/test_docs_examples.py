@@ -138,6 +138,8 @@ def test_the_table_of_keys_is_complete(tmp_path: Path) -> None:
     source = (ROOT / "certcore" / "instance.py").read_text() + (ROOT / "certcore" / "base" / "grid.py").read_text()
     source += (ROOT / "certcore" / "base" / "smoothing.py").read_text()
     read = set(re.findall(r"(?:_need|_scalar|_text|_names)\(arrays, \"(\w+)\"", source))
-    read |= set(re.findall(r"arrays(?:\.get\(|\[)\"(\w+)\"[\])](?! =)", source)) | set(re.findall(r"\"(\w+)\" in arrays", source))
+    read |= set(re.findall(r"arrays(?:\.get\(|\[)\"(\w+)\"[\])](?! =)", source)) | set(
+        re.findall(r"\"(\w+)\" in arrays", source)
+    )
     assert read - documented == set(), "these keys are read but not in the table"
     assert documented - read == set(), "these keys are in the table but nobody reads them"

@@ -59,7 +59,7 @@ def test_sigma_local_budgets_targets_and_relaxation(visit: Visit) -> None:
     field.fill("7")
     field.press("Enter")
     page.wait_for_function("() => new URL(location).searchParams.get('attr_del') === '7'")
-    page.get_by_role("button", name="Reset").click()
+    page.get_by_test_id("stSidebarUserContent").get_by_role("button", name="Reset").click()
     page.wait_for_function("() => new URL(location).searchParams.get('attr_del') === '10'")
     assert set(parameters(watched)) == {"instance", "attr_del"}
 

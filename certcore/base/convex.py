@@ -7,8 +7,8 @@ term smaller gives a function that is linear in the bits and never above the mar
 for that choice of dual variables). Its minimum over flips is exact: the largest gains, at most q per node and Q in
 total. If it stays above zero by more than all rounding errors, for every y, the label cannot change.
 
-The paper's experiment uses q = 21 in the base and in the collective certificate. It gives 21 as ⌊0.01·D⌋, which does not
-match Citeseer's D = 3,703; we use 21, and say so where its numbers appear.
+The paper's experiment uses q = 21 in the base and in the collective certificate. It gives 21 as ⌊0.01·D⌋, which does
+not match Citeseer's D = 3,703; we use 21, and say so where its numbers appear.
 """
 
 from __future__ import annotations

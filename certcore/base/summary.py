@@ -8,12 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from certcore.base.grid import BaseCertificate, GridBase
-from certcore.errors import InputError
 from certcore.fronts import Fronts
 from certcore.perturbations import TYPES, UNLIMITED
 
-#: A grid with more entries than this is not built.
-MAX_ENTRIES = 2**28
+#: A grid has at most this many entries; its longest axes are cut to fit.
+MAX_ENTRIES = 2**27
 
 
 def largest_budgets(fronts: Fronts, kind: int) -> np.ndarray:
@@ -29,7 +28,8 @@ def grid_of(base: BaseCertificate, bits: Sequence[int], limit: int | None = None
     """A base certificate as a boolean grid over the types it speaks about.
 
     Each axis ends where nothing more is certified; where that never happens, at the bits there are; and never
-    beyond `limit`. What lies beyond the end of a grid counts as uncertified, so cutting is safe.
+    beyond `limit`. A grid that would be too large is cut at its longest axes. What lies beyond the end of a grid counts
+    as uncertified, so cutting is safe.
     """
     fronts = base.fronts()
     kinds = [k for k, name in enumerate(TYPES) if name in base.axes] or [0]
@@ -38,12 +38,10 @@ def grid_of(base: BaseCertificate, bits: Sequence[int], limit: int | None = None
         largest = largest_budgets(fronts, k)
         end = min(max(int(largest.max(initial=0)), 0), int(bits[k]))
         ends.append(end if limit is None else min(end, limit))
+    while fronts.n_nodes * math.prod(end + 1 for end in ends) > MAX_ENTRIES and max(ends) > 0:
+        longest = int(np.argmax(ends))
+        ends[longest] = ends[longest] * 3 // 4
     sides = [end + 1 for end in ends]
-    if fronts.n_nodes * math.prod(sides) > MAX_ENTRIES:
-        raise InputError(
-            f"a grid of {fronts.n_nodes:,} nodes × {' × '.join(f'{s:,}' for s in sides)} budgets is too large; "
-            "limit the budgets it covers"
-        )
     grids = np.ones((fronts.n_fronts, *sides), dtype=bool)
     other = np.delete(fronts.points, kinds, axis=1)
     owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))

@@ -15,7 +15,11 @@ from certcore.errors import InputError
 from pages.shared.log import set_up
 
 WORKERS = 2
-MOST_WAITING = 40
+MOST_WAITING = 400
+#: One visitor has a handful of charts; more waiting work than this is a mistake or an attack.
+MOST_PER_OWNER = 24
+#: The number above the fold comes before everybody's charts.
+URGENT = "certificate"
 MOST_RESULTS = 96
 #: Work that no page has asked about for so long is given up (browsers slow the timers of hidden tabs to a minute).
 ABANDONED_AFTER = 150.0
@@ -34,6 +38,7 @@ class Job:
         self.cancel = threading.Event()
         self.finished = threading.Event()
         self.owners: set[str] = set()
+        self.urgent = False
         self.state = "waiting"
         self.result: Any = None
         self.error: str | None = None
@@ -71,6 +76,18 @@ class Pool:
             threading.Thread(target=self._work, daemon=True, name=f"solver-{number}").start()
         threading.Thread(target=self._tidy, daemon=True, name="tidy").start()
 
+    def close(self, patience: float = 3.0) -> None:
+        """Stop all work, so that no solver runs into the end of the process."""
+        with self._lock:
+            self._waiting.clear()
+            live = list(self._live.values())
+            for job in live:
+                job.cancel.set()
+        deadline = time.monotonic() + patience
+        for job in live:
+            if job.state == "running":
+                job.finished.wait(max(0.0, deadline - time.monotonic()))
+
     def _tidy(self) -> None:
         """Give up work that nobody waits for any more, also while all workers are busy."""
         while True:
@@ -99,9 +116,11 @@ class Pool:
             self._drop_abandoned()
             job = self._live.get(key)
             if job is None or job.cancel.is_set():
-                if sum(len(queue) for queue in self._waiting.values()) >= MOST_WAITING:
+                crowded = len(self._waiting.get(owner, ())) >= MOST_PER_OWNER
+                if crowded or sum(len(queue) for queue in self._waiting.values()) >= MOST_WAITING:
                     raise InputError("the server is busy with the work of others; wait a minute and try again")
                 job = Job(key, label, run, keep=keep)
+                job.urgent = slot == URGENT
                 self._live[key] = job
                 self._waiting.setdefault(owner, deque()).append(job)
             job.owners.add(owner)
@@ -142,9 +161,11 @@ class Pool:
         owners = [owner for owner, queue in self._waiting.items() if queue]
         if not owners:
             return None
-        owner = min(owners, key=lambda o: sum(o in job.owners for job in running))
+        hurried = [owner for owner in owners if any(job.urgent for job in self._waiting[owner])]
+        owner = min(hurried or owners, key=lambda o: sum(o in job.owners for job in running))
         queue = self._waiting[owner]
-        job = queue.popleft()
+        job = next((job for job in queue if job.urgent), queue[0])
+        queue.remove(job)
         del self._waiting[owner]
         if queue:
             self._waiting[owner] = queue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ _POLL = 0.4
 
 @st.cache_resource(show_spinner=False)
 def pool() -> Pool:
-    return Pool(present=_present)
+    made = Pool(present=_present)
+    atexit.register(made.close)
+    return made
 
 
 def _present(owner: str) -> bool:

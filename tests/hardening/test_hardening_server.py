@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from certcore import InputError
 from pages.shared import log
 from pages.shared.jobs import Job, Pool
 from pages.shared.state import SHARED, parse_nodes
@@ -139,3 +140,29 @@ def test_safe_defaults() -> None:
                  "gatherUsageStats = false", "maxUploadSize = 200"):  # fmt: skip
         assert line in text
     assert Path(ROOT / "requirements.lock").exists()
+
+
+def test_the_number_comes_before_everybodys_charts_and_nobody_floods_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.shared.jobs.MOST_PER_OWNER", 3)
+    pool = Pool(workers=1)
+    go, order = threading.Event(), []
+    pool.submit("anna", "chart", 0, lambda job: go.wait(20), "busy")
+    time.sleep(0.2)
+    for number in range(3):
+        pool.submit("anna", f"chart {number}", f"a{number}", lambda job, n=number: order.append(f"chart {n}"), "chart")
+    with pytest.raises(InputError, match="busy"):
+        pool.submit("anna", "one too many", "x", lambda job: None, "chart")
+    last = pool.submit("bert", "certificate", "b", lambda job: order.append("number"), "number")
+    go.set()
+    assert last.wait(10)
+    assert order[0] == "number"
+
+
+def test_closing_stops_running_work() -> None:
+    pool = Pool(workers=1)
+    job = pool.submit("anna", "slot", "key", lambda job: job.cancel.wait(60), "a long solve")
+    time.sleep(0.2)
+    started = time.monotonic()
+    pool.close()
+    assert job.finished.is_set()
+    assert time.monotonic() - started < 3

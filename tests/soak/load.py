@@ -96,7 +96,9 @@ class Visitor:
     async def run(self, moves: int, until: float) -> None:
         rng = random.Random(self.seed)
         budgets = (0, 10)
-        async with websockets.connect(self.url, subprotocols=["streamlit"], max_size=None) as socket_:  # type: ignore[list-item]
+        # Like a browser, it sends no pings of its own.
+        connection = websockets.connect(self.url, subprotocols=["streamlit"], max_size=None, ping_interval=None)  # type: ignore[list-item]
+        async with connection as socket_:
             for number in range(moves):
                 if time.monotonic() > until:
                     return

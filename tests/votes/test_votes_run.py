@@ -284,6 +284,17 @@ def test_explicit_fields_of_truncated_models(tmp_path, monkeypatch, capsys):
     assert np.diff(instance.node_field.indptr).max() <= 64
 
 
+def test_convex_bundles(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_dataset("tiny.npz", citation_like(200, 60, 3, ones=10, seed=7))
+    assert main(["bundle", "tiny.npz", "gcn", "convex", "--epochs", "30", "--work", "work", "-o", "a.npz"]) == 0
+    instance = load_instance("a.npz")
+    assert instance.base.axes == ("attr_add",)
+    assert instance.base.local is not None
+    assert instance.base.fronts().certified((0, 0, 0, 0)).mean() > 0.9
+    assert main(["bundle", "tiny.npz", "gat", "convex"]) == 2
+
+
 def test_paper_rule_is_marked(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     save_dataset("tiny.npz", citation_like(200, 60, 3, ones=10, seed=7))

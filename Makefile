@@ -54,7 +54,9 @@ browser:
 	  fi; }
 
 test: $(VENV)/.dev browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest || { \
+	  echo "Once more, only what failed: on a busy machine a browser or a cluster can run into its time limit."; \
+	  $(BIN)/python -m pytest --last-failed; }
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

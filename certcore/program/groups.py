@@ -101,11 +101,19 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
         group = by_site.indices[order[by_site.indptr[left] + position]]
         stays = _contains(entries, right.astype(np.int64) * width + group)
         left, right = left[stays], right[stays]
-    # One dominating site is enough: check survivors completely, in blocks that fit into memory.
+    # One dominating site is enough. Check survivors completely, in blocks that fit into memory: for each site first
+    # the largest candidate, which in most cases settles it.
+    order = np.lexsort((-sizes[right], left))
+    left, right = left[order], right[order]
+    first = np.append(True, left[1:] != left[:-1])[: len(left)]
+    order = np.argsort(~first, kind="stable")
+    left, right = left[order], right[order]
     dominated = np.zeros(len(sizes), dtype=bool)
-    block = 0
+    block, firsts = 0, int(first.sum())
     while block < len(left):
-        stop = block + max(1, int(np.searchsorted(np.cumsum(sizes[left[block : block + 200_000]]), 4_000_000)))
+        end = firsts if block < firsts else len(left)
+        reach = np.cumsum(sizes[left[block : min(end, block + 200_000)]])
+        stop = min(end, block + max(1, int(np.searchsorted(reach, 4_000_000))))
         pair_left, pair_right = left[block:stop], right[block:stop]
         block = stop
         open_ = ~dominated[pair_left]

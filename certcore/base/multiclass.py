@@ -102,7 +102,7 @@ def grown_corners(
     smoothing = theta if isinstance(theta, Smoothing) else read_theta(theta)
     ceiling = next_ceiling(probability)
     cache = TableCache() if cache is None else cache
-    a, b, c, d = (min(limit, MAX_AXIS) for limit in limits)
+    a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # beyond, limits make no difference
     key = table_key("corners", smoothing.theta, (a, b, c, d), ceiling)
     number, whole = np.dtype(np.float64), np.dtype(np.int64)
     stored = cache.read(

@@ -23,6 +23,9 @@ from certcore.errors import InputError
 from certcore.fronts import Fronts
 from certcore.perturbations import TYPES
 
+#: A table that is asked for by its extent has at most this many budgets.
+MAX_CELLS = 10**7
+
 
 @dataclass(frozen=True, eq=False)
 class ThresholdTable:
@@ -110,6 +113,8 @@ def threshold_table(
         raise InputError(f"the extent of a threshold table is {tuple(extent)}; expected four counts of at least 0")
     a, b, c, d = (0 if free else int(e) for e, free in zip(extent, smoothing.free))
     end: Extent = (a, b, c, d)
+    if math.prod(e + 1 for e in end) > MAX_CELLS:
+        raise InputError(f"a threshold table up to {end} has too many budgets; expected at most {MAX_CELLS:,}")
     cache = TableCache() if cache is None else cache
     key = table_key("box", smoothing.theta, end, 1.0)
     stored = cache.read(key, {"values": (np.dtype(np.float64), tuple(e + 1 for e in end))})
@@ -129,7 +134,7 @@ def grown_thresholds(
     smoothing = theta if isinstance(theta, Smoothing) else read_theta(theta)
     ceiling = next_ceiling(probability)
     cache = TableCache() if cache is None else cache
-    a, b, c, d = (min(limit, MAX_AXIS) for limit in limits)
+    a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # beyond, limits make no difference
     key = table_key("grown", smoothing.theta, (a, b, c, d), ceiling)
     stored = cache.read(key, {"values": (np.dtype(np.float64), None), "cut": (np.dtype(bool), (4,))})
     if stored is None or stored["values"].ndim != len(TYPES):

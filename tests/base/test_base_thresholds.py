@@ -285,6 +285,8 @@ def test_bad_extent() -> None:
         threshold_table(PAPER, (1, 2, 3))
     with pytest.raises(InputError, match="extent"):
         threshold_table(PAPER, (1, 2, 3, -1))
+    with pytest.raises(InputError, match="too many budgets"):
+        threshold_table(PAPER, (10**6, 10**6, 0, 0))
 
 
 def test_axes_stop_somewhere(cache: TableCache, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,8 @@ class Work:
 
     @property
     def running(self) -> bool:
-        return self.job is not None and not self.job.finished.is_set()
+        """Whether there is something to wait for; also if it has just ended and the page has not seen it yet."""
+        return self.job is not None and not self.fresh and not self.cancelled and self.error is None
 
 
 def owner() -> str:
@@ -78,6 +79,9 @@ def ask(
         kept = old is not None and old[1] == key
         return Work(slot, key, before, kept, cancelled=True)
     stopped.pop(slot, None)
+    last: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if last is not None and last.key == key and last.state == "failed":
+        return Work(slot, key, before, False, error=last.error)
     try:
         job = pool().submit(owner(), slot, key, run, label)
     except InputError as error:

@@ -1,0 +1,56 @@
+"""The engine against a second formulation that shares no code with it, over everything a threat model can say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certcore import Status, certify, verify_proof
+from tests.second_opinion import dense_program, random_case, truth
+
+#: What rounding multipliers may cost, in targets.
+HAIR = 2e-4
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=200)
+def test_every_bound_equals_the_second_formulation(seed: int) -> None:
+    """Merging, dropping columns and points, and separating cuts in rounds change no optimum; nothing is below truth."""
+    case = random_case(np.random.default_rng(seed))
+    instance, threat = case.build()
+    most = truth(case)
+    for relaxation in ("tight", "paper"):
+        certificate = certify(instance, threat, relaxation=relaxation)
+        assert certificate.targets - certificate.certified >= most
+        assert certificate.attack_found <= most
+        assert certificate.naive_certified <= certificate.certified
+        assert certificate.status is Status.OPTIMAL
+        assert verify_proof(certificate.proof, instance).accepted
+        if not case.whole_graph:
+            optimum = dense_program(case, relaxation)
+            assert optimum - 1e-6 <= float(certificate.bound) <= optimum + HAIR
+    exact = certify(instance, threat, relaxation="exact", attack=False)
+    assert exact.targets - exact.certified >= most
+    if not case.whole_graph:
+        assert exact.targets - exact.certified == most
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_huge_budgets_are_harmless(seed: int) -> None:
+    """A budget of 10⁹ is as good as one that never binds, in floats as well as in exact integers."""
+    case = random_case(np.random.default_rng(seed))
+    instance, threat = case.build()
+    plenty = threat.replace(**{name: 50 for name, amount in case.budget.items() if amount})
+    huge = threat.replace(
+        **{name: 10**9 for name, amount in case.budget.items() if amount},
+        node_costs=None if threat.node_costs is None else 1000 * threat.node_costs,
+        edge_costs=None if threat.edge_costs is None else 1000 * threat.edge_costs,
+    )
+    for relaxation in ("tight", "paper"):
+        enough, absurd = (certify(instance, t, relaxation=relaxation, attack=False) for t in (plenty, huge))
+        assert absurd.certified == enough.certified
+        assert float(absurd.bound) == pytest.approx(float(enough.bound), abs=HAIR)
+        assert verify_proof(absurd.proof, instance).accepted

@@ -101,7 +101,9 @@ class Graph:
     def attributes(self) -> sp.csr_array:
         """The attributes as a sparse 0/1 matrix."""
         data = np.ones(len(self.attr_indices), dtype=np.int8)
-        return sp.csr_array((data, self.attr_indices.copy(), self.attr_indptr.copy()), shape=(self.n_nodes, self.n_attrs))
+        return sp.csr_array(
+            (data, self.attr_indices.copy(), self.attr_indptr.copy()), shape=(self.n_nodes, self.n_attrs)
+        )
 
     @cached_property
     def edges(self) -> np.ndarray:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from certcore.certificate import Certificate
@@ -48,7 +52,9 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
-    certificate = certify(instance, threat, relaxation=args.relaxation, time_limit=args.time_limit)
+    certificate = _interruptible(
+        lambda cancel: certify(instance, threat, relaxation=args.relaxation, time_limit=args.time_limit, cancel=cancel)
+    )
     if args.proof is not None:
         with atomic_write(args.proof, "w") as handle:
             json.dump(certificate.proof, handle, allow_nan=False)
@@ -68,6 +74,23 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_words(certificate, verbose=args.verbose))
     return 0
+
+
+def _interruptible(work: Callable[[threading.Event], Certificate]) -> Certificate:
+    """Work in another thread, so that Ctrl-C is heard while the solver runs: what is proven by then is reported."""
+    cancel = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        future = None
+        while True:
+            try:
+                future = future or pool.submit(work, cancel)
+                return future.result()
+            except KeyboardInterrupt:
+                if cancel.is_set() or future is None:
+                    cancel.set()
+                    raise
+                cancel.set()
+                print("certcore: stopping; what is proven so far follows", file=sys.stderr)
 
 
 def _write_allocation(path: str, certificate: Certificate, instance: Instance, *, integer: bool) -> None:

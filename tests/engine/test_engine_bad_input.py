@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
+import os
 import pickle
+import signal
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -308,3 +312,23 @@ def test_help_is_there_for_a_newcomer(capsys: pytest.CaptureFixture[str]) -> Non
         main(["certify", "--help"])
     assert stop.value.code == 0
     assert "example:" in capsys.readouterr().out
+
+
+def test_interrupting_certify_reports_what_is_proven(
+    good: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C in the middle of a solve: a sound, weaker answer that says so, not a lost one."""
+    command = importlib.import_module("certcore.cli.certify")
+
+    def slow(*args: Any, cancel: threading.Event, **options: Any) -> Any:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        assert cancel.wait(20)
+        return certify(*args, cancel=cancel, **options)
+
+    monkeypatch.setattr(command, "certify", slow)
+    assert main(["certify", good, "--attr-add", "1", "--attr-del", "2", "--json"]) == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert result["status"] == "interrupted"
+    assert result["naive_certified"] <= result["certified"]
+    assert "stopping" in captured.err

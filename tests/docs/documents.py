@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -65,3 +66,9 @@ def inline_commands(text: str) -> list[str]:
     """Inline code that starts with our command."""
     spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose(text))]
     return [span for span in spans if re.match(r"(python -m )?certcore [a-z]", span)]
+
+
+def environment(warnings: str = "error") -> dict[str, str]:
+    """A plain environment for commands; compiled code and tables come from the same cache as in other tests."""
+    kept = {k: v for k, v in os.environ.items() if k in ("HOME", "XDG_CACHE_HOME", "CERTCORE_CACHE", "NUMBA_CACHE_DIR")}
+    return {**kept, "PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "PYTHONWARNINGS": warnings}

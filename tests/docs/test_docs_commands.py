@@ -15,7 +15,7 @@ import yaml
 
 from certcore.cli import COMMANDS, build_parser
 from tests.docs.docker_steps import read_dockerfile
-from tests.docs.documents import DOCUMENTS, ROOT, blocks, commands, inline_commands
+from tests.docs.documents import DOCUMENTS, ROOT, blocks, commands, environment, inline_commands
 
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 #: Run for real by the tests, in order, in an empty folder beside a link to precomputed/.
@@ -202,7 +202,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", RUN)
 def test_what_the_document_tells_people_to_type_works(name: str, desk: Path) -> None:
     steps = runnable(name)
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(desk), "PYTHONWARNINGS": "error"}
     for kind, what in steps:
         # Pages repeat each other; once is enough.
         if (kind, str(what)) in DONE:
@@ -216,7 +215,7 @@ def test_what_the_document_tells_people_to_type_works(name: str, desk: Path) -> 
         else:
             assert isinstance(what, list)
             words = [sys.executable, "-m", "certcore", *what]
-        done = subprocess.run(words, cwd=desk, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(words, cwd=desk, env=environment(), capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{name}: {what}\n{done.stdout[-1500:]}{done.stderr[-1500:]}"
 
 
@@ -227,7 +226,7 @@ def test_the_output_shown_in_the_readme_is_true(desk: Path) -> None:
     assert command is not None
     done = subprocess.run(
         [sys.executable, "-m", "certcore", *command], cwd=desk, capture_output=True, text=True, check=True,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(desk)},
+        env=environment(),
     )  # fmt: skip
     # The attack is found by a heuristic; everything else is the same everywhere.
     for line in shown.splitlines():

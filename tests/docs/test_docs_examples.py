@@ -16,15 +16,14 @@ import numpy as np
 import pytest
 
 from certcore import ThreatModel, certify, load_instance
-from tests.docs.documents import ROOT, blocks
+from tests.docs.documents import ROOT, blocks, environment
 
 EXAMPLES = ROOT / "docs" / "examples"
 
 
 def run(name: str, *arguments: object, folder: Path, warnings: str = "error") -> str:
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONWARNINGS": warnings}
     words = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=150)
+    done = subprocess.run(words, cwd=folder, env=environment(warnings), capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
     return done.stdout
 

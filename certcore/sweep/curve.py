@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import RELAXED_TIME_LIMIT, result_facts
+from certcore.certify import EXACT_TIME_LIMIT, RELAXED_TIME_LIMIT, result_facts
 from certcore.instance import Instance
 from certcore.perturbations import TYPES
 from certcore.program.problem import Problem
@@ -20,8 +20,8 @@ from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.line import Line, sweep_line
-from certcore.sweep.session import Session, as_session, check_options, share
-from certcore.sweep.solver import Place
+from certcore.sweep.session import Cancelled, Session, as_session, check_options, share
+from certcore.sweep.solver import Place, Solver
 from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE
 from certcore.verify.proof import certified_count, whole_graph_attacked
@@ -135,7 +135,7 @@ def curve(
     started = time.perf_counter()
     session = as_session(source)
     axis = Axis.parse(vary)
-    limit = time_limit or RELAXED_TIME_LIMIT
+    limit = time_limit or (EXACT_TIME_LIMIT if relaxation == "exact" else RELAXED_TIME_LIMIT)
     numbers = list(values) if axis.is_local else whole_values(values, axis)
     job = _Job(session, threat, axis, numbers, relaxation, limit, cancel, progress)
     if checkpoint is None:
@@ -226,36 +226,66 @@ class _Job:
         else:
             types = [k for k in range(len(TYPES)) if self.axis.at(self.threat, head[-1]).budgets[k] > 0]
             start = self.axis.at(self.threat, head[-1])
-            solver = self.session.solver(start, self.relaxation, types)
             place: Place = (start.budgets, start.sigma)
-            line = sweep_line(
-                solver, place, self.axis, head, time_limit=self.time_limit, cancel=self.cancel, progress=self.progress
-            )
+            try:
+                solver = self.session.solver(start, self.relaxation, types, self.cancel)
+            except Cancelled:
+                line = self._unsolved(largest, head)
+            else:
+                line = sweep_line(
+                    solver, place, self.axis, head,
+                    time_limit=self.time_limit, cancel=self.cancel, progress=self.progress,
+                )  # fmt: skip
         for value in self.values[len(head) :]:
             problem = Problem(self.session.instance, self.axis.at(self.threat, value))
             share(largest, problem)
             line = line.plus(whole_graph_attacked(problem) * SCALE)
         return line.monotone()
 
+    def _unsolved(self, largest: Problem, values: list[int]) -> Line:
+        """What is true without any program: targets certified one by one stay certified."""
+        naive = naive_counts(largest.fronts, largest.targets, largest.threat.budgets, self.axis, values)
+        attacked = [(len(largest.targets) - count) * SCALE for count in naive.tolist()]
+        return Line(attacked, [False] * len(values), Status.INTERRUPTED, 0)
+
     def _whole_graph(self, value: int) -> bool:
         return self.session.instance.base.global_fields or self.axis.at(self.threat, value).adj_add > 0
 
     def _one_by_one(self) -> Line:
+        """Every value has a program of its own; it starts from the one before where both have the same form."""
         line = Line([], [], Status.OPTIMAL, 0)
+        before: tuple[np.ndarray, Solver | None] | None = None
         for value in self.values:
-            before = self.session.solves
-            certificate = self.session.certify(
-                self.axis.at(self.threat, value),
-                relaxation=self.relaxation,
-                time_limit=None
-                if self.relaxation == "exact" and self.time_limit == RELAXED_TIME_LIMIT
-                else self.time_limit,
-                attack=False,
-                cancel=self.cancel,
-            )
-            numerator = certificate.bound.numerator * (SCALE // certificate.bound.denominator)
-            final = certificate.status in (Status.OPTIMAL, Status.RECOMPUTED)
-            line = line.plus(numerator, final=final, status=certificate.status, solves=self.session.solves - before)
+            threat = self.axis.at(self.threat, value)
+            problem = Problem(self.session.instance, threat)
+            room = np.minimum(problem.capacities, np.array(threat.budgets)[:, None])
+            if self.relaxation != "exact" and before is not None and np.array_equal(room, before[0]):
+                # What one node can take has not changed, so nothing else has: a plateau.
+                line = line.plus(line.numerators[-1], final=line.final[-1], status=line.status)
+            else:
+                solver = self._warm(problem, before[1] if before is not None else None)
+                before = room, solver
+                certificate = self.session.certify(
+                    threat,
+                    relaxation=self.relaxation,
+                    time_limit=self.time_limit,
+                    attack=False,
+                    cancel=self.cancel,
+                )
+                numerator = certificate.bound.numerator * (SCALE // certificate.bound.denominator)
+                final = certificate.status in (Status.OPTIMAL, Status.RECOMPUTED)
+                line = line.plus(numerator, final=final, status=certificate.status, solves=certificate.solves)
             if self.progress is not None:
                 self.progress(len(line.numerators) / len(self.values))
         return line.monotone()
+
+    def _warm(self, problem: Problem, before: Solver | None) -> Solver | None:
+        if self.relaxation == "exact" or problem.whole_graph:
+            return None
+        try:
+            solver = self.session.solver(problem.threat, self.relaxation, (), self.cancel)
+        except Cancelled:
+            return None
+        if before is not None:
+            solver.adopt(before)
+        return solver

@@ -72,6 +72,8 @@ class Evaluator:
         if s.has_sigma:
             static[s.blocks["sigma"]] = 0
         self._static = static
+        self._constant_rows = np.flatnonzero(static)
+        self._constants = static[self._constant_rows]
         # Points of a group stand together: sums and maxima per group are taken over ranges.
         assert (np.diff(s.point_group) >= 0).all()
         self._starts = np.searchsorted(s.point_group, np.arange(s.n_groups))
@@ -103,8 +105,7 @@ class Evaluator:
         surplus = self.objective * SCALE - self._transposed @ y[:n_rows]
         if cuts is not None and n_cuts:
             surplus -= cuts.T @ y[n_rows:]
-        moved = np.flatnonzero((y[:n_rows] > 0) & (self._static != 0))
-        fixed = sum(a * b for a, b in zip(y[moved].tolist(), self._static[moved].tolist()))
+        fixed = _dot(y[self._constant_rows], self._constants)
         return Known(y, n_cuts, fixed, surplus, np.flatnonzero(surplus[: s.n_flips] > 0))
 
     def settled(self, known: Known, at: Position) -> Known:
@@ -243,3 +244,10 @@ def _total(values: np.ndarray) -> int:
     if float(values.astype(np.float64).sum()) < _SAFE:
         return int(values.sum())
     return sum(values.tolist())
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> int:
+    """Σ a·b of non-negative integers, exactly."""
+    if float(a.astype(np.float64) @ b.astype(np.float64)) < _SAFE:
+        return int(a @ b)
+    return sum(x * z for x, z in zip(a.tolist(), b.tolist()))

@@ -153,9 +153,8 @@ class _Sweep:
         at, step = first, 1
         self._solve(at)
         while at < last:
-            self._settle(at, at, last)
-            ahead = next((i for i in range(at + 1, last + 1) if not self.final[i]), None)
-            if ahead is None:
+            ahead = self._look_ahead(at, last)
+            if ahead > last:
                 return
             to = min(last, max(ahead, at + step))
             before = self.solves
@@ -164,9 +163,22 @@ class _Sweep:
             for i in range(at, to):
                 if i in self.answers:  # their multipliers have done their work
                     self.answers[i] = replace(self.answers[i], known=None)
-            step = step * 2 if self.solves - before <= 1 else max(1, step // 2)
+            between = self.solves - before - 1
+            step = step * 2 if between <= 0 else step if between == 1 else max(1, step // 2)
             at = to
             self._report(at)
+
+    def _look_ahead(self, at: int, last: int) -> int:
+        """The first value beyond a solved one that its multipliers do not settle; most curves end in a plateau."""
+        ahead, chunk = at, 8
+        while ahead < last:
+            end = min(last, ahead + chunk)
+            self._settle(at, ahead, end)
+            open_ = next((i for i in range(ahead + 1, end + 1) if not self.final[i]), None)
+            if open_ is not None:
+                return open_
+            ahead, chunk = end, 2 * chunk
+        return last + 1
 
     def _fill(self, left: int, right: int) -> None:
         """Settle everything between two solved values, solving in the middle of what is still open."""

@@ -28,8 +28,14 @@ from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
-MAX_SOLVERS = 8
+#: Live programs kept: at most so many, with at most so many entries together (about 80 bytes each).
+MAX_SOLVERS, MAX_ENTRIES = 24, 12_000_000
 Result = TypeVar("Result")
+Other = TypeVar("Other")
+
+
+class Cancelled(Exception):
+    """The request was cancelled before its program was built."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Session:
         self._lock = threading.Lock()
         self._building: dict[Any, threading.Lock] = {}
         self._solvers: OrderedDict[Any, Solver] = OrderedDict()
+        self._past_solves = 0
 
     def certify(
         self,
@@ -113,9 +120,24 @@ class Session:
         return certify(self.instance, threat, relaxation=relaxed, attack=False, cancel=cancel).proof
 
     def solver(
-        self, threat: ThreatModel, relaxation: str = "tight", types: Iterable[int] = (), problem: Problem | None = None
+        self,
+        threat: ThreatModel,
+        relaxation: str = "tight",
+        types: Iterable[int] = (),
+        cancel: threading.Event | None = None,
     ) -> Solver:
-        """The live program for this threat model, with further perturbation types in play if asked for."""
+        """The live program for this threat model, with further perturbation types in play if asked for.
+
+        Raises `Cancelled` when cancelled before it is built; it is then finished in the background.
+        """
+        if cancel is None:
+            return self._solver(threat, relaxation, types)
+        found = self._cancellable(lambda: self._solver(threat, relaxation, types), cancel, lambda: None)
+        if found is None:
+            raise Cancelled
+        return found
+
+    def _solver(self, threat: ThreatModel, relaxation: str, types: Iterable[int]) -> Solver:
         own = [k for k in range(len(TYPES)) if threat.budgets[k] > 0]
         wanted = tuple(sorted({*own, *types}))
         key = (wanted, Family.of(threat), relaxation)
@@ -133,16 +155,23 @@ class Session:
                 found = Solver(Problem(self.instance, full), relaxation, factory=self._factory)
                 with self._lock:
                     self._solvers[key] = found
-                    while len(self._solvers) > self._max_solvers:
-                        self._solvers.popitem(last=False)
+                    self._evict()
                     self._building.pop(key, None)
         return found
+
+    def _evict(self) -> None:
+        """Let go of the programs that were used longest ago."""
+        entries = sum(solver.structure.matrix.nnz for solver in self._solvers.values())
+        while len(self._solvers) > 1 and (len(self._solvers) > self._max_solvers or entries > MAX_ENTRIES):
+            _, gone = self._solvers.popitem(last=False)
+            entries -= gone.structure.matrix.nnz
+            self._past_solves += gone.solves
 
     @property
     def solves(self) -> int:
         """How many programs have been solved so far."""
         with self._lock:
-            return sum(solver.solves for solver in self._solvers.values())
+            return self._past_solves + sum(solver.solves for solver in self._solvers.values())
 
     def _certify(
         self,
@@ -219,8 +248,8 @@ class Session:
         )
 
     def _cancellable(
-        self, work: Callable[[], Result], cancel: threading.Event, otherwise: Callable[[], Result]
-    ) -> Result:
+        self, work: Callable[[], Result], cancel: threading.Event, otherwise: Callable[[], Other]
+    ) -> Result | Other:
         """Run the work in a thread and leave it behind when cancelled: building a program cannot be interrupted."""
         if cancel.is_set():
             return otherwise()
@@ -246,7 +275,8 @@ class Session:
             raise
         if outcome[1] is not None:
             raise outcome[1]
-        return outcome[0]
+        result: Result = outcome[0]
+        return result
 
 
 def as_session(source: Instance | Session) -> Session:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -66,6 +66,16 @@ class Answer:
         return self.numerator // SCALE
 
 
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """What one solve brought: its proven bound, the value of its solution, and whether both fit together."""
+
+    solution: Solution
+    found: tuple[int, Known | None]
+    value: float
+    trusted: bool
+
+
 class Solver:
     """A structure with its model in HiGHS, known bases and known multipliers. Thread-safe.
 
@@ -87,6 +97,7 @@ class Solver:
         self._bases: list[tuple[Place, int, Any]] = []
         self._known: tuple[tuple[Place, Known], ...] = ()
         self._answers: OrderedDict[Place, Answer] = OrderedDict()
+        self._with_x: deque[Place] = deque()
         self.solves = 0
 
     # What is known without solving.
@@ -141,6 +152,19 @@ class Solver:
         finally:
             self._lock.release()
 
+    def adopt(self, other: Solver) -> None:
+        """Take over the bases of another program of the same form (other caps, same rows and columns)."""
+        mine, theirs = self.structure.matrix, other.structure.matrix
+        if (
+            not self._bases
+            and not len(self._cuts)
+            and mine.shape == theirs.shape
+            and np.array_equal(mine.indptr, theirs.indptr)
+            and np.array_equal(mine.indices, theirs.indices)
+        ):
+            with self._lock:
+                self._bases = [entry for entry in other._bases if entry[1] == 0]
+
     def proven(self, answer: Answer) -> Proven:
         """The answer in the form that `certcore.certify.finish` takes."""
         y = np.zeros(self.structure.matrix.shape[0], dtype=np.int64)
@@ -157,69 +181,67 @@ class Solver:
         return Answer(place, numerator, 0.0, status, None, known, 0.0, 0)
 
     def _solve(self, place: Place, time_limit: float, cancel: threading.Event | None) -> Answer:
-        started = time.perf_counter()
-        program = program_at(self.structure, *place)
-        position = self.position(place)
-        trivial = self.trivial(position)
-        if trivial == 0:
+        """Solve at a place; with σ, add the cuts that the solution violates and solve again, until there are none."""
+        deadline = time.perf_counter() + time_limit
+        program, position = program_at(self.structure, *place), self.position(place)
+        best, known = self.trivial(position), None
+        if best == 0:
             return Answer(place, 0, 0.0, Status.OPTIMAL, np.zeros(self.structure.n_columns), None, 0.0, 0)
-        best: int = trivial
-        known: Known | None = None
-        solves, recomputed = 0, False
-        lower, status, x = 0.0, Status.OPTIMAL, None
         if len(self._cuts) > MAX_CUTS:
             self._forget_cuts()
         method = self._start(place, program)
+        status, solves, lower, x, basis = Status.TIME_LIMIT, 0, 0.0, None, None
+        recomputed = False
         for _ in range(MAX_ROUNDS):
-            assert self._model is not None
-            left = time_limit - (time.perf_counter() - started)
-            solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
+            attempt = self._attempt(program, position, method, deadline, cancel)
             solves += 1
-            checked = self._check(program, position, solution)
-            if checked is not None and checked[0] <= best:
-                best, known = checked[0], checked[1]
-            if solution.outcome is Outcome.OPTIMAL and (checked is None or not _agrees(checked[0], checked[2])):
+            if not attempt.trusted:
                 # The answer does not stand up to its check: once more, cold, by the other method.
+                best, known = min((best, known), attempt.found, key=lambda pair: pair[0])
                 self._forget_model()
                 self._fresh(program)
-                left = time_limit - (time.perf_counter() - started)
-                method = "simplex" if method == "ipm" else "ipm"
-                solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
-                solves += 1
-                recomputed = True
-                checked = self._check(program, position, solution)
-                if checked is not None and checked[0] <= best:
-                    best, known = checked[0], checked[1]
-                if solution.outcome is Outcome.OPTIMAL and (checked is None or not _agrees(checked[0], checked[2])):
-                    status = Status.FAILED
-            if solution.outcome is not Outcome.OPTIMAL:
-                status = Status(solution.outcome.value)
+                attempt = self._attempt(program, position, "simplex" if method == "ipm" else "ipm", deadline, cancel)
+                solves, recomputed = solves + 1, True
+            if attempt.found[0] <= best:
+                best, known = attempt.found
+            if attempt.solution.outcome is not Outcome.OPTIMAL or not attempt.trusted:
+                finished = attempt.solution.outcome is Outcome.OPTIMAL
+                status = Status.FAILED if finished else Status(attempt.solution.outcome.value)
                 break
-            if status is Status.FAILED or checked is None:
-                self._forget_model()
-                break
-            x, lower = solution.x, checked[2]
+            x, lower, basis = attempt.solution.x, attempt.value, attempt.solution.basis
             assert x is not None
             new = violated(self.structure, x, self._cuts)
             if not len(new):
+                status = Status.RECOMPUTED if recomputed else Status.OPTIMAL
                 break
             self._add_cuts(new)
             method = "simplex"
-        else:
-            status = Status.TIME_LIMIT
         self.solves += solves
-        if status is not Status.OPTIMAL:
-            other, by = self.best(place)
-            if other < best:
-                best, known = other, by
-        if status is Status.OPTIMAL:
-            self._at = place
-            self._keep_basis(place, solution)
-            if recomputed:
-                status = Status.RECOMPUTED
-        elif self._model is not None and solution.basis is None:
-            self._forget_model()
-        return Answer(place, best, lower, status, x, known, time.perf_counter() - started, solves)
+        if status in (Status.OPTIMAL, Status.RECOMPUTED):
+            self._keep_basis(place, basis)
+        else:
+            best, known = min((best, known), self.best(place), key=lambda pair: pair[0])
+            if status is Status.FAILED or attempt.solution.basis is None:
+                self._forget_model()
+        return Answer(place, best, lower, status, x, known, 0.0, solves)
+
+    def _attempt(
+        self, program: Program, position: Position, method: str, deadline: float, cancel: threading.Event | None
+    ) -> _Attempt:
+        """One solve and its check."""
+        assert self._model is not None
+        left = deadline - time.perf_counter()
+        solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
+        found: tuple[int, Known | None] = (self.trivial(position), None)
+        known = None
+        if solution.multipliers is not None and len(solution.multipliers) == program.matrix.shape[0] + len(self._cuts):
+            known = self.evaluator.known(scaled(solution.multipliers), self._cut_rows)
+        if known is not None:
+            known = self.evaluator.settled(known, position)
+            found = self.evaluator.numerator(known, position), known
+        value = self._value(program, solution.x)
+        agrees = known is not None and found[0] / SCALE <= value + 1e-3 + 1e-5 * abs(value)
+        return _Attempt(solution, found, value, agrees or solution.outcome is not Outcome.OPTIMAL)
 
     def _start(self, place: Place, program: Program) -> str:
         """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
@@ -270,16 +292,6 @@ class Solver:
         self._cuts = self._cuts.plus(new)
         self._cut_rows = rows if self._cut_rows is None else sp.csr_array(sp.vstack([self._cut_rows, rows], "csr"))
 
-    def _check(self, program: Program, position: Position, solution: Solution) -> tuple[int, Known, float] | None:
-        """Bound proven by the multipliers, those multipliers, and the value of the solution if it is feasible."""
-        if solution.multipliers is None or len(solution.multipliers) != program.matrix.shape[0] + len(self._cuts):
-            return None
-        known = self.evaluator.known(scaled(solution.multipliers), self._cut_rows)
-        if known is None:
-            return None
-        known = self.evaluator.settled(known, position)
-        return self.evaluator.numerator(known, position), known, self._value(program, solution.x)
-
     def _value(self, program: Program, x: np.ndarray | None) -> float:
         """The objective of x if it is feasible up to a hair, else nothing."""
         if x is None or len(x) != len(program.upper) or not np.isfinite(x).all():
@@ -298,9 +310,12 @@ class Solver:
         self._answers.move_to_end(answer.place)
         while len(self._answers) > MAX_ANSWERS:
             self._answers.popitem(last=False)
-        with_x = [place for place, kept in self._answers.items() if kept.x is not None]
-        for place in with_x[:-MAX_ALLOCATIONS]:
-            self._answers[place] = replace(self._answers[place], x=None, known=None)
+        if answer.x is not None:
+            self._with_x.append(answer.place)
+        while len(self._with_x) > MAX_ALLOCATIONS:
+            place = self._with_x.popleft()
+            if place in self._answers and place not in self._with_x:
+                self._answers[place] = replace(self._answers[place], x=None, known=None)
         if answer.known is not None:
             entries = [entry for entry in self._known if entry[0] != answer.place]
             entries.append((answer.place, answer.known))
@@ -308,12 +323,12 @@ class Solver:
                 entries.pop(_crowded([place for place, _ in entries]))
             self._known = tuple(entries)
 
-    def _keep_basis(self, place: Place, solution: Solution) -> None:
-        if solution.basis is None:
-            self._at = None
+    def _keep_basis(self, place: Place, basis: Any) -> None:
+        self._at = place if basis is not None else None
+        if basis is None:
             return
         self._bases = [entry for entry in self._bases if entry[0] != place]
-        self._bases.append((place, len(self._cuts), solution.basis))
+        self._bases.append((place, len(self._cuts), basis))
         if len(self._bases) > MAX_BASES:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
 
@@ -345,10 +360,6 @@ def _crowded(places: list[Place]) -> int:
     gaps = np.abs(at[:, None] - at[None]).sum(axis=2)
     np.fill_diagonal(gaps, np.inf)
     return int(np.argmin(gaps.min(axis=1)[:-1]))
-
-
-def _agrees(numerator: int, value: float) -> bool:
-    return numerator / SCALE <= value + 1e-3 + 1e-5 * abs(value)
 
 
 def _extended(basis: Any, rows: int) -> Any:

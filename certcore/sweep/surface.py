@@ -21,7 +21,7 @@ from certcore.program.problem import Problem
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
-from certcore.sweep.session import Session, as_session, check_options, share
+from certcore.sweep.session import Cancelled, Session, as_session, check_options, share
 from certcore.sweep.solver import Place, Solver
 from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE
@@ -270,13 +270,13 @@ class _Grid:
     def save(self, saved: Checkpoint) -> None:
         saved.store(self.done, self.numerators)
 
-    def solver(self) -> Solver:
+    def solver(self, cancel: threading.Event | None) -> Solver:
         """One program for all cells whose fields are not the whole graph."""
         if self._solver is None:
             last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
             local = last.replace(adj_add=0)
             types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
-            self._solver = self.session.solver(local, self.task.relaxation, types)
+            self._solver = self.session.solver(local, self.task.relaxation, types, cancel)
         return self._solver
 
     def solve(self, cell: Cell, cancel: threading.Event | None) -> tuple[int, Status, int]:
@@ -292,7 +292,10 @@ class _Grid:
             )
             bound = certificate.bound
             return bound.numerator * (SCALE // bound.denominator), certificate.status, certificate.solves
-        solver = self.solver()
+        try:
+            solver = self.solver(cancel)
+        except Cancelled:
+            return int(self.numerators[cell]), Status.INTERRUPTED, 0
         place: Place = (threat.budgets, threat.sigma)
         answer = solver.solve(place, time_limit=self.task.time_limit, cancel=cancel)
         return answer.numerator + solver.structure.constant * SCALE, answer.status, answer.solves

@@ -45,7 +45,8 @@ def test_the_citation_file_is_complete_and_agrees_with_the_export(citation: dict
     assert str(paper["year"]) in exported
     assert paper["url"] in exported
     for author in paper["authors"]:
-        assert author["family-names"].replace("ü", '{\\"u}') in exported
+        name = f"{author['family-names']}, {author['given-names']}"
+        assert name.replace("ü", '{\\"u}') in exported
 
 
 def test_the_readme_cites_what_the_citation_file_cites(citation: dict[str, Any]) -> None:

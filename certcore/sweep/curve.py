@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -272,7 +273,7 @@ class _Job:
                     attack=False,
                     cancel=self.cancel,
                 )
-                numerator = certificate.bound.numerator * (SCALE // certificate.bound.denominator)
+                numerator = math.ceil(certificate.bound * SCALE)
                 final = certificate.status in (Status.OPTIMAL, Status.RECOMPUTED)
                 line = line.plus(numerator, final=final, status=certificate.status, solves=certificate.solves)
             if self.progress is not None:

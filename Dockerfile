@@ -17,6 +17,8 @@ RUN python -m venv /opt/venv
 # Dependencies before code: a change of the code does not install them again.
 COPY requirements.txt requirements.lock requirements-train.txt ./
 RUN /opt/venv/bin/python -m pip install $PIP_OPTIONS --require-hashes -r requirements.lock
+# A layer of its own: asking for torch later does not install the rest again.
+# hadolint ignore=DL3059
 RUN if [ "$WITH_TORCH" = 1 ]; then /opt/venv/bin/python -m pip install $PIP_OPTIONS -r requirements-train.txt; fi
 COPY pyproject.toml README.md LICENSE ./
 COPY certcore certcore
@@ -31,6 +33,7 @@ WORKDIR /app
 COPY LICENSE ./
 COPY .streamlit .streamlit
 COPY precomputed precomputed
+COPY docs/results docs/results
 COPY pages pages
 COPY app.py ./
 ENV PATH=/opt/venv/bin:$PATH \
@@ -41,7 +44,8 @@ ENV PATH=/opt/venv/bin:$PATH \
     CERTCORE_IMPORTS=/data/imported \
     NUMBA_CACHE_DIR=/data/cache/numba \
     MPLCONFIGDIR=/data/cache/matplotlib
-USER certcore
+# By number, so that a host can tell that it is not root.
+USER 10001
 VOLUME /data
 EXPOSE 8501
 # Opens a session and waits for a guarantee on the first page: the engine is asked too, not only the web server.

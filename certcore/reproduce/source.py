@@ -19,7 +19,8 @@ from certcore.graph import Graph
 from certcore.instance import Instance, load_instance
 from certcore.npz import read_npz, write_npz
 
-ROOT = Path(__file__).resolve().parents[2]
+#: Beside the package in a checkout; in the working folder where the package is installed (the container).
+ROOT = next((p for p in (Path(__file__).resolve().parents[2], Path.cwd()) if (p / "docs/results").is_dir()), Path())
 BUNDLES = ROOT / "precomputed"
 RESULTS = ROOT / "docs" / "results"
 MOST_SPLITS = 10

@@ -39,6 +39,12 @@ def test_every_instruction_is_known_and_every_image_has_a_version() -> None:
     assert all(f":{minimum[1]}-" in stage.image for stage in STAGES)
 
 
+def test_a_linter_has_nothing_to_say() -> None:
+    command = [Path(sysconfig.get_path("scripts")) / "hadolint", ROOT / "Dockerfile"]
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert said.returncode == 0, said.stdout
+
+
 def test_it_does_not_run_as_root() -> None:
     words = [step.word for step in FINAL.steps]
     assert FINAL.all("USER")[-1].text not in ("root", "0")
@@ -170,6 +176,14 @@ def test_the_steps_give_a_working_command(built: Built) -> None:
     assert not (where / "certcore").exists(), "the engine is installed, not copied beside the dashboard"
     said = subprocess.run([command, "--version"], cwd=where, env=env, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == f"certcore {__version__}"
+
+
+def test_the_paper_page_finds_its_results(built: Built) -> None:
+    python = built.root / "opt" / "venv" / "bin" / "python"
+    env = built.env | {"PYTHONPATH": sysconfig.get_path("purelib")}
+    code = "from certcore.reproduce.source import RESULTS; print(len(list(RESULTS.glob('*/*.json'))))"
+    said = subprocess.run([python, "-c", code], cwd=built.root / "app", env=env, capture_output=True, text=True)
+    assert int(said.stdout) > 0, said.stderr
 
 
 def test_the_health_check_tells_a_dashboard_from_another_server(built: Built) -> None:

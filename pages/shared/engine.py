@@ -39,7 +39,9 @@ def certificate(view: View) -> Work:
         )
 
     what = {"tight": "Solving", "paper": "Solving the paper's relaxation", "exact": "Solving the integer program"}
-    return ask("certificate", ("certify", *view.key), run, what[view.relaxation], same=view.instance.digest)
+    return ask(
+        "certificate", ("certify", *view.key), run, what[view.relaxation], same=view.instance.digest, exact=exact
+    )
 
 
 def attacked(view: View, result: Certificate) -> Work:

@@ -14,7 +14,8 @@ from typing import Any
 from certcore.errors import InputError
 from pages.shared.log import set_up
 
-WORKERS = 2
+#: One worker more than the smallest server has cores: it is kept free for numbers (see `Job.lane`).
+WORKERS = 3
 MOST_WAITING = 400
 #: One visitor has a handful of charts; more waiting work than this is a mistake or an attack.
 MOST_PER_OWNER = 24
@@ -33,12 +34,15 @@ _log = set_up()
 class Job:
     """One piece of work. `run(job)` reports progress through it and stops when `cancel` is set."""
 
-    def __init__(self, key: Hashable, label: str, run: Callable[[Job], Any], *, keep: bool = False) -> None:
+    def __init__(
+        self, key: Hashable, label: str, run: Callable[[Job], Any], *, keep: bool = False, lane: int = 0
+    ) -> None:
         self.key, self.label, self.run, self.keep = key, label, run, keep
+        #: How many workers this must leave free: 0 the number above the fold, 1 charts, 2 exact solves.
+        self.lane = lane
         self.cancel = threading.Event()
         self.finished = threading.Event()
         self.owners: set[str] = set()
-        self.urgent = False
         self.state = "waiting"
         self.result: Any = None
         self.error: str | None = None
@@ -66,7 +70,7 @@ class Pool:
     """A bounded number of workers; visitors with the least running work come first."""
 
     def __init__(self, workers: int = WORKERS, present: Callable[[str], bool] = lambda owner: True) -> None:
-        self._present = present
+        self._present, self._workers = present, workers
         self._lock = threading.Condition()
         self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
         self._live: dict[Hashable, Job] = {}
@@ -103,12 +107,21 @@ class Pool:
             return self._results.get(key)
 
     def submit(
-        self, owner: str, slot: str, key: Hashable, run: Callable[[Job], Any], label: str, *, keep: bool = False
+        self,
+        owner: str,
+        slot: str,
+        key: Hashable,
+        run: Callable[[Job], Any],
+        label: str,
+        *,
+        keep: bool = False,
+        exact: bool = False,
     ) -> Job:
         """Ask for work; the owner's older work in the same slot is given up. Equal keys are computed once."""
         with self._lock:
             old = self._slots.get((owner, slot))
-            if old is not None and old.key == key and old.state in ("waiting", "running"):
+            usable = old is not None and old.state in ("waiting", "running") and not old.cancel.is_set()
+            if old is not None and old.key == key and usable:
                 old.touched = time.monotonic()
                 return old
             if old is not None:
@@ -119,8 +132,7 @@ class Pool:
                 crowded = len(self._waiting.get(owner, ())) >= MOST_PER_OWNER
                 if crowded or sum(len(queue) for queue in self._waiting.values()) >= MOST_WAITING:
                     raise InputError("the server is busy with the work of others; wait a minute and try again")
-                job = Job(key, label, run, keep=keep)
-                job.urgent = slot == URGENT
+                job = Job(key, label, run, keep=keep, lane=2 if exact else int(slot != URGENT))
                 self._live[key] = job
                 self._waiting.setdefault(owner, deque()).append(job)
             job.owners.add(owner)
@@ -143,6 +155,10 @@ class Pool:
             job.state = "cancelled"
             job.finished.set()
             self._live.pop(job.key, None)
+            # What nobody wants must not count as waiting, or moving a slider often would fill the queue.
+            for queue in self._waiting.values():
+                if job in queue:
+                    queue.remove(job)
 
     def _drop_abandoned(self) -> None:
         now = time.monotonic()
@@ -156,20 +172,26 @@ class Pool:
                     self._leave(owner, job)
 
     def _next(self) -> Job | None:
-        """The next job of the owner with the least running work; owners with equal load take turns."""
+        """Numbers first, then the owner with the least running work; owners with equal load take turns."""
         running = [job for job in self._live.values() if job.state == "running"]
-        owners = [owner for owner, queue in self._waiting.items() if queue]
-        if not owners:
+        first: dict[str, Job] = {}
+        for owner, queue in self._waiting.items():
+            possible = [job for job in queue if self._has_room(job, running)]
+            if possible:
+                first[owner] = min(possible, key=lambda job: job.lane)
+        if not first:
             return None
-        hurried = [owner for owner in owners if any(job.urgent for job in self._waiting[owner])]
-        owner = min(hurried or owners, key=lambda o: sum(o in job.owners for job in running))
-        queue = self._waiting[owner]
-        job = next((job for job in queue if job.urgent), queue[0])
+        owner = min(first, key=lambda o: (first[o].lane > 0, sum(o in job.owners for job in running)))
+        queue, job = self._waiting.pop(owner), first[owner]
         queue.remove(job)
-        del self._waiting[owner]
         if queue:
             self._waiting[owner] = queue
         return job
+
+    def _has_room(self, job: Job, running: list[Job]) -> bool:
+        """Whether the job leaves as many workers free as its lane asks for; a single worker takes anything."""
+        lanes = range(1, job.lane + 1)
+        return all(sum(other.lane >= k for other in running) < max(1, self._workers - k) for k in lanes)
 
     def _work(self) -> None:
         while True:

@@ -64,11 +64,15 @@ def ask(
     *,
     same: Hashable = None,
     patience: float = PATIENCE,
+    exact: bool = False,
 ) -> Work:
     """Get a result computed in the background; meanwhile the last one in this slot that has an equal `same`."""
     shown: dict[str, tuple[Hashable, Hashable, Any]] = st.session_state.setdefault("_shown", {})
     stopped: dict[str, Hashable] = st.session_state.setdefault("_stopped", {})
     ready = pool().result(key)
+    last: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if ready is None and last is not None and last.key == key and last.state == "done":
+        ready = last.result  # others' results may have pushed it out of the pool; this page goes on showing it
     if ready is not None:
         shown[slot] = (same, key, ready)
         stopped.pop(slot, None)
@@ -79,11 +83,10 @@ def ask(
         kept = old is not None and old[1] == key
         return Work(slot, key, before, kept, cancelled=True)
     stopped.pop(slot, None)
-    last: Job | None = st.session_state.get("_jobs", {}).get(slot)
     if last is not None and last.key == key and last.state == "failed":
         return Work(slot, key, before, False, error=last.error)
     try:
-        job = pool().submit(owner(), slot, key, run, label)
+        job = pool().submit(owner(), slot, key, run, label, exact=exact)
     except InputError as error:
         return Work(slot, key, before, False, error=str(error))
     st.session_state.setdefault("_jobs", {})[slot] = job
@@ -93,7 +96,10 @@ def ask(
             return Work(slot, key, job.result, True)
         if job.state == "failed":
             return Work(slot, key, before, False, job=job, error=job.error)
-        return Work(slot, key, before, False, job=job, cancelled=True)
+        # Given up, but not by this visitor: an older run of the page took the slot, or the connection was away for a
+        # moment. The page asks again.
+        return Work(slot, key, before, False, job=job)
+    st.session_state.setdefault("_seen", {})[slot] = job.partial
     return Work(slot, key, before if job.partial is None else job.partial, False, job=job)
 
 
@@ -127,6 +133,12 @@ def _poll_quietly(slot: str) -> None:
             st.rerun()
 
 
+def _drawing() -> bool:
+    """Whether the whole page is being drawn: then it should come to its end before it starts anew."""
+    context = get_script_run_ctx()
+    return context is None or not context.fragment_ids_this_run
+
+
 def _again(slot: str) -> None:
     st.session_state.get("_stopped", {}).pop(slot, None)
 
@@ -152,7 +164,7 @@ def _poll(slot: str) -> None:
             st.session_state["_shown"][slot] = (same, job.key, job.result)
         st.rerun()
     seen = st.session_state.setdefault("_seen", {})
-    if job.partial is not None and seen.get(slot) is not job.partial:
+    if not _drawing() and job.partial is not None and seen.get(slot) is not job.partial:
         seen[slot] = job.partial
         st.rerun()
     preview = st.session_state.get("_previews", {}).get(slot, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -25,6 +27,15 @@ OWN: dict[str, state.Control] = {
 }
 
 view = frame("pages/attack_map.py", "Attack map", own=OWN)
+
+
+def select(node: int) -> NoReturn:
+    """Mark a node in the picture and put it at the top of the table."""
+    st.session_state["_first"] = node
+    state.move(picked=node)
+    raise AssertionError("moving starts a new run")
+
+
 result = headline.with_attack(view)
 if result is None:
     st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
@@ -88,9 +99,12 @@ codes = np.asarray(figure.state)
 shown = np.isin(codes, [list(STATES).index(key) for key in only]) if only else np.ones(len(codes), dtype=bool)
 found = attack.search(view.instance.node_names, view.instance.graph.n_nodes, wanted)
 picked = st.session_state.get("picked")
-selected = found[0] if found else picked if picked is not None and picked < len(codes) else -1
+selected = picked if picked is not None and picked < len(codes) else -1
+sought, st.session_state["_sought"] = st.session_state.get("_sought", ""), wanted
 if wanted and not found:
     st.caption(":orange[No node has this name or index.]")
+elif wanted and wanted != sought:  # only a new search moves the selection; clicks may move it on
+    select(found[0])
 
 node = graphview.draw(
     attack.picture(
@@ -101,7 +115,7 @@ node = graphview.draw(
 if node is not None and click == "open":
     go_to_node(node)
 if node is not None and click == "select":
-    state.move(picked=node)
+    select(node)
 if node is not None:
     protected = set(np.asarray(view.threat.protected).tolist()) ^ {node}
     state.move(protect=state.write_nodes(list(protected)))
@@ -113,19 +127,32 @@ with left:
     spent = rows[[c for c in rows.columns if c.startswith("spent")]].sum(axis=1) > 0
     touched = rows[shown & (spent | rows["state"].isin([STATES["attacked"].label, STATES["partly"].label]))]
     touched = touched.sort_values([c for c in rows.columns if c.startswith("spent")] or ["node"], ascending=False)
-    if selected >= 0:  # the selected node comes first, whether it is touched or not
-        touched = pd.concat([rows[rows["node"] == selected], touched[touched["node"] != selected]])
+    first = st.session_state.setdefault("_first", selected)
+    if selected >= 0 and (first < 0 or (first != selected and selected not in touched["node"].to_numpy())):
+        first = selected
+    if 0 <= first < len(codes):  # what was chosen in the picture comes first, whether it is touched or not
+        touched = pd.concat([rows[rows["node"] == first], touched[touched["node"] != first]])
     st.caption(
         f"{count(len(touched))} nodes where flips are spent or whose label becomes uncertified. Select a row to find "
         "the node in the picture. *spent*: flips at the node; *inside*: flips within its receptive field. Targets that "
         "are uncertified at budget 0 count as attacked as well."
     )
+    marked = np.flatnonzero(touched["node"].to_numpy() == selected).tolist()
+    table = f"allocation_{first}_{hash((adversary, tuple(only), *view.key))}"  # another table, another selection
     choice = st.dataframe(
-        touched, hide_index=True, on_select="rerun", selection_mode="single-row", key="allocation", height=330
+        touched,
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": marked}} if marked else None,
+        key=table,
+        height=330,
+        alt="One row per touched node: its state, the flips spent at it and the flips inside its field.",
     )
     chosen = choice["selection"]["rows"] if choice else []
     row = int(touched.iloc[chosen[0]]["node"]) if chosen and chosen[0] < len(touched) else None
-    if row is not None and row != picked:
+    before, st.session_state["_row"] = st.session_state.get("_row"), (table, row)
+    if before is not None and before != (table, row) and before[0] == table and row != picked:
         state.move(picked=row)
     with st.container(horizontal=True):
         st.download_button(

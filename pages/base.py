@@ -80,10 +80,13 @@ with right_side:
         )
         p = why.lower_bounds(instance)
         charts.show(figures.distribution_figure(p[view.targets]), key="p_distribution", height=330)
+        half = " (p ≤ ½)" if view.rule == "binary" else ""
         st.caption(
-            f"{count(int((p[view.targets] <= 0.5).sum()))} of {count(len(view.targets))} targets abstain (p ≤ ½): "
+            f"{count(int((~clean[view.targets]).sum()))} of {count(len(view.targets))} targets abstain{half}: "
             "they are uncertified without any attack."
         )
+# Beside the map where there are no votes to show, below it otherwise.
+with st.container() if "votes" in instance.base.arrays() else right_side:
     st.subheader("Most common fronts", anchor=False, help="Smallest budgets at which nodes lose their certificate.")
     sizes = np.bincount(fronts.front_of_node[view.targets], minlength=fronts.n_fronts)
     rows = []
@@ -93,7 +96,9 @@ with right_side:
             # A flip of a type that is not covered is never certified: no news.
             points = points[points[:, [k for k, name in enumerate(TYPES) if name not in axes]].sum(axis=1) == 0]
             zero = len(points) and not points.sum(axis=1).all()
-            text = "at budget 0" if zero else "; ".join(budget_words(tuple(p)) for p in points[:3].tolist()) or "never"
+            text = (
+                "at budget 0" if zero else " or ".join(budget_words(tuple(p)) for p in points[:3].tolist()) or "never"
+            )
             more = f" (+{len(points) - 3} more)" if len(points) > 3 else ""
             rows.append({"targets": int(sizes[front]), "uncertified from": text + more})
     st.dataframe(rows, hide_index=True, height=300)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from certcore.errors import InputError
 from certcore.instance import Instance, load_instance
 from certcore.threat import ThreatModel
 from certcore.verify.proof import read_proof, verify_proof
-from pages.shared import work
+from pages.shared import engine, work
 from pages.shared.frame import frame_without_instance, stop
 from pages.shared.jobs import Job
 from pages.shared.text import count, markdown, percent
 from pages.shared.words import confidence, threat_words
+
+MOST_MB = 100
 
 view = frame_without_instance(
     "pages/check.py",
@@ -23,23 +27,50 @@ left, right = st.columns(2, gap="large")
 proof_file = left.file_uploader(
     "Proof (JSON)",
     type=["json"],
+    max_upload_size=MOST_MB,
     key="proof_file",
     help="Written by the “Verified” badge or `certcore certify --proof`.",
 )
 instance_file = right.file_uploader(
     "Instance (.npz)",
     type=["npz"],
+    max_upload_size=MOST_MB,
     key="instance_file",
     help="Leave empty to check against the instance in the sidebar.",
 )
-if proof_file is None:
+here = None if view is None or view.problem else view.instance
+
+
+def own_proof() -> tuple[dict[str, Any], Any]:
+    """A proof made here and now, for those who have none at hand; if wanted, with a false claim in it."""
     st.info(
         "Nothing to check yet. A proof can be downloaded from the **Verified** badge on the overview, or written with "
         "`python -m certcore certify INSTANCE --attr-del 10 --proof proof.json`.",
         icon=":material/upload_file:",
     )
-    stop()
-here = None if view is None else view.instance
+    if view is None or here is None:
+        stop()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        asked = st.button(
+            "Check the present view",
+            icon=":material/fact_check:",
+            help="Writes the proof for the budgets in the sidebar and checks it, as if it had been dropped here.",
+        )
+        forged = st.toggle(
+            "Forge it first", key="_forge", help="Claims one label more than the proof shows. It must be rejected."
+        )
+    if asked:
+        st.session_state["_own_proof"] = view.key
+    if st.session_state.get("_own_proof") != view.key:
+        stop()
+    made = engine.proof(view)
+    work.line(made)
+    if not made.fresh or made.result is None:
+        stop()
+    return (made.result | {"certified": made.result["certified"] + 1} if forged else made.result), ("own", forged)
+
+
+proof, source = ({}, proof_file.file_id) if proof_file is not None else own_proof()
 if instance_file is None and here is None:
     st.info("Add the instance the proof speaks about.", icon=":material/upload_file:")
     stop()
@@ -53,7 +84,7 @@ def read_instance(rule: str) -> Instance:
 
 
 try:
-    proof = read_proof(proof_file.getvalue())
+    proof = read_proof(proof_file.getvalue()) if proof_file is not None else proof
     instance = read_instance(proof.get("base_rule", "binary"))
 except InputError as error:
     st.error(f"**Unreadable.** {markdown(error, 400)}", icon=":material/broken_image:")
@@ -64,9 +95,7 @@ def run(job: Job) -> object:
     return verify_proof(proof, instance)
 
 
-task = work.ask(
-    "check", ("verify", proof.get("digest"), proof_file.file_id, instance.digest), run, "Recomputing the bound"
-)
+task = work.ask("check", ("verify", proof.get("digest"), source, instance.digest), run, "Recomputing the bound")
 work.line(task)
 if not task.fresh:
     stop()

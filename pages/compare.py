@@ -25,20 +25,21 @@ view = frame("pages/compare.py", "Compare", "Models, datasets, base certificates
 names = bundles.names()
 others = [name for name in names if name != view.name]
 if st.session_state["with"] is None:
-    st.session_state["with"] = others[:2]
+    # Those that cover the same types, as far as their names tell: with others only σ could be varied.
+    alike = [name for name in others if name.rsplit("-", 2)[1:2] == view.name.rsplit("-", 2)[1:2]]
+    st.session_state["with"] = (alike or others)[:2]
 st.session_state["with"] = [name for name in st.session_state["with"] if name in others]
-bar = st.container(horizontal=True, vertical_alignment="bottom")
 chosen = controls.multiselect(
-    bar,
+    st,
     f"Compare {bundles.title(view.name)} with",
     others,
     key="with",
     format_func=bundles.title,
     max_selections=MOST - 1,
     placeholder="choose instances",
-    width=420,
     help="Local budgets, σ and relaxation are those of the sidebar; targets are those of each file.",
 )
+bar = st.container(horizontal=True, vertical_alignment="bottom")
 instances = {}
 for name in [view.name, *chosen]:
     try:
@@ -66,13 +67,16 @@ end = controls.number_input(
     20_000,
     key="cmp_to",
     width=110,
-    placeholder=str(sweeps.end_of(view.instance, vary)),
-    help="End of the axis.",
+    placeholder=f"{sweeps.end_of(view.instance, vary):,}",
+    help="Largest value on the axis. Empty: a useful one.",
 )
 switches = st.container(horizontal=True)
 log = controls.toggle(switches, "Logarithmic axis", key="cmp_log", help="Zero is drawn at one half.")
 every = controls.toggle(
-    switches, "Every integer", key="cmp_every", help="Needed for r̄; the ratio must also reach 0 at the end."
+    switches,
+    "Every integer",
+    key="cmp_every",
+    help="Draw every integer, to where nothing is certified any more (unless “Up to” says otherwise).",
 )
 if not chosen:
     st.caption("Choose at least one other instance above; until then only the present one is drawn.")
@@ -80,26 +84,56 @@ if not chosen:
 # Other instances have other nodes and other types: what they share is the threat model without targets.
 free = view.threat.replace(targets=None, protected=())
 family = [sweeps.Member(bundles.title(name), free, (instance,)) for name, instance in instances.items()]
-values = sweeps.values_to(int(end or sweeps.end_of(view.instance, vary)), every)
+values = sweeps.values_to(end and int(end), every, view.instance, vary)
 task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
 lines = sweeps.first_kind(task)
+if vary == "sigma":
+    st.caption("Along σ there is no r̄: a curve stays constant as soon as the budgets are spent.")
 if lines:
     entries = [
         figures.CompareEntry(member.name, line, accuracy(member.instances[0])) for member, line in zip(family, lines)
     ]
     figure = figures.compare_figure(entries, vary=vary, log=log, marker=sweeps.position(view.threat, vary))
     charts.show(figure, key="compare", height=470)
-    numbers = {name: st.column_config.NumberColumn(format="%.3f") for name in figure.columns[1:]}
+    work.line(task)
+    # r̄ needs every integer to the end; it is computed after the picture, whatever part of the axis is drawn.
+    radii = (
+        sweeps.curves(family, vary, None, False, view.relaxation, "radii") if task.fresh and vary != "sigma" else None
+    )
+    whole = sweeps.first_kind(radii) if radii is not None else []
+    rows = figures.compare_figure(
+        [
+            figures.CompareEntry(e.name, whole[k] if k < len(whole) else e.curve, e.accuracy)
+            for k, e in enumerate(entries)
+        ],
+        vary=vary,
+    ).rows
+    table = pd.DataFrame(rows, columns=list(figure.columns))
+    votes = [member.instances[0].base.facts.get("samples") for member in family[: len(table)]]
+    table.insert(2, "samples", pd.array(votes, dtype="Int64"))
+    formats = {
+        "accuracy": "%.3f",
+        "samples": "localized",
+        "r̄ naive": "%.2f",
+        "r̄ collective": "%.2f",
+        "gain (×)": "%.1f",
+    }
     st.dataframe(
-        pd.DataFrame(list(figure.rows), columns=list(figure.columns)),
+        table,
         hide_index=True,
-        column_config=numbers,
+        column_config={name: st.column_config.NumberColumn(format=form) for name, form in formats.items()},
         placeholder="–",
+        alt="One row per instance: accuracy, samples, average certifiable radius naive and collective, and the gain.",
     )
-    st.caption(
-        "r̄ needs “Every integer” and an axis on which the ratio reaches 0. Never compare r̄ between different numbers "
-        "of votes."
-    )
+    if len({number for number in votes if number}) > 1:
+        st.warning(
+            "These instances have different numbers of samples. More samples alone make r̄ larger, so their r̄ must not "
+            "be compared.",
+            icon=":material/balance:",
+        )
+    st.caption("r̄: average certifiable radius, over all budgets up to where nothing is certified any more.")
+    if radii is not None:
+        work.line(radii)
 else:
     st.info("The curves appear here as soon as the first one is computed.", icon=":material/hourglass_top:")
-work.line(task)
+    work.line(task)

@@ -70,7 +70,11 @@ paper = controls.toggle(
 )
 log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
 every = controls.toggle(
-    switches, "Every integer", key="every", help="Needed for r̄, which also wants the ratio to reach 0 at the end."
+    switches,
+    "Every integer, with r̄",
+    key="every",
+    help="Also shows the average certifiable radius r̄. The axis then ends where nothing is certified any more, unless "
+    "you say otherwise under “Up to”; a shorter axis gives no r̄.",
 )
 names = sweeps.splits_of(view)
 splits = controls.toggle(
@@ -87,7 +91,7 @@ except InputError as error:
     st.warning(f"Members of the family: {markdown(error, 200)}")
     members = []
 instances = tuple(bundles.load(name, view.rule) for name in names) if splits and len(names) > 1 else (view.instance,)
-values = sweeps.values_to(int(end or sweeps.end_of(view.instance, vary)), every)
+values = sweeps.values_to(end and int(end), every, view.instance, vary)
 family = sweeps.family(view, by, members, vary, instances)
 task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
 ours = sweeps.first_kind(task)
@@ -99,7 +103,7 @@ if ours:
         paper=task.result.get("paper", []) if paper and view.relaxation != "paper" else [],
         log=log,
         marker=sweeps.position(view.threat, vary),
-        recipes=exports.recipe(view, "curve", vary=vary, values=values),
+        recipes=exports.recipe(view, "curve", vary=vary, values=values or [int(v) for v in ours[0][0].values]),
     )
     clicked = charts.show(
         figure,

@@ -56,7 +56,8 @@ st.markdown(" · ".join(facts))
 if result is None:
     st.info("More appears here when the certificate at these budgets is computed.", icon=":material/hourglass_top:")
     stop()
-st.markdown(f"> {why.sentence(instance, result, node)}")
+with st.container(border=True, key="why"):
+    st.markdown(why.sentence(instance, result, node))
 
 spent = result.attack.spent_at(instance.graph.edges) if result.attack is not None else np.zeros((4, n))
 removed = instance.graph.edges[np.asarray(result.attack.deleted) > 0] if result.attack is not None else np.zeros((0, 2))

@@ -29,7 +29,7 @@ def alt_text(figure: Figure) -> str:
 
 def line_label(name: str, kind: str, average_radius: float | None = None) -> str:
     """What a legend says about a line: its name, its kind, its average radius."""
-    parts = [clean(name, 40), KINDS[kind].label]
+    parts = [clean(name, 60), KINDS[kind].label]
     label = ", ".join(part for part in parts if part)
     return label if average_radius is None else f"{label} (r̄ = {average_radius:,.2f})"
 

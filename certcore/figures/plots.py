@@ -78,6 +78,7 @@ def _layout(dark: bool, transparent: bool) -> dict[str, Any]:
         "zerolinecolor": grid,
         "automargin": True,
         "ticks": "outside",
+        "separatethousands": True,
     }
     return {
         "template": "plotly_dark" if dark else "plotly_white",
@@ -88,7 +89,8 @@ def _layout(dark: bool, transparent: bool) -> dict[str, Any]:
         "yaxis": axis,
         "margin": {"l": 8, "r": 8, "t": 16, "b": 8},
         "hoverlabel": {"font": {"family": _FONT}},
-        "legend": {"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0, "font": {"size": 13}},
+        # At the bottom of the picture, however many lines it takes: Plotly then keeps room for it below the axis title.
+        "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0, "font": {"size": 13}},
         "modebar": {"orientation": "v", "bgcolor": clear},
     }
 
@@ -148,12 +150,17 @@ def _curve(figure: CurveFigure, dark: bool) -> go.Figure:
         )
         screen.update_layout(margin={"t": 28})
     screen.update_yaxes(title=RATIO_LABEL, range=[-0.02, 1.02], tickformat=".1f")
-    screen.update_xaxes(title=axis)
+    screen.update_xaxes(title=axis, **_whole(max((float(line.values[-1]) for line in figure.lines), default=9.0)))
     if figure.log:
         where_ticks, text = log_ticks(max(float(line.values[-1]) for line in figure.lines))
-        screen.update_xaxes(type="log", tickvals=where_ticks, ticktext=text)
+        screen.update_xaxes(type="log", dtick=None, tickvals=where_ticks, ticktext=text)
     screen.update_layout(hovermode="closest", clickmode="event+select")
     return screen
+
+
+def _whole(end: float) -> dict[str, Any]:
+    """Ticks of an axis that counts: never between two whole numbers."""
+    return {"tick0": 0, "dtick": 1} if end <= 8 else {}
 
 
 def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, group: str) -> go.Scatter:
@@ -229,7 +236,7 @@ def _contour(figure: ContourFigure, dark: bool) -> go.Figure:
             zmin=low,
             zmax=high,
             colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
-            colorbar={"title": {"text": what, "side": "right"}, "thickness": 14},
+            colorbar={"title": {"text": what, "side": "right", "font": {"size": 14}}, "thickness": 14},
             hoverongaps=False,
             hovertemplate=hover + "<extra></extra>",
         )
@@ -262,7 +269,7 @@ def _contour(figure: ContourFigure, dark: bool) -> go.Figure:
             where, text = log_ticks(float(edges[-1]))
             update(type="log", tickvals=where, ticktext=text, range=np.log10(edges[[0, -1]]).tolist())
         else:
-            update(range=[float(edges[0]), float(edges[-1])])
+            update(range=[float(edges[0]), float(edges[-1])], **_whole(float(edges[-1])))
     if len(figure.y_values) == 1:
         screen.update_yaxes(showticklabels=False, ticks="", title="")
     screen.update_layout(clickmode="event+select")
@@ -338,7 +345,7 @@ def _bars(figure: BarFigure, dark: bool) -> go.Figure:
                 hovertemplate=hover + "<extra></extra>",
             )
         )
-    screen.update_yaxes(tickvals=rows, ticktext=names, autorange="reversed", showgrid=False)
+    screen.update_yaxes(tickvals=rows, ticktext=names, autorange="reversed", showgrid=False, zeroline=False)
     screen.update_xaxes(title=for_plotly(figure.label), rangemode="tozero")
     if figure.limit is not None:
         screen.update_xaxes(range=[0, figure.limit * 1.02])
@@ -400,7 +407,7 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
     pad = 0.04 * float((high - low).max()) + 1e-9
     screen.update_xaxes(visible=False, range=[low[0] - pad, high[0] + pad], constrain="domain")
     screen.update_yaxes(visible=False, range=[low[1] - pad, high[1] + pad], scaleanchor="x", constrain="domain")
-    screen.update_layout(clickmode="event+select", legend={"itemsizing": "constant", "y": -0.02})
+    screen.update_layout(clickmode="event+select", legend={"itemsizing": "constant"})
     return screen
 
 
@@ -487,8 +494,8 @@ def _front(figure: FrontFigure, dark: bool) -> go.Figure:
     for k, (end, line) in enumerate(((x_end, screen.add_vline), (y_end, screen.add_hline))):
         if figure.budgets is not None and figure.budgets[k] < end:
             line(**{"xy"[k]: figure.budgets[k]}, line={"color": GREY, "dash": "dash", "width": 1.5})
-    screen.update_xaxes(title=axis_label(figure.x), range=[-0.5, x_end], tickformat="d", zeroline=False)
-    screen.update_yaxes(title=axis_label(figure.y), range=[-0.5, y_end], tickformat="d", zeroline=False)
+    for update, key, end in ((screen.update_xaxes, figure.x, x_end), (screen.update_yaxes, figure.y, y_end)):
+        update(title=axis_label(key), range=[-0.5, end], zeroline=False, **_whole(end))
     return screen
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from certcore.errors import InputError
 from certcore.instance import Instance, load_instance
-from pages.shared.text import count, markdown, plain
+from pages.shared.text import count, markdown, plain, samples
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_IMPORTED = 20
@@ -29,9 +29,20 @@ def import_folder() -> Path:
     return Path(os.environ.get("CERTCORE_IMPORTS", ROOT / "runs" / "imported"))
 
 
+def on_disk() -> list[str]:
+    """The bundles, in alphabetical order."""
+    return sorted(path.stem for path in bundle_folder().glob("*.npz") if _NAME.fullmatch(path.stem))
+
+
+def first(names: list[str]) -> str:
+    """The instance a first visit shows: the paper's first example if it is there."""
+    wanted = ("citeseer-gcn-attr-s0", "gcn-attr")
+    return next((name for part in wanted for name in names if part in name), names[0])
+
+
 def names() -> list[str]:
     """Bundles in alphabetical order, then what this person imported."""
-    found = sorted(path.stem for path in bundle_folder().glob("*.npz") if _NAME.fullmatch(path.stem))
+    found = on_disk()
     mine = [name for name in st.session_state.get("imported", []) if path_of(name).exists()]
     linked = st.query_params.get("instance", "")
     # A link to an imported instance works for whoever has the link; nobody else sees it in the list.
@@ -89,11 +100,20 @@ def packed(arrays: dict[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
+_DATASETS = {"citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed"}
+_MODELS = {"gcn_mean": "GCN (mean)"} | {name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma")}
+_TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint"}
+
+
 def title(name: str) -> str:
-    """The name of a bundle as a heading: dataset, model, types, split."""
+    """The name of a bundle as people read it: dataset, model, types, split."""
     if name.startswith("import-"):
         return f"{name[len('import-') + 17 :]} (imported)"
-    return name
+    parts = re.fullmatch(r"([^-]+)-([^-]+)-(.+)-s(\d+)", name)
+    if parts is None or parts[2] not in _MODELS:
+        return name
+    types = _TYPES.get(parts[3], parts[3])
+    return " · ".join([_DATASETS.get(parts[1], parts[1]), _MODELS[parts[2]], types, f"split {parts[4]}"])
 
 
 def facts(instance: Instance) -> str:
@@ -102,11 +122,15 @@ def facts(instance: Instance) -> str:
     parts = [f"{count(graph.n_nodes)} nodes", f"{count(graph.n_edges)} edges", f"{count(graph.n_attrs)} attributes"]
     model = instance.meta.get("model")
     if isinstance(model, str):
-        parts.insert(0, markdown(model, 30))
+        parts.insert(0, markdown(_MODELS.get(model, model), 30))
+    number = instance.base.facts.get("samples")
+    if number:
+        parts.append(f"{samples(int(number))} samples")
     return " · ".join(parts)
 
 
 def dataset(instance: Instance) -> str:
     """The name of the graph, if the file tells it."""
     name = instance.meta.get("dataset")
+    name = _DATASETS.get(name, name) if isinstance(name, str) else name
     return plain(name, 40) if isinstance(name, str) and name else "this"

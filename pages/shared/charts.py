@@ -24,11 +24,10 @@ def is_dark() -> bool:
 def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = False, note: str = "") -> Any:
     """Draw a figure with its export menu; with `select`, returns the customdata of a point just clicked."""
     screen = figures.plotly(figure, dark=is_dark(), transparent=True)
-    # The font of the page, so that Plotly measures what is drawn; the legend stands below the axis title.
+    # The font of the page, so that Plotly measures what is drawn.
     screen.update_layout(
         height=height,
         font={"family": FONT},
-        legend={"y": -58 / max(height - 110, 80)},
         margin={"t": 28, "l": 4, "r": 4, "b": 4},
     )
     screen.update_xaxes(title={"font": {"size": 14}, "standoff": 8})

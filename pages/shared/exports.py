@@ -62,5 +62,6 @@ def recipe(view: View, command: str, **arguments: object) -> tuple[Recipe, ...]:
             relaxation=view.relaxation,
             base_rule=view.rule,
             arguments=arguments,
+            nodes=tuple(view.targets.tolist()) if targets == "chosen" else None,
         ),
     )

@@ -14,6 +14,7 @@ import streamlit as st
 _HERE = Path(__file__).parent
 _HTML = """
 <div class="graph">
+  <ul class="legend"></ul>
   <div class="stage">
     <canvas tabindex="0" role="img"></canvas>
     <div class="tip" role="tooltip"></div>
@@ -24,7 +25,6 @@ _HTML = """
     </div>
     <div class="live" aria-live="polite"></div>
   </div>
-  <ul class="legend"></ul>
 </div>
 """
 

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
 from certcore.certificate import Certificate
 from pages.shared import engine, state, work
+from pages.shared.jobs import Job
 from pages.shared.sidebar import node_name
 from pages.shared.state import View
 from pages.shared.text import count, markdown
+
+
+def _gain(view: View, result: Certificate) -> None:
+    """What the protection is worth: the certificate with it and without it."""
+    bare = replace(view, threat=view.threat.replace(protected=()))
+
+    def run(job: Job) -> Certificate:
+        relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+        return engine.session(view.instance).certify(
+            bare.threat, relaxation=relaxation, attack=False, cancel=job.cancel
+        )
+
+    task = work.ask("unprotected", ("unprotected", *bare.key), run, "Certifying without protection", patience=0.3)
+    without = task.result if task.fresh else None
+    st.metric(
+        "Certified with this protection",
+        f"{count(result.certified)} of {count(result.targets)}",
+        None if without is None else result.certified - without.certified,
+        delta_description="against no protection" if without is not None else None,
+        help="The same budgets, with and without the protected nodes.",
+    )
+    work.line(task)
 
 
 def suggestions(view: View, result: Certificate) -> None:
@@ -17,6 +42,9 @@ def suggestions(view: View, result: Certificate) -> None:
     st.subheader("Protect nodes", anchor=False)
     protected = np.asarray(view.threat.protected).tolist()
     if protected:
+        shown = result.threat
+        if shown.budgets == view.threat.budgets and np.array_equal(shown.protected, view.threat.protected):
+            _gain(view, result)
         names = ", ".join(markdown(node_name(view.instance, node), 24) for node in protected[:12])
         more = f" and {len(protected) - 12} more" if len(protected) > 12 else ""
         st.markdown(f"**{count(len(protected))} protected:** {names}{more}")

@@ -40,7 +40,7 @@ def draw(page: str, own: dict[str, Control]) -> View | None:
     if not choices:
         return None
     if st.session_state["instance"] not in choices:
-        st.session_state["instance"] = next((name for name in choices if "gcn-attr" in name), choices[0])
+        st.session_state["instance"] = bundles.first(choices)
     name = controls.selectbox(
         st,
         "Instance",

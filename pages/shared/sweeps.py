@@ -22,6 +22,8 @@ from pages.shared.work import Work, ask
 
 #: Seconds between two pictures of work that is going on.
 REFRESH = 1.5
+#: No axis is longer, whatever it takes to reach zero.
+MOST_VALUES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +69,26 @@ def map_end(instance: Instance, vary: str) -> int:
     return min(slider_end(instance, vary), max(10, 4 * int(points.max(initial=1))), 200)
 
 
-def values_to(end: int, every: bool) -> list[int]:
+def values_to(end: int | None, every: bool, instance: Instance, vary: str) -> list[int] | None:
+    """The values of an axis; None: every integer, to where nothing is certified any more (which r̄ needs)."""
+    if every and end is None and vary in TYPES:
+        return None
+    end = end_of(instance, vary) if end is None else end
     return list(range(end + 1)) if every else stops(end)
+
+
+def _to_zero(members: list[Member], vary: str, relaxation: str, job: Job) -> list[int]:
+    """Every integer up to the first at which no line certifies anything."""
+    last = 0
+    for member in members:
+        for instance in member.instances:
+            job.report(None, "looking for the end of the axis")
+            targets = member.threat.targets if member.threat.targets is not None else instance.targets
+            one = Fraction(1, max(1, instance.graph.n_nodes if targets is None else len(targets)))
+            found = radius(session(instance), member.threat, vary, one, relaxation=relaxation, cancel=job.cancel)
+            end = end_of(instance, vary) if found.unbounded else 0 if found.value is None else found.value + 1
+            last = max(last, min(end, MOST_VALUES))
+    return list(range(last + 1))
 
 
 def main_axis(view: View) -> str:
@@ -130,27 +150,31 @@ def splits_of(view: View) -> list[str]:
     return [name for name in same if name == view.name or bundles.load(name).base.facts.get("samples") == votes]
 
 
-def curves(members: list[Member], vary: str, values: list[int], paper: bool, relaxation: str, slot: str) -> Work:
-    """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's."""
+def curves(members: list[Member], vary: str, values: list[int] | None, paper: bool, relaxation: str, slot: str) -> Work:
+    """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's.
+
+    Without values: at every integer up to where nothing is certified any more.
+    """
     kinds = [relaxation if relaxation != "exact" else "tight"] + (["paper"] if paper and relaxation != "paper" else [])
 
     def run(job: Job) -> dict[str, list[list[Any]]]:
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
         total = sum(len(member.instances) for member in members) * len(kinds)
         count = 0
+        numbers = values if values is not None else _to_zero(members, vary, kinds[0], job)
         for kind in kinds:
             for member in members:
                 line = []
                 for instance in member.instances:
                     job.report(count / total, member.name, {k: [list(x) for x in v] for k, v in done.items()})
-                    line.append(_curve(instance, member.threat, vary, values, kind, job))
+                    line.append(_curve(instance, member.threat, vary, numbers, kind, job))
                     count += 1
                     if job.cancel.is_set():
                         return done
                 done[kind].append(line)
         return done
 
-    key = ("curves", vary, tuple(values), tuple(kinds), *(member.key for member in members))
+    key = ("curves", vary, values and tuple(values), tuple(kinds), *(member.key for member in members))
     return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from certcore import figures
 from certcore.certificate import Certificate
 from certcore.instance import Instance
-from certcore.perturbations import LABELS, TYPES
+from certcore.perturbations import TYPES
 from certcore.threat import ThreatModel
 from pages.shared import charts
 from pages.shared.sidebar import class_name, node_name
@@ -114,7 +114,7 @@ def thresholds(instance: Instance, p: float) -> None:
             if last or number in (1, 2, 5, 10):
                 rows.append(
                     {
-                        "budget": f"{number} {LABELS[name]}",
+                        "budget": budget_words(tuple(number * (i == k) for i in range(4))),
                         "p*": f"{line[number]:.6f}",
                         "certified": bool(p > line[number]),
                     }

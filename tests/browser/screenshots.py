@@ -19,6 +19,7 @@ PAGES = {
     "bring": ("bring", "Bring your own", ""),
     "check": ("check", "Check a claim", ""),
     "method": ("method", "Method", ""),
+    "paper": ("the_paper", "Paper", ""),
 }
 SIZES = {"light": (1440, 900, "light"), "dark": (1440, 900, "dark"), "narrow": (420, 800, "light")}
 

@@ -1,0 +1,49 @@
+"""Starts the dashboard (`python serve.py --server.port 8501`) and prepares the first page meanwhile.
+
+A first visit needs the imports, the first bundle and its first program: about two seconds of work. The browser needs as
+long to load the page's own scripts, so a thread does that work in the meantime. Every option of `streamlit run` may
+follow. `streamlit run app.py` works as well; its first visitor waits for both, one after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+APP = Path(__file__).with_name("app.py")
+
+
+def prepare() -> None:
+    """Do what the first page needs; if that fails, the page itself will say why."""
+    # Outside a page Streamlit remarks on every cached function that there is no page.
+    logger = logging.getLogger("streamlit.runtime.caching.cache_data_api")
+    logger.setLevel(logging.ERROR)
+    from certcore.threat import ThreatModel
+    from pages.shared import bundles, charts, engine, headline, sidebar, sweeps, work  # noqa: F401 - imported early
+
+    names = bundles.on_disk()
+    if names:
+        instance = bundles.load(bundles.first(names))
+        budget: dict[str, Any] = dict(sidebar.first_budget(instance))
+        engine.session(instance).certify(ThreatModel(**budget), attack=False)
+
+
+def _quietly() -> None:
+    with contextlib.suppress(Exception):
+        prepare()
+
+
+def main() -> None:
+    from streamlit.web import cli
+
+    threading.Thread(target=_quietly, daemon=True, name="prepare").start()
+    sys.argv = ["streamlit", "run", str(APP), *sys.argv[1:]]
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -141,6 +141,11 @@ class Pool:
             self._lock.notify()
             return job
 
+    def crowd(self) -> int:
+        """How many visitors have work under way or waiting."""
+        with self._lock:
+            return len({owner for (owner, _), job in self._slots.items() if not job.finished.is_set()})
+
     def leave(self, owner: str, job: Job) -> None:
         """The owner no longer wants this; without any owner it is cancelled."""
         with self._lock:

@@ -166,7 +166,8 @@ def curves(members: list[Member], vary: str, values: list[int] | None, paper: bo
             for member in members:
                 line = []
                 for instance in member.instances:
-                    job.report(count / total, member.name, {k: [list(x) for x in v] for k, v in done.items()})
+                    so_far = {k: [list(x) for x in v] for k, v in done.items()}
+                    job.report(count / total, member.name, so_far if count else None)
                     line.append(_curve(instance, member.threat, vary, numbers, kind, job))
                     count += 1
                     if job.cancel.is_set():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import sys
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -13,17 +14,22 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.errors import InputError
-from pages.shared.jobs import Job, Pool
+from pages.shared.jobs import URGENT, Job, Pool
 from pages.shared.text import markdown, seconds
 
 #: So long a page waits before it shows progress instead: most solves are done by then and nothing flickers.
 PATIENCE = 0.9
 _POLL = 0.4
+#: Up to so many visitors with work under way are polled at full speed; with more, each is polled less often, because
+#: a server that is busy answering "not yet" gets nothing else done.
+_FEW = 4
 
 
 @st.cache_resource(show_spinner=False)
 def pool() -> Pool:
     made = Pool(present=_present)
+    # The thread that talks to all browsers must not wait long for the pages that are being drawn.
+    sys.setswitchinterval(0.001)
     atexit.register(made.close)
     return made
 
@@ -108,7 +114,7 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
     with st.container(key=f"work_{work.slot}"):
         if work.running:
             st.session_state.setdefault("_previews", {})[work.slot] = preview
-            _poll(work.slot)
+            st.fragment(_poll, run_every=_interval(work.slot))(work.slot)
         elif work.error:
             st.markdown(f":red[:material/error: {markdown(work.error, 300)}]")
         elif work.cancelled:
@@ -121,10 +127,14 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
 
 def watch(work: Work) -> None:
     """Rerun the page when this work is done, without a line of its own."""
-    _poll_quietly(work.slot)
+    st.fragment(_poll_quietly, run_every=_interval(work.slot))(work.slot)
 
 
-@st.fragment(run_every=_POLL)
+def _interval(slot: str) -> float:
+    """Seconds between two looks at the work: a number is looked for more often than a chart."""
+    return round(_POLL * (1 if slot == URGENT else 2) * max(1.0, pool().crowd() / _FEW), 1)
+
+
 def _poll_quietly(slot: str) -> None:
     job: Job | None = st.session_state.get("_jobs", {}).get(slot)
     if job is not None:
@@ -150,7 +160,6 @@ def _cancel(slot: str) -> None:
         pool().leave(owner(), job)
 
 
-@st.fragment(run_every=_POLL)
 def _poll(slot: str) -> None:
     """Watch one piece of work and rerun the page when there is something new to see."""
     job: Job | None = st.session_state.get("_jobs", {}).get(slot)

@@ -1,15 +1,20 @@
 """Faults: kill −9 at random moments, many times; then every file is whole, and the end result is the undisturbed one.
 
 Each scenario is a real command. It is run once to the end for the truth; then again and again in a fresh folder,
-killed at a random moment and started anew, until it has come through. `python -m tests.soak.faults ROUNDS`.
+killed at a random moment and started anew, until it has come through. Half of the moments are anywhere in the run, the
+others within milliseconds after a file has appeared or changed, where writing goes on.
+`python -m tests.soak.faults ROUNDS [SCENARIO …]`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import dataclasses
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,9 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from certcore import load_instance
+from certcore.data.wheels import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = str(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
+
+TOGETHER = "several processes on one cache"
 
 UPLOAD = """
 import sys
@@ -62,7 +70,7 @@ def _table(path: Path) -> str:
 
 
 def _imports(path: Path) -> str:
-    return str(sorted(load_instance(file).digest for file in path.glob("*.npz"))[-1:])
+    return str({load_instance(file).digest for file in path.glob("*.npz")})
 
 
 SCENARIOS = (
@@ -83,7 +91,7 @@ SCENARIOS = (
         "surface.csv",
         _table,
     ),
-    Scenario("threshold cache", [*f"-m certcore base {BUNDLE} -o grid.npz".split()], "grid.npz", _instance),
+    Scenario("threshold cache", f"-m certcore base {BUNDLE} --grid grid.npz".split(), "grid.npz", _instance),
     Scenario("upload", ["-c", UPLOAD, BUNDLE], "imports", _imports),
 )  # fmt: skip
 
@@ -93,12 +101,35 @@ def faults(rounds: int, names: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]
     for scenario in SCENARIOS:
         if not names or scenario.name in names:
             yield _disturb(scenario, rounds)
+    if not names or TOGETHER in names:
+        yield together(max(1, rounds // 5))
+
+
+def together(rounds: int, processes: int = 3) -> dict[str, Any]:
+    """Several processes start at once on one empty cache; all come to the same result, and the cache is whole."""
+    scenario = next(s for s in SCENARIOS if s.name == "threshold cache")
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as name:
+            shared = dataclasses.replace(scenario, fresh_cache=False)
+            folders = [Path(name) / str(number) for number in range(processes)]
+            running = [_start(shared, folder) for folder in folders]
+            if any(process.wait(timeout=600) for process in running):
+                raise AssertionError("processes that share a cache fail")
+            if len({scenario.content(folder / scenario.result) for folder in folders}) != 1:
+                raise AssertionError("processes that share a cache differ")
+            tables = list((Path(name) / "cache").glob("*.npz"))
+            if not tables:
+                raise AssertionError("nothing was put into the cache")
+            _all_whole(Path(name), TOGETHER)
+    return {"scenario": TOGETHER, "rounds": rounds, "processes": processes, "identical": True}
 
 
 def _disturb(scenario: Scenario, rounds: int) -> dict[str, Any]:
     rng = random.Random(scenario.name)
     with tempfile.TemporaryDirectory() as folder:
         calm = Path(folder) / "calm"
+        if not scenario.fresh_cache:
+            _lend_datasets(Path(folder) / "cache")
         started = time.monotonic()
         process = _start(scenario, calm)
         if process.wait(timeout=1200):
@@ -109,13 +140,19 @@ def _disturb(scenario: Scenario, rounds: int) -> dict[str, Any]:
         wild = Path(folder) / "wild-0"
         while kills < rounds:
             process = _start(scenario, wild)
-            try:
-                code = process.wait(timeout=rng.uniform(0.05, 1.0) * duration)
-            except subprocess.TimeoutExpired:
+            if rng.random() < 0.5:
+                _wait(process, rng.uniform(0.05, 1.0) * duration)
+            else:
+                _wait_for_writing(process, wild, rng.randint(1, 3), 20 * duration)
+                time.sleep(rng.uniform(0.0, 0.01))
+            code = process.poll()
+            if code is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
                 kills += 1
                 _all_whole(wild, scenario.name)
+                if (wild / scenario.result).is_file():
+                    _check(scenario, wild, truth)
                 continue
             if code:
                 raise AssertionError(f"{scenario.name} fails after {kills} kills")
@@ -126,6 +163,37 @@ def _disturb(scenario: Scenario, rounds: int) -> dict[str, Any]:
             raise AssertionError(f"{scenario.name} does not recover after {kills} kills")
         _check(scenario, wild, truth)
         return {"scenario": scenario.name, "kills": kills, "completed": completed + 1, "identical": True}
+
+
+def _lend_datasets(cache: Path) -> None:
+    """Datasets that are on this machine already need not be fetched again."""
+    mine = cache_folder() / "datasets"
+    if mine.is_dir():
+        shutil.copytree(mine, cache / "datasets")
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=seconds)
+
+
+def _wait_for_writing(process: subprocess.Popen[bytes], folder: Path, changes: int, seconds: float) -> None:
+    """Until files have appeared, grown or gone so many times, or the process has ended."""
+    before, deadline = _files(folder), time.monotonic() + seconds
+    while changes and process.poll() is None and time.monotonic() < deadline:
+        now = _files(folder)
+        if now != before:
+            before, changes = now, changes - 1
+        time.sleep(0.001)
+
+
+def _files(folder: Path) -> set[tuple[str, int]]:
+    found = set()
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                found.add((name, os.stat(os.path.join(parent, name)).st_size))
+    return found
 
 
 def _start(scenario: Scenario, folder: Path) -> subprocess.Popen[bytes]:
@@ -159,5 +227,5 @@ def _all_whole(folder: Path, name: str) -> None:
 
 
 if __name__ == "__main__":
-    for line in faults(int(sys.argv[1])):
+    for line in faults(int(sys.argv[1]), tuple(sys.argv[2:])):
         print(json.dumps(line), flush=True)

@@ -17,6 +17,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from dataclasses import dataclass, field
@@ -46,7 +47,9 @@ class Server:
     def __init__(self) -> None:
         self.port = free_port()
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        # Into a file: a pipe that nobody reads fills up, and then every thread that logs stands still.
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=self._log)
 
     def wait(self, seconds: float = 90.0) -> None:
         deadline = time.monotonic() + seconds
@@ -68,11 +71,13 @@ class Server:
         """End it gracefully; returns what it logged."""
         self.process.terminate()
         try:
-            _, log = self.process.communicate(timeout=20)
+            self.process.wait(timeout=20)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            _, log = self.process.communicate()
-        return log.decode(errors="replace")
+            self.process.wait()
+        with self._log as log:
+            log.seek(0)
+            return log.read().decode(errors="replace")
 
 
 @dataclass
@@ -173,6 +178,15 @@ async def visit(
     return visitors
 
 
+def _faults(log: str) -> list[str]:
+    """The end of the first traceback and every line that speaks of an error."""
+    lines = log.splitlines()
+    for number, line in enumerate(lines):
+        if "Traceback" in line:
+            return lines[number : number + 25]
+    return [line for line in lines if "Error" in line][:5]
+
+
 def load(sessions: int, seconds: float, moves: int = 10_000) -> dict[str, Any]:
     """Run the load and compare every answer."""
     from certcore import load_instance
@@ -206,7 +220,7 @@ def load(sessions: int, seconds: float, moves: int = 10_000) -> dict[str, Any]:
         "views": len(truth),
         "wrong": wrong[:5],
         "errors": [error for visitor in visitors for error in visitor.errors][:5],
-        "log": [line for line in log.splitlines() if "Traceback" in line or "Error" in line][:5],
+        "log": _faults(log),
         "median": round(statistics.median(times), 3) if times else None,
         "p95": round(times[int(0.95 * (len(times) - 1))], 3) if times else None,
         "slowest": round(times[-1], 3) if times else None,

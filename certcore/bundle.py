@@ -7,13 +7,13 @@ import importlib.metadata
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certcore import __version__
+from certcore.base.exact import read_alpha
 from certcore.data.dataset import Dataset
 from certcore.data.registry import get_dataset
 from certcore.data.split import TEST
@@ -64,12 +64,7 @@ class Recipe:
                 f"theta {' '.join(self.noise.theta)} smooths {self.noise.types}, but the types are {self.types}; "
                 "change one of them"
             )
-        try:
-            sensible = 0 < Fraction(self.alpha) < 1
-        except (ValueError, ZeroDivisionError):
-            sensible = False
-        if not sensible:
-            raise InputError(f"alpha is {self.alpha!r}; expected a number between 0 and 1, such as 0.01")
+        read_alpha(self.alpha)
 
     @property
     def noise(self) -> Noise:

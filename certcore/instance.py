@@ -7,7 +7,6 @@ import json
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from certcore.npz import read_npz, write_npz
 
 EDGE_FIELDS = ("degrees", "messages")
 MAX_LAYERS = 20
+MAX_TARGETS_BYTES = 64 * 2**20
 TEST = 2
 
 
@@ -348,9 +348,11 @@ def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
     try:
-        if Path(path).stat().st_size > 64 * 2**20:
+        with open(path, "rb") as handle:
+            data = handle.read(MAX_TARGETS_BYTES + 1)  # a device may say that it is empty and never end
+        if len(data) > MAX_TARGETS_BYTES:
             raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
-        lines = Path(path).read_text(encoding="utf-8").split()
+        lines = data.decode("utf-8").split()
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise

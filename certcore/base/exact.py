@@ -45,6 +45,14 @@ def read_probability(value: Any, name: str) -> Fraction:
     return number
 
 
+def read_alpha(value: Any) -> Fraction:
+    """An error probability strictly between 0 and 1, as an exact fraction."""
+    alpha = read_probability(value, "alpha")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {value}; expected a number between 0 and 1, such as 0.01")
+    return alpha
+
+
 def decimal_text(number: Fraction) -> str:
     """The shortest text that `read_probability` reads back as the same fraction."""
     rest = number.denominator

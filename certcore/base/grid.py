@@ -21,6 +21,12 @@ class BaseLocal:
     per_type: tuple[int | None, int | None, int | None, int | None] = (None, None, None, None)
     joint: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.joint is not None and any(value is not None for value in self.per_type):
+            raise InputError("the local budget of a base certificate is given per type and joint; give one of them")
+        if any(value is not None and not 0 <= value <= UNLIMITED for value in (*self.per_type, self.joint)):
+            raise InputError(f"the local budget of a base certificate is not from 0 to {UNLIMITED} (None: no limit)")
+
     @classmethod
     def from_array(cls, array: np.ndarray) -> BaseLocal:
         """Read the file form: one number (joint for attribute flips), or four (-1: no limit)."""

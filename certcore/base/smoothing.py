@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from certcore.base.confidence import MAX_TRIALS, lower_bounds
-from certcore.base.exact import decimal_text, read_probability
+from certcore.base.exact import decimal_text, read_alpha
 from certcore.base.grid import BaseLocal
 from certcore.base.lattice import NO_LIMITS, Extent, Smoothing, bits_of
 from certcore.base.multiclass import CornerTable, grown_corners
@@ -46,10 +46,7 @@ class SmoothingBase:
         object.__setattr__(self, "n_samples", _check_samples(self.n_samples))
         object.__setattr__(self, "votes", _check_votes(self.votes, self.n_samples))
         object.__setattr__(self, "prediction", _check_prediction(self.prediction, *self.votes.shape))
-        alpha = read_probability(self.alpha, "alpha")
-        if not 0 < alpha < 1:
-            raise InputError(f"alpha is {self.alpha}; expected a number between 0 and 1, such as 0.01")
-        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "alpha", read_alpha(self.alpha))
         object.__setattr__(self, "theta", read_theta(self.theta).theta)
         if self.rule not in RULES:
             raise InputError(f"the base rule is {self.rule!r}; expected 'binary' or 'multiclass'")

@@ -60,8 +60,9 @@ def run(args: argparse.Namespace) -> int:
     threat = read_threat(args, instance)
     if args.splits and args.checkpoint:
         raise InputError("--checkpoint works for one instance; leave it out, or run the splits one by one")
+    # Every split has test nodes and predicted classes of its own.
     tasks = [
-        CurveTask(one, threat, axis.name, tuple(values), args.relaxation, args.time_limit)
+        CurveTask(one, read_threat(args, one), axis.name, tuple(values), args.relaxation, args.time_limit)
         for one in (instance, *(load_instance(path, base_rule=args.base_rule) for path in args.splits))
     ]
 

@@ -53,9 +53,11 @@ def _number(text: str, shares: bool) -> Decimal | None:
         value = Decimal(text) if len(text) <= 20 else None
     except InvalidOperation:
         return None
-    if value is None or not value.is_finite() or value < 0 or (not shares and value != value.to_integral_value()):
+    if value is None or not value.is_finite() or value < 0:
         return None
-    return value
+    if value and abs(value.adjusted()) > 30:  # 1e999999 would overflow as soon as it is divided by a step
+        return None
+    return value if shares or value == value.to_integral_value() else None
 
 
 def interruptible(work: Callable[[threading.Event], Result]) -> tuple[Result, bool]:

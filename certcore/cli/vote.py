@@ -30,12 +30,14 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     import numpy as np
 
+    from certcore.base.exact import read_alpha
     from certcore.data.registry import get_dataset
     from certcore.models.registry import require_training_packages
     from certcore.npz import write_npz
     from certcore.training.result import check_numbers
     from certcore.votes.run import collect_votes
 
+    read_alpha(args.alpha)  # before the counting begins, not after it
     require_training_packages()
     from certcore.models.storage import load_model
     from certcore.votes.voters import make_voter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,19 @@ def whole_values(values: Sequence[Any] | np.ndarray, axis: Axis) -> list[int]:
     if (np.diff(numbers) <= 0).any():
         raise InputError(f"the values for {axis.name} are not ascending; sort them and drop repeats")
     return [int(v) for v in numbers]
+
+
+def local_values(values: Sequence[Any] | np.ndarray, axis: Axis, threat: ThreatModel) -> list[Any]:
+    """Ascending local budgets, as they were given: a bound at a larger one is used for the smaller ones."""
+    given = list(values)
+    if not 1 <= len(given) <= MAX_VALUES:
+        raise InputError(f"{len(given)} values for {axis.name}; expected 1 to {MAX_VALUES:,}")
+    numbers = [axis.of(axis.at(threat, value)) for value in given]
+    if any(number is None or np.ndim(number) for number in numbers):
+        raise InputError(f"the values for {axis.name} are not all single numbers; give one local budget for all nodes")
+    if any(larger <= smaller for smaller, larger in pairwise(numbers)):
+        raise InputError(f"the values for {axis.name} are not ascending; sort them and drop repeats")
+    return given
 
 
 def naive_counts(

@@ -18,7 +18,7 @@ from certcore.instance import Instance
 from certcore.perturbations import TYPES
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
-from certcore.sweep.axis import Axis, naive_counts, whole_values
+from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.line import Line, sweep_line
 from certcore.sweep.session import Cancelled, Session, as_session, check_options, share
@@ -137,7 +137,7 @@ def curve(
     session = as_session(source)
     axis = Axis.parse(vary)
     limit = time_limit or (EXACT_TIME_LIMIT if relaxation == "exact" else RELAXED_TIME_LIMIT)
-    numbers = list(values) if axis.is_local else whole_values(values, axis)
+    numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
     job = _Job(session, threat, axis, numbers, relaxation, limit, cancel, progress)
     if checkpoint is None:
         line = job.run()

@@ -135,7 +135,13 @@ def radius(
 def read_share(value: float | str | Fraction) -> Fraction:
     """A share from 0 to 1, exactly: 0.29 means 29/100."""
     try:
-        share = value if isinstance(value, Fraction) else Fraction(Decimal(str(value)))
+        if isinstance(value, Fraction):
+            share = value
+        else:
+            decimal = Decimal(str(value))
+            if decimal and abs(decimal.adjusted()) > 30:  # 1e999999 would fill the memory as a fraction
+                raise ValueError("too large or too small")
+            share = Fraction(decimal)
     except (InvalidOperation, ValueError, OverflowError) as error:
         raise InputError(f"the share is {value!r}; expected a number from 0 to 1") from error
     if not 0 <= share <= 1:

@@ -87,13 +87,15 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         if isinstance(source, bytes):
             data = source
         else:
-            if os.path.getsize(source) > MAX_BYTES:
-                raise InputError(
-                    f"the proof is larger than {MAX_BYTES:,} bytes; expected a file written by certify --proof"
-                )
             with open(source, "rb") as handle:
-                data = handle.read()
+                data = handle.read(MAX_BYTES + 1)  # a device may say that it is empty and never end
+        if len(data) > MAX_BYTES:
+            raise InputError(
+                f"the proof is larger than {MAX_BYTES:,} bytes; expected a file written by certify --proof"
+            )
         proof = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+    except InputError:  # a ValueError too
+        raise
     except OSError as error:
         raise InputError(f"cannot read the proof: {error.strerror or error}; give the path of a proof file") from error
     except (ValueError, RecursionError) as error:

@@ -34,6 +34,8 @@ class TorchVoter:
 
     @classmethod
     def of(cls, model: NodeClassifier, graph: Graph, noise: Noise, seed: int) -> TorchVoter:
+        if noise.adjacency:
+            model.field(graph, noise)  # refuses a model that takes the edges of all samples for the same ones
         weights = {key: value.detach().numpy() for key, value in model.state_dict().items()}
         return cls(graph, noise, seed, model.name, dict(model.options), weights)
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from certcore.base.exact import read_probability
 from certcore.errors import InputError
 from certcore.perturbations import TYPES
 
@@ -32,11 +33,10 @@ class Noise:
             raise InputError(f"theta has {len(given)} entries; expected four flip probabilities: {', '.join(TYPES)}")
         for name, value in zip(TYPES, given):
             try:
-                inside = 0 <= Fraction(value) <= 1
-            except (ValueError, ZeroDivisionError):
-                inside = False
-            if not inside:
-                raise InputError(f"theta of {name} is {value!r}; expected a decimal number between 0 and 1")
+                read_probability(value, name)  # not Fraction: 1e999999999 would take for ever
+            except InputError as error:
+                message = f"theta of {name} is {value[:40]!r}; expected a decimal number between 0 and 1"
+                raise InputError(message) from error
         object.__setattr__(self, "theta", given)
 
     @classmethod
@@ -46,7 +46,7 @@ class Noise:
 
     @property
     def fractions(self) -> tuple[Fraction, ...]:
-        return tuple(Fraction(value) for value in self.theta)
+        return tuple(read_probability(value, name) for name, value in zip(TYPES, self.theta))
 
     @property
     def attributes(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from certcore.base.confidence import MAX_TRIALS
 from certcore.errors import InputError
 from certcore.executor import open_executor, run_tasks
 from certcore.npz import read_npz, write_npz
@@ -71,6 +72,8 @@ def collect_votes(
     """
     if selection < 1 or estimation < 1:
         raise InputError(f"{selection} selection and {estimation} estimation samples; expected at least one of each")
+    if max(selection, estimation) > MAX_TRIALS:
+        raise InputError(f"{max(selection, estimation):,} samples; expected at most {MAX_TRIALS:,} of each kind")
     wanted = {SELECTION: selection, ESTIMATION: estimation}
     state = _State.load(checkpoint, voter) if checkpoint else _State.empty(voter)
     for kind, limit in wanted.items():
@@ -169,8 +172,19 @@ class _State:
         except KeyError as error:
             raise InputError(f"{path} is no checkpoint of votes: {error} is missing; delete it") from error
         for kind, ranges in done.items():
-            expected = int((ranges[:, 1] - ranges[:, 0]).sum())
-            if votes[kind].shape != (voter.n_nodes, voter.n_classes) or (votes[kind].sum(axis=1) != expected).any():
+            counts = votes[kind]
+            fits = (
+                ranges.dtype == counts.dtype == np.int64
+                and ranges.ndim == 2
+                and ranges.shape[1] == 2
+                and counts.shape == (voter.n_nodes, voter.n_classes)
+                # In order and apart from each other: no sample counts twice.
+                and (np.diff(ranges.reshape(-1)) >= 0).all()
+                and ranges.min(initial=0) >= 0
+                and counts.min(initial=0) >= 0
+                and (counts.sum(axis=1) == (ranges[:, 1] - ranges[:, 0]).sum()).all()
+            )
+            if not fits:
                 raise InputError(f"{path} does not add up: its votes are not those of its samples; delete it")
         return cls(votes, done)
 

@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 
 from certcore import GridBase, Instance, certify, load_instance, save_instance
+from certcore.base import BaseLocal
 from certcore.cli import main
+from certcore.errors import InputError
 from certcore.instance import instance_to_arrays
 from tests.support import random_graph, random_grid
 
@@ -242,6 +244,24 @@ def test_bad_proofs(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
         path.write_text(text)
         assert expected in fails(capsys, "verify", str(path), good)
     assert "cannot read the proof" in fails(capsys, "verify", str(tmp_path / "none.json"), good)
+
+
+def test_endless_files_are_refused(
+    good: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device says that it is empty and never ends."""
+    monkeypatch.setattr("certcore.verify.proof.MAX_BYTES", 10**5)
+    monkeypatch.setattr("certcore.instance.MAX_TARGETS_BYTES", 10**5)
+    assert "larger than" in fails(capsys, "verify", "/dev/zero", good)
+    for option in ("--targets", "--protect"):
+        assert "larger than" in fails(capsys, "certify", good, "--attr-del", "1", option, "/dev/zero")
+
+
+def test_the_local_budget_of_a_base_is_one_thing() -> None:
+    """A file holds either form: what it cannot hold must not be promised in memory."""
+    for per_type, joint in (((1, None, None, None), 2), ((-1, None, None, None), None), ((None,) * 4, -1)):
+        with pytest.raises(InputError, match="local budget of a base certificate"):
+            BaseLocal(per_type, joint)
 
 
 def test_base_local_is_not_exceeded(arrays: Arrays, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

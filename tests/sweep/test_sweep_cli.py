@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from certcore import ThreatModel, certify, save_instance
@@ -77,6 +79,19 @@ def test_curve_over_sigma_local_budgets_and_splits(capsys: pytest.CaptureFixture
     assert both["points"][2]["ratio_mean"] == both["curves"][0]["points"][2]["certified"] / 60
 
 
+def test_every_split_has_its_own_test_nodes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    files = []
+    for name, size in (("a", 20), ("b", 45)):
+        instance = dataclasses.replace(INSTANCE, split=np.where(np.arange(60) < size, 2, 0))
+        files.append(str(tmp_path / f"{name}.npz"))
+        save_instance(files[-1], instance)
+    options = ("--targets", "test", "--vary", "attr_del", "--values", "0:4:4")
+    found = as_json(capsys, "curve", files[0], "--splits", files[1], *options)
+    assert [c["targets"] for c in found["curves"]] == [20, 45]
+    for path, line in zip(files, found["curves"]):
+        assert line["points"] == as_json(capsys, "curve", path, *options)["points"]
+
+
 def test_surface(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
     args = ("surface", file, "--x", "attr_add", "--x-values", "0:2", "--y", "attr_del", "--y-values", "0:6:3")
     kept = ("--checkpoint", str(tmp_path / "cells.npz"))
@@ -108,6 +123,8 @@ def test_radius_and_defend(capsys: pytest.CaptureFixture[str], file: str) -> Non
         ("curve", "--vary", "attr_del", "--values", "3:0"),
         ("curve", "--vary", "attr_del", "--values", "0:1:0"),
         ("curve", "--vary", "attr_del", "--values", "0:99999999999"),
+        ("curve", "--vary", "attr_del", "--values", "0:1e999999999"),
+        ("curve", "--vary", "local-attr-del", "--values", "0:1:1e-9999999", "--local-mode", "relative"),
         ("curve", "--vary", "attr_del", "--values", "a:b"),
         ("curve", "--vary", "attr_del", "--values", "0:0.5"),
         ("curve", "--vary", "attr_del", "--values", "1:2:3:4"),
@@ -116,6 +133,8 @@ def test_radius_and_defend(capsys: pytest.CaptureFixture[str], file: str) -> Non
         ("surface", "--x", "attr_del", "--x-values", "0:3", "--y", "attr_del", "--y-values", "0:3"),
         ("surface", "--x", "local-attr-del", "--x-values", "0:3", "--y", "attr_del", "--y-values", "0:3"),
         ("radius", "--vary", "attr_del", "--at-least", "2"),
+        ("radius", "--vary", "attr_del", "--at-least", "1e999999999"),
+        ("radius", "--vary", "attr_del", "--at-least", "1e-99999999"),
         ("radius", "--vary", "local-attr-del", "--at-least", "0.5"),
         ("defend", "--nodes", "0"),
         ("defend", "--nodes", "1", "--adj-add", "2"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from certcore import Instance, ThreatModel, certify
+from certcore.errors import InputError
 from certcore.sweep import Session, curve, surface
 from tests.support import brute_force, random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
@@ -88,6 +91,14 @@ def test_relative_local_budgets() -> None:
     line = curve(instance, threat, "local_attr_del", ["0", "0.1", "0.29", "1"])
     assert line.values.tolist() == [0, 0.1, 0.29, 1]
     assert line.certified[2] == certify(instance, threat.replace(local_attr_del="0.29"), attack=False).certified
+
+
+@pytest.mark.parametrize("values", [[4, 2, 0], [1, 1], [], [None], [0, [1] * 80], ["0.5", "0.25"], ["0.5", "1/2"]])
+def test_local_budgets_must_ascend(values: list[Any]) -> None:
+    """A bound at a larger value is taken for the smaller ones, so the order matters: out of order nothing is sound."""
+    mode = "relative" if values and isinstance(values[0], str) else "absolute"
+    with pytest.raises(InputError, match="local_attr_del"):
+        curve(smoothed_like(2, n=80), ThreatModel(attr_del=9, local_mode=mode), "local_attr_del", values)
 
 
 def test_edge_additions_need_no_program() -> None:

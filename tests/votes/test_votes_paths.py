@@ -112,6 +112,12 @@ def test_chunks_do_not_matter(name, what):
     assert np.array_equal(whole, parts)
 
 
+def test_rows_that_need_clean_edges_do_not_vote_on_smoothed_ones():
+    """All samples of a batch would share the edges of the first one: votes that are not independent prove nothing."""
+    with pytest.raises(InputError, match="adjacency is fixed"):
+        make_voter(support.random_model("appnp"), GRAPH, Noise(THETAS["joint"]), 3)
+
+
 def _majority(attributes: sp.csr_array, adjacency: sp.csr_array) -> np.ndarray:
     """A model of our own: the most frequent of the first four attributes among the neighbours."""
     return np.asarray((adjacency @ attributes[:, :4]).argmax(axis=1)).ravel()

@@ -111,6 +111,17 @@ def test_foreign_and_damaged_checkpoints(voter, tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(InputError, match="add up"):
         collect_votes(voter, selection=5, estimation=20, jobs=1, checkpoint=path)
+    good = arrays | {"estimation": arrays["estimation"] - 1}
+    twice = good | {"estimation": good["estimation"] * 2, "estimation_done": np.array([[0, 20], [0, 20]])}
+    flat = good | {"estimation_done": np.array([0, 20])}
+    halves = good | {"estimation": good["estimation"].astype(float)}
+    debt = good | {"estimation": good["estimation"] + [[-30, 30, 0, 0]]}
+    for broken in (twice, flat, halves, debt):
+        np.savez(path, **broken)
+        with pytest.raises(InputError, match="add up"):
+            collect_votes(voter, selection=5, estimation=20, jobs=1, checkpoint=path)
+    np.savez(path, **good)
+    collect_votes(voter, selection=5, estimation=20, jobs=1, checkpoint=path)
     path.write_bytes(b"PK\x03\x04 cut off")
     with pytest.raises(InputError):
         collect_votes(voter, selection=5, estimation=20, jobs=1, checkpoint=path)
@@ -119,6 +130,8 @@ def test_foreign_and_damaged_checkpoints(voter, tmp_path):
 def test_bad_numbers(voter):
     with pytest.raises(InputError, match="at least one"):
         collect_votes(voter, selection=0, estimation=20)
+    with pytest.raises(InputError, match="at most"):
+        collect_votes(voter, selection=1, estimation=10**10)
     with pytest.raises(InputError, match="jobs"):
         collect_votes(voter, selection=1, estimation=20, jobs=0)
     with pytest.raises(InputError, match="no Dask scheduler"):
@@ -327,7 +340,9 @@ def test_paper_rule_is_marked(tmp_path, monkeypatch, capsys):
         (["--alpha", "2"], "alpha"),
         (["--alpha", "x"], "alpha"),
         (["--theta", "0", "0", "0", "0.4"], "smooths adj"),
+        (["--alpha", "1e-999999999"], "alpha"),
         (["--theta", "2", "0", "0", "0"], "between 0 and 1"),
+        (["--theta", "1e999999999", "0", "0", "0"], "between 0 and 1"),
     ],
 )
 def test_bad_options_are_refused_before_anything_begins(options, message, capsys):
@@ -350,6 +365,12 @@ def test_a_broken_model_is_one_sentence(tmp_path, capsys, monkeypatch):
     message = capsys.readouterr().err
     assert "NaN" in message
     assert message.count("\n") == 1
+
+
+def test_votes_with_a_nonsensical_alpha_are_not_counted(tmp_path, capsys):
+    for alpha in ("7", "x", "0"):
+        assert main(["vote", "citeseer", str(tmp_path / "none"), "--alpha", alpha]) == 2
+        assert "alpha" in capsys.readouterr().err
 
 
 def test_function_voters_recognise_their_version():

@@ -20,6 +20,7 @@ from pages.shared.text import markdown, seconds
 #: So long a page waits before it shows progress instead: most solves are done by then and nothing flickers.
 PATIENCE = 0.9
 _POLL = 0.4
+_TURN = 0.001
 #: Up to so many visitors with work under way are polled at full speed; with more, each is polled less often, because
 #: a server that is busy answering "not yet" gets nothing else done.
 _FEW = 4
@@ -28,8 +29,6 @@ _FEW = 4
 @st.cache_resource(show_spinner=False)
 def pool() -> Pool:
     made = Pool(present=_present)
-    # The thread that talks to all browsers must not wait long for the pages that are being drawn.
-    sys.setswitchinterval(0.001)
     atexit.register(made.close)
     return made
 
@@ -73,6 +72,8 @@ def ask(
     exact: bool = False,
 ) -> Work:
     """Get a result computed in the background; meanwhile the last one in this slot that has an equal `same`."""
+    # The thread that talks to all browsers must not wait long for pages that are being drawn.
+    sys.setswitchinterval(_TURN)
     shown: dict[str, tuple[Hashable, Hashable, Any]] = st.session_state.setdefault("_shown", {})
     stopped: dict[str, Hashable] = st.session_state.setdefault("_stopped", {})
     ready = pool().result(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
@@ -13,16 +14,20 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import InputError
+from certcore import InputError, load_instance
+from certcore.sweep import Session
 from pages.shared import log
 from pages.shared.jobs import Job, Pool
 from pages.shared.state import SHARED, parse_nodes
 from tests.hardening.mutate import NUMBERS, TEXTS
-from tests.soak.load import ROOT, Server, load, probe_links
+from tests.soak.load import BUNDLE as NAME
+from tests.soak.load import ROOT, Server, expected, load, probe_links
+from tests.soak.tab import Tab
 
 BUNDLE = ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz"
 
@@ -64,6 +69,31 @@ def test_several_visitors_get_the_right_numbers() -> None:
     assert result["log"] == []
     assert result["numbers"] >= 9
     assert result["stopped_with"] in (0, -15)
+
+
+def test_an_exact_solve_freezes_nobody_and_ends_with_its_tab(server: Server) -> None:
+    """While one visitor's integer program runs, others get numbers; a second one waits visibly, then has its turn."""
+
+    async def scene() -> list[tuple[tuple[int, int], int]]:
+        exact = f"instance={NAME}&relaxation=exact&limit=600&attr_add=2&attr_del="
+        async with Tab(server.port, f"instance={NAME}") as usual, contextlib.AsyncExitStack() as later:
+            async with Tab(server.port, f"{exact}30") as first:
+                await first.until(lambda: "integer program" in first.line, "solve", 60)
+                second = await later.enter_async_context(Tab(server.port, f"{exact}40"))
+                await second.until(lambda: "Waiting" in second.line, "waiting", 60)
+                await usual.number((0, 10), 60)
+                for delete in (14, 3):
+                    await usual.move(attr_del=delete)
+                    await usual.number((0, delete), 60)
+                assert not first.shown  # still at it
+                assert "Waiting" in second.line
+            await second.until(lambda: "integer program" in second.line, "turn", 60)
+            assert not usual.errors + second.errors
+            return sorted(usual.shown)
+
+    session = Session(load_instance(BUNDLE))
+    for budgets, number in asyncio.run(scene()):
+        assert number == expected(budgets, session)
 
 
 def test_readers_of_links_take_any_text() -> None:
@@ -137,7 +167,7 @@ def test_a_password_keeps_strangers_out(monkeypatch: pytest.MonkeyPatch) -> None
 def test_safe_defaults() -> None:
     text = (ROOT / ".streamlit" / "config.toml").read_text()
     for line in ('address = "127.0.0.1"', "enableXsrfProtection = true", 'showErrorDetails = "none"',
-                 "gatherUsageStats = false", "maxUploadSize = 200"):  # fmt: skip
+                 "gatherUsageStats = false", "maxUploadSize = 200", 'level = "warning"'):  # fmt: skip
         assert line in text
     assert Path(ROOT / "requirements.lock").exists()
 
@@ -166,3 +196,73 @@ def test_closing_stops_running_work() -> None:
     pool.close()
     assert job.finished.is_set()
     assert time.monotonic() - started < 3
+
+
+def test_a_slow_solve_leaves_workers_to_others() -> None:
+    pool, go, order = Pool(workers=3), threading.Event(), []
+    for owner in ("anna", "bert", "cleo"):
+        pool.submit(owner, "certificate", owner, lambda job: go.wait(20), "exact", exact=True)
+    for number in range(3):
+        pool.submit("dora", f"chart {number}", number, lambda job: go.wait(20), "chart")
+    time.sleep(0.2)
+    assert sorted(job.label for job in pool._live.values() if job.state == "running") == ["chart", "exact"]
+    assert pool.crowd() == 4
+    quick = pool.submit("emil", "certificate", "quick", lambda job: order.append("number"), "number")
+    assert quick.wait(5)
+    go.set()
+    deadline = time.monotonic() + 10
+    while pool.crowd() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert pool.crowd() == 0
+
+
+def test_moving_often_does_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.shared.jobs.MOST_PER_OWNER", 3)
+    pool, go = Pool(workers=1), threading.Event()
+    pool.submit("anna", "certificate", "busy", lambda job: go.wait(20), "busy")
+    time.sleep(0.2)
+    for number in range(10):
+        last = pool.submit("bert", "certificate", number, lambda job, n=number: n, "number")
+    go.set()
+    assert last.wait(10)
+    assert last.result == 9
+
+
+def test_work_that_was_given_up_is_asked_for_again() -> None:
+    """After a lost connection the same work starts anew; the one that was told to stop is of no use."""
+    pool, stop = Pool(workers=2), threading.Event()
+    first = pool.submit("anna", "certificate", "key", lambda job: stop.wait(20), "number")
+    time.sleep(0.2)
+    pool.leave("anna", first)
+    again = pool.submit("anna", "certificate", "key", lambda job: "fresh", "number")
+    assert again is not first
+    assert again.wait(5)
+    stop.set()
+    assert again.result == "fresh"
+
+
+def test_a_page_whose_work_was_given_up_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fickle(Pool):
+        asked = 0
+
+        def submit(self, *args: Any, **kwargs: Any) -> Job:
+            self.asked += 1
+            job = super().submit(*args, **kwargs)
+            if self.asked == 1:
+                self.leave(args[0], job)
+            return job
+
+    def page() -> None:
+        import streamlit as st
+
+        from pages.shared import work
+
+        task = work.ask("certificate", "key", lambda job: job.cancel.wait(0.2) or "the number", "Solving")
+        work.line(task, "done")
+        st.write(task.result if task.fresh else "nothing yet")
+
+    fickle = Fickle(workers=1)
+    monkeypatch.setattr("pages.shared.work.pool", lambda: fickle)
+    shown = AppTest.from_function(page, default_timeout=30).run()
+    assert not shown.exception
+    assert [element.value for element in shown.markdown] == ["done", "the number"]

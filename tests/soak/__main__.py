@@ -1,5 +1,6 @@
-"""`make soak`: the long forms of the load, fault and fuzz tests. Prints one JSON line for each part.
+"""`make soak`: the long forms of the fuzz, load and fault tests, about half an hour on two cores.
 
+Prints JSON lines and at the end a summary; ends with an error at the first finding.
 `python -m tests.soak [fuzz|load|faults …]` runs some of them; without a name all.
 """
 
@@ -9,6 +10,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 from tests.soak.faults import faults
 from tests.soak.load import ROOT, load
@@ -26,20 +28,34 @@ def fuzz() -> None:
         print(run.stdout.strip(), flush=True)
 
 
+def hold() -> None:
+    """Sixteen visitors for three minutes."""
+    result = load(sessions=16, seconds=180)
+    print(json.dumps(result), flush=True)
+    if result["wrong"] or result["errors"] or result["log"] or not result["fewest_per_session"]:
+        raise SystemExit("the load test found wrong numbers, errors or a visitor without any number")
+
+
+def disturb() -> None:
+    """kill −9 and shared caches."""
+    for line in faults(rounds=25):
+        print(json.dumps(line), flush=True)
+
+
+PARTS: dict[str, Callable[[], None]] = {"fuzz": fuzz, "load": hold, "faults": disturb}
+
+
 def main() -> None:
-    wanted = sys.argv[1:] or ["fuzz", "load", "faults"]
-    started = time.time()
-    if "fuzz" in wanted:
-        fuzz()
-    if "load" in wanted:
-        result = load(sessions=16, seconds=180)
-        print(json.dumps(result), flush=True)
-        if result["wrong"] or result["errors"] or result["log"]:
-            raise SystemExit("the load test found wrong numbers or errors")
-    if "faults" in wanted:
-        for line in faults(rounds=25):
-            print(json.dumps(line), flush=True)
-    print(json.dumps({"seconds": round(time.time() - started)}))
+    wanted = sys.argv[1:] or list(PARTS)
+    unknown = [name for name in wanted if name not in PARTS]
+    if unknown:
+        raise SystemExit(f"there is no part {unknown[0]!r}; expected {', '.join(PARTS)}")
+    summary = {}
+    for name in wanted:
+        started = time.time()
+        PARTS[name]()
+        summary[name] = f"passed in {time.time() - started:.0f} s"
+    print(json.dumps(summary))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pages.shared.sidebar import class_name
 
 view = frame("app.py", "What is guaranteed")
 result, fresh = headline.draw(view)
+ready = fresh and headline.number_first()
 
 left, right = st.columns(2, gap="large")
 with left:
@@ -22,22 +23,21 @@ with left:
         anchor=False,
         help="The certified ratio as one budget grows; the dashed line is the sliders' position. More under Curves.",
     )
-    if fresh:
+    figure = None
+    if ready:
         values = sweeps.mini_values(view, vary)
         member = sweeps.Member("", view.threat, (view.instance,))
         line = sweeps.curves([member], vary, values, False, view.relaxation, "mini")
         curves = sweeps.first_kind(line)
         if curves:
-            charts.show(
-                figures.curve_figure(
-                    curves,
-                    vary=vary,
-                    marker=sweeps.position(view.threat, vary),
-                    recipes=exports.recipe(view, "curve", vary=vary, values=values),
-                ),
-                key="mini",
-                height=330,
+            figure = figures.curve_figure(
+                curves,
+                vary=vary,
+                marker=sweeps.position(view.threat, vary),
+                recipes=exports.recipe(view, "curve", vary=vary, values=values),
             )
+    charts.show_latest(figure, view.instance.digest, key="mini", height=330)
+    if ready:
         work.line(line)
 with right:
     st.subheader(
@@ -48,13 +48,17 @@ with right:
     )
     if view.instance.prediction is None:
         st.info("This instance has no predicted labels, so it cannot be split by class.", icon=":material/category:")
-    elif fresh:
-        task = engine.per_class(view)
-        if task.result:
-            labels, certified, naive, sizes = zip(*task.result)
-            names = [class_name(view.instance, label) for label in labels]
-            charts.show(figures.class_figure(names, certified, naive, sizes), key="classes", height=330)
-        work.line(task)
+    else:
+        bars_figure = None
+        if ready:
+            task = engine.per_class(view)
+            if task.result:
+                labels, certified, naive, sizes = zip(*task.result)
+                names = [class_name(view.instance, label) for label in labels]
+                bars_figure = figures.class_figure(names, certified, naive, sizes)
+        charts.show_latest(bars_figure, view.instance.digest, key="classes", height=330)
+        if ready:
+            work.line(task)
 
 if result is not None and fresh:
     headline.report(view)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +34,26 @@ def prepare() -> None:
         engine.session(instance).certify(ThreatModel(**budget), attack=False)
 
 
-def _quietly() -> None:
+def _when_it_listens() -> None:
+    """Wait for the server, so that nothing delays its start: from then on it has nothing to do for about a second."""
+    from streamlit import config
+
+    address = ("127.0.0.1", config.get_option("server.port"))
+    for _ in range(400):
+        with contextlib.suppress(OSError), socket.create_connection(address, timeout=1):
+            break
+        time.sleep(0.03)
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(0.0003)  # the browser's many small requests must not wait for imports
     with contextlib.suppress(Exception):
         prepare()
+    sys.setswitchinterval(usual)
 
 
 def main() -> None:
     from streamlit.web import cli
 
-    threading.Thread(target=_quietly, daemon=True, name="prepare").start()
+    threading.Thread(target=_when_it_listens, daemon=True, name="prepare").start()
     sys.argv = ["streamlit", "run", str(APP), *sys.argv[1:]]
     cli.main()
 

@@ -45,6 +45,7 @@ class View {
   update(data, send) {
     this.send = send;
     this.data = data;
+    this.revision = (this.revision || 0) + 1;
     this.stage.style.height = `min(${data.height}px, 72vh)`;
     if (data.version !== this.version) {
       this.version = data.version;
@@ -104,20 +105,56 @@ class View {
     requestAnimationFrame(() => { this.queued = false; this.draw(); });
   }
 
+  // Edges and nodes are kept as a picture of their own: hovering only draws a ring over it, and while a large graph
+  // is moved or zoomed that picture is moved along and drawn anew when the hand rests.
   draw() {
-    const c = this.context, { width, height, xy } = this;
-    if (!width) return;
-    this.lastInk = this.ink();
+    if (!this.width) return;
+    const ink = this.ink(), look = [this.width, this.height, this.ratio, ink, this.revision].join();
+    this.lastInk = ink;
+    clearTimeout(this.later);
+    const old = this.drawn;
+    const moved = !old || old.look !== look || old.zoom !== this.zoom || old.panX !== this.panX || old.panY !== this.panY;
+    if (moved && old && old.look === look && this.edges.length / 2 + this.group.length > 15000) {
+      this.later = setTimeout(() => { this.drawGraph(look); this.compose(); }, 150);
+    } else if (moved) this.drawGraph(look);
+    this.compose();
+  }
+
+  compose() {
+    const c = this.context, { width, height, drawn } = this, k = this.zoom / drawn.zoom;
     c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     c.clearRect(0, 0, width, height);
-    c.strokeStyle = this.lastInk;
-    c.globalAlpha = Math.min(0.45, 0.13 * Math.sqrt(this.zoom) + 300 / (this.edges.length + 2000));
+    const left = width / 2 + this.panX - (width / 2 + drawn.panX) * k, top = height / 2 + this.panY - (height / 2 + drawn.panY) * k;
+    c.drawImage(this.picture, left, top, width * k, height * k);
+    for (const i of [this.hover, this.focus]) if (i >= 0) this.ring(c, i, this.lastInk, 4, 1.5);
+    this.canvas.dataset.ready = this.version;
+  }
+
+  drawGraph(look) {
+    const { width, height, xy } = this, ink = this.lastInk;
+    this.picture ||= document.createElement("canvas");
+    if (this.picture.width !== this.canvas.width || this.picture.height !== this.canvas.height) {
+      this.picture.width = this.canvas.width; this.picture.height = this.canvas.height;
+    }
+    this.drawn = { look, zoom: this.zoom, panX: this.panX, panY: this.panY };
+    const c = this.picture.getContext("2d");
+    c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    c.clearRect(0, 0, width, height);
+    const n = xy.length / 2, px = new Float32Array(n), py = new Float32Array(n);
+    for (let i = 0; i < n; i++) { px[i] = this.toX(xy[2 * i]); py[i] = this.toY(xy[2 * i + 1]); }
+    c.strokeStyle = ink;
+    // Where many edges cross they add up: the more there are, the fainter each of them.
+    const faint = Math.min(1, 5000 / (this.edges.length / 2 + 1));
+    c.globalAlpha = Math.min(0.45, 0.13 * Math.sqrt(this.zoom) * Math.max(faint, 0.15) + 300 / (this.edges.length + 2000));
     c.lineWidth = 0.7;
+    // Many short paths: one path with all edges takes many times as long to fill in.
+    let inPath = 0;
     c.beginPath();
     for (let e = 0; e < this.edges.length; e += 2) {
-      const a = this.edges[e], b = this.edges[e + 1];
-      c.moveTo(this.toX(xy[2 * a]), this.toY(xy[2 * a + 1]));
-      c.lineTo(this.toX(xy[2 * b]), this.toY(xy[2 * b + 1]));
+      const a = this.edges[e], b = this.edges[e + 1], ax = px[a], ay = py[a], bx = px[b], by = py[b];
+      if ((ax < 0 && bx < 0) || (ay < 0 && by < 0) || (ax > width && bx > width) || (ay > height && by > height)) continue;
+      c.moveTo(ax, ay); c.lineTo(bx, by);
+      if (++inPath === 100) { c.stroke(); c.beginPath(); inPath = 0; }
     }
     c.stroke();
     for (let d = 0; d < this.amount.length; d++) {
@@ -126,33 +163,33 @@ class View {
       c.beginPath(); c.moveTo(...this.place(this.deleted[2 * d])); c.lineTo(...this.place(this.deleted[2 * d + 1])); c.stroke();
     }
     c.setLineDash([]);
-    const ink = this.lastInk;
     for (const shown of [false, true]) {
       this.data.groups.forEach((group, g) => {
         c.fillStyle = group.colour === "ink" ? ink : group.colour;
         c.globalAlpha = shown ? 0.95 : 0.12;
         const path = shape(group.shape);
+        inPath = 0;
         c.beginPath();
-        for (let i = 0; i < this.group.length; i++) {
+        for (let i = 0; i < n; i++) {
           if (this.group[i] !== g || Boolean(this.marks[i] & 1) !== shown) continue;
-          const x = this.toX(xy[2 * i]), y = this.toY(xy[2 * i + 1]);
-          if (x > -20 && y > -20 && x < width + 20 && y < height + 20) path(c, x, y, this.radius(i));
+          const x = px[i], y = py[i];
+          if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue;
+          path(c, x, y, this.radius(i));
+          if (++inPath === 100) { c.fill(); c.beginPath(); inPath = 0; }
         }
         c.fill();
       });
     }
     c.globalAlpha = 1;
     for (let i = 0; i < this.marks.length; i++) {
-      if (this.marks[i] & 2) this.ring(i, ink, 3, 2);
-      if (this.marks[i] & 4) { this.ring(i, this.data.protectedColour, 3, 2.5); this.ring(i, this.data.protectedColour, 7, 1); }
-      if (this.marks[i] & 8) this.ring(i, this.data.selectedColour, 5, 3);
+      if (this.marks[i] & 2) this.ring(c, i, ink, 3, 2);
+      if (this.marks[i] & 4) { this.ring(c, i, this.data.protectedColour, 3, 2.5); this.ring(c, i, this.data.protectedColour, 7, 1); }
+      if (this.marks[i] & 8) this.ring(c, i, this.data.selectedColour, 5, 3);
     }
-    for (const i of [this.hover, this.focus]) if (i >= 0) this.ring(i, ink, 4, 1.5);
-    this.canvas.dataset.ready = this.version;
   }
 
-  ring(node, colour, gap, line) {
-    const c = this.context, [x, y] = this.place(node);
+  ring(c, node, colour, gap, line) {
+    const [x, y] = this.place(node);
     c.strokeStyle = colour; c.lineWidth = line;
     c.beginPath(); c.arc(x, y, this.radius(node) + gap, 0, 6.2832); c.stroke();
   }
@@ -297,7 +334,7 @@ class View {
     this.legend.replaceChildren(...items);
   }
 
-  end() { this.observer.disconnect(); clearInterval(this.timer); }
+  end() { this.observer.disconnect(); clearInterval(this.timer); clearTimeout(this.later); }
 }
 
 export default function (component) {

@@ -35,6 +35,25 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
     return result, task.fresh
 
 
+def number_first() -> bool:
+    """Whether it is time for the charts: not in a visitor's first run.
+
+    A browser that has just arrived still loads scripts from this server; sliders and number come before the charts.
+    """
+    if st.session_state.get("_arrived"):
+        return True
+    st.session_state["_arrived"] = True
+    _then_the_charts()
+    return False
+
+
+@st.fragment(run_every=0.6)
+def _then_the_charts() -> None:
+    if st.session_state.get("_greeted"):
+        st.rerun()
+    st.session_state["_greeted"] = True
+
+
 def with_attack(view: View) -> Certificate | None:
     """The short form for other pages: one line about the certificate, which comes with its attack."""
     task = engine.certificate(view)

@@ -44,6 +44,38 @@ def test_canvas_by_keyboard_and_protection_by_click(visit: Visit) -> None:
     assert page.get_by_text("1 protected:").count() == 1
 
 
+def test_table_and_picture_select_each_other(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=5&click=select", "Attack map")
+    watched.settled()
+
+    def picked(what: str) -> None:
+        page.wait_for_function(f"() => {{ const now = new URL(location).searchParams.get('picked'); return {what}; }}")
+        watched.settled()
+
+    canvas = page.locator(".stage canvas")
+    canvas.scroll_into_view_if_needed()
+    x, y = canvas.evaluate("canvas => canvas.certcorePosition(23)")
+    canvas.click(position={"x": x, "y": y})
+    picked("now === '23'")
+    assert page.get_by_role("button", name="Open paper 23").count() == 1
+    table = page.get_by_test_id("stDataFrame").first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    page.mouse.click(box["x"] + 18, box["y"] + 35 * 3.5)
+    picked("now && now !== '23'")
+    chosen = page.evaluate("new URL(location).searchParams.get('picked')")
+    page.wait_for_timeout(800)
+    picked(f"now === '{chosen}'")  # and it stays: the table must not select another row by itself
+    find = page.get_by_role("textbox", name="Find a node")
+    find.fill("paper 31")
+    find.press("Enter")
+    picked("now === '31'")
+    x, y = canvas.evaluate("canvas => canvas.certcorePosition(23)")
+    canvas.click(position={"x": x, "y": y})
+    picked("now === '23'")  # also with words still in the search field
+
+
 def test_exact_solve_can_be_cancelled(visit: Visit) -> None:
     watched = visit()
     page = watched.open("?instance=hard-s0&attr_add=4&attr_del=30&relaxation=exact&limit=300", "What is guaranteed")
@@ -146,6 +178,17 @@ def test_names_from_files_are_text(visit: Visit) -> None:
         watched.settled()
         assert page.evaluate("window.pwned") is None
         assert page.locator("img[src=x]").count() == 0
+
+
+def test_many_lines_on_a_narrow_screen_leave_the_axis_title_free(visit: Visit) -> None:
+    watched = visit(420, 800)
+    several = "with=ring-gcn-attr-s1,ring-votes-s0,evil-s0"
+    page = watched.open(f"compare?instance=ring-gcn-attr-s0&attr_del=4&cmp_to=8&{several}", "Compare")
+    watched.settled()
+    plot = page.locator(".js-plotly-plot").first
+    title, legend = (plot.locator(part).first.bounding_box() for part in (".xtitle", ".legend"))
+    assert title["y"] + title["height"] <= legend["y"] + 1
+    assert legend["y"] + legend["height"] <= plot.bounding_box()["y"] + plot.bounding_box()["height"] + 1
 
 
 @pytest.mark.parametrize("name", PAGES)

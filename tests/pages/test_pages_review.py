@@ -1,0 +1,118 @@
+"""Details that a first look at the pages found wanting: each of these was wrong or missing once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import serve
+from certcore import figures
+from certcore.instance import Instance
+from certcore.sweep import Session
+from pages.shared import bundles, sweeps
+from tests.pages.conftest import settle
+from tests.pages.toys import grid_instance
+
+Open = Callable[..., AppTest]
+
+
+def chart(at: AppTest, number: int = 0) -> dict[str, object]:
+    spec: dict[str, object] = json.loads(at.get("plotly_chart")[number].proto.spec)
+    return spec
+
+
+def test_names_of_bundles_are_words() -> None:
+    assert bundles.title("citeseer-gcn-attr-s0") == "Citeseer · GCN · attributes · split 0"
+    assert bundles.title("cora_ml-gcn_mean-joint-s12") == "Cora-ML · GCN (mean) · joint · split 12"
+    assert bundles.title("my-own-thing") == "my-own-thing"
+    assert bundles.title("import-0123456789abcdef-mine") == "mine (imported)"
+
+
+def test_legends_stand_at_the_bottom_and_ticks_are_whole() -> None:
+    screen = figures.plotly(figures.front_figure(np.array([[0, 1, 0, 0], [2, 0, 0, 0]]), "attr_add", "attr_del"))
+    assert screen.layout.legend.yref == "container"
+    assert screen.layout.legend.y == 0
+    assert screen.layout.xaxis.dtick == screen.layout.yaxis.dtick == 1
+    bars = figures.plotly(figures.class_figure(["a", "b"], [1, 2], [0, 1], [3, 3]))
+    assert bars.layout.yaxis.zeroline is False
+
+
+def test_every_integer_ends_where_nothing_is_certified(open_page: Open) -> None:
+    at = open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", every="1")
+    lines = chart(at)["data"]
+    assert isinstance(lines, list)
+    assert "r̄ = " in lines[0]["name"]
+    assert sweeps.values_to(None, True, grid_instance(), "attr_del") is None
+    assert sweeps.values_to(None, True, grid_instance(), "sigma") == list(range(41))
+    assert sweeps.values_to(3, True, grid_instance(), "attr_del") == [0, 1, 2, 3]
+
+
+def test_compare_begins_with_what_can_be_compared(open_page: Open) -> None:
+    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    assert at.multiselect(key="with").value == ["ring-gcn-attr-s1"]
+    table: pd.DataFrame = at.dataframe[0].value
+    assert table["r̄ collective"].notna().all(), "r̄ does not depend on the part of the axis that is drawn"
+    assert (table["r̄ collective"] >= table["r̄ naive"]).all()
+    settle(at.multiselect(key="with").set_value(["ring-votes-s0"]))
+    assert "samples" in at.dataframe[0].value.columns
+
+
+def test_check_without_a_file(open_page: Open) -> None:
+    at = open_page("pages/check.py", instance="ring-gcn-attr-s0", attr_del="4")
+    settle(next(b for b in at.button if b.label == "Check the present view").click())
+    assert "Accepted" in at.success[0].value
+    settle(at.toggle(key="_forge").set_value(True))
+    assert "Rejected" in at.error[0].value
+    assert not at.success
+
+
+def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
+    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4", protect="0-39")
+    gain = next(metric for metric in at.metric if metric.label == "Certified with this protection")
+    assert gain.delta is not None
+    assert int(gain.delta) > 0
+    before = int(gain.value.split()[0]) - int(gain.delta)
+    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4")
+    assert any(f"**{before} of 40**" in block.value for block in at.markdown)
+
+
+def test_chosen_targets_are_in_the_recipe(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    build = figures.curve_figure
+    monkeypatch.setattr(figures, "curve_figure", lambda *a, **k: seen.append(k["recipes"][0].nodes) or build(*a, **k))
+    open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", to="5", targets="chosen", nodes="3,5-6")
+    assert seen
+    assert set(seen) == {(3, 5, 6)}
+
+
+def test_the_first_page_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[tuple[Instance, int]] = []
+    monkeypatch.setattr(
+        Session, "certify", lambda self, threat, **more: solved.append((self.instance, threat.attr_del))
+    )
+    serve.prepare()
+    assert [budget for _, budget in solved] == [10]
+    assert solved[0][0] is bundles.load(bundles.first(bundles.on_disk())), "the very object the pages use"
+
+
+def test_the_last_chart_stays_while_there_is_no_new_one() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from certcore import figures
+        from pages.shared import charts
+
+        first = st.checkbox("first", True)
+        figure = figures.class_figure(["a"], [1], [0], [3]) if first else None
+        charts.show_latest(figure, "one", key="kept", height=300)
+        charts.show_latest(None, "one" if first else "other", key="never", height=300)
+
+    at = AppTest.from_function(page, default_timeout=30).run()
+    assert len(at.get("plotly_chart")) == 1
+    at.checkbox[0].set_value(False).run()
+    assert len(at.get("plotly_chart")) == 1, "the old picture stays"

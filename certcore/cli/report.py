@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
+from certcore.perturbations import TYPES
 
 
 def add(subparsers: Any) -> None:
@@ -30,15 +31,21 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     # Drawing libraries are loaded only when they are needed: the other commands start faster.
-    from certcore.export.report import build_report
+    from certcore.export.report import build_report, default_threat
     from certcore.export.report_files import write_report
 
     instance = read_instance(args)
     threat = read_threat(args, instance)
+    if not any(threat.budgets):
+        # Only the budgets are chosen here: σ, costs and whatever else was asked for stay.
+        chosen = default_threat(instance, threat.targets)
+        locals_ = [f"local_{name}" for name in TYPES if threat.local_mode == "absolute"]
+        unset = [name for name in locals_ if getattr(threat, name) is None]
+        threat = threat.replace(**{name: getattr(chosen, name) for name in (*TYPES, *unset)})
     tell = None if args.quiet or args.json else show_progress
     report = build_report(
         instance,
-        threat if any(threat.budgets) else None,
+        threat,
         source=args.instance,
         targets=args.targets,
         base_rule=args.base_rule,

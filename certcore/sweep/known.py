@@ -77,6 +77,7 @@ class Evaluator:
         # Points of a group stand together: sums and maxima per group are taken over ranges.
         assert (np.diff(s.point_group) >= 0).all()
         self._starts = np.searchsorted(s.point_group, np.arange(s.n_groups))
+        self._most_points = int(np.bincount(s.point_group).max(initial=0))
 
     def position(self, budgets: tuple[int, ...], sigma: int | None) -> Position:
         s = self.structure
@@ -105,6 +106,10 @@ class Evaluator:
         surplus = self.objective * SCALE - self._transposed @ y[:n_rows]
         if cuts is not None and n_cuts:
             surplus -= cuts.T @ y[n_rows:]
+        # In the paper's form the points of a group are added up, and there may be many of them.
+        worst = float(surplus[s.first_point : s.first_indicator].max(initial=0))
+        if s.relaxation == "paper" and worst * self._most_points >= _SAFE:
+            return None
         fixed = _dot(y[self._constant_rows], self._constants)
         return Known(y, n_cuts, fixed, surplus, np.flatnonzero(surplus[: s.n_flips] > 0))
 

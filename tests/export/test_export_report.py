@@ -148,6 +148,17 @@ def test_a_report_without_budgets_takes_the_first_where_naive_is_zero() -> None:
     assert instance.base.fronts().certified(less.budgets).any()
 
 
+def test_only_the_budgets_of_a_report_without_budgets_are_chosen(tmp_path, capsys) -> None:
+    instance = small_instance(("attr_del",), n=12)
+    save_instance(tmp_path / "toy.npz", instance)
+    command = ["report", str(tmp_path / "toy.npz"), "--json", "--quick", "-o", str(tmp_path / "out")]
+    assert main([*command, "--sigma", "0", "--local-attr-del", "1"]) == 0
+    threat = json.loads(capsys.readouterr().out)["threat"]
+    assert threat["attr_del"] == default_threat(instance).attr_del
+    assert threat["sigma"] == 0
+    assert threat["local"]["attr_del"] == 1
+
+
 def test_a_report_can_be_zipped_in_memory_and_cancelled() -> None:
     instance = small_instance(("attr_del",), n=12)
     told: list[str] = []

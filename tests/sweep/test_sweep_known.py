@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from certcore import Graph, GridBase, Instance
 from certcore.program.cuts import Cuts, violated
 from certcore.program.problem import Problem
 from certcore.program.program import program_at
@@ -100,3 +101,26 @@ def test_huge_multipliers_are_refused_not_wrapped() -> None:
     assert evaluator.known(scaled(np.full(structure.matrix.shape[0], 1e30))) is None
     with pytest.raises(ValueError, match="one multiplier"):
         evaluator.known(scaled(np.ones(3)))
+
+
+def test_long_fronts_do_not_overflow() -> None:
+    """Multipliers of a broken solver, summed over the hundred points of one front, would not fit into 64 bits."""
+    side = 12
+    sums = np.add.outer(np.add.outer(np.arange(side), np.arange(side)), np.arange(side))
+    base = GridBase(np.stack([sums < 16] * 2), ("attr_add", "attr_del", "adj_del"))
+    graph = Graph.from_edges(2, np.array([[0, 1]]), np.zeros((2, 30), dtype=np.int8))
+    threat = ThreatModel(attr_add=side, attr_del=side, adj_del=side)
+    structure = build_structure(Problem(Instance(graph, base, layers=2), threat), "paper")
+    evaluator = Evaluator(structure)
+    rows = rows_of(program_at(structure, threat.budgets, None), Cuts.none())
+    refused = 0
+    for bits in range(40, 61):
+        y = np.zeros(structure.matrix.shape[0], dtype=np.int64)
+        y[structure.blocks["choose"]] = 1 << bits
+        known = evaluator.known(y)
+        refused += known is None
+        if known is not None:
+            at = evaluator.position(threat.budgets, None)
+            proven = exact_bound(rows, evaluator.repaired(known, at)) * SCALE
+            assert proven == evaluator.numerator(known, at)
+    assert 1 <= refused <= 8

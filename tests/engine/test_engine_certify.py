@@ -20,6 +20,23 @@ def case(seed: int, **options: object) -> tuple[Instance, ThreatModel]:
     return instance, random_threat(rng, instance, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("centre", [0, 5])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("attributes", [0, 1])
+def test_an_attacker_outside_the_fields_is_not_forgotten(centre: int, directed: bool, attributes: int) -> None:
+    """The one attacker stands in the middle of a star and cuts every edge; no leaf's node field contains it."""
+    leaves = [node for node in range(6) if node != centre]
+    edges = np.array([(leaf, centre) for leaf in leaves])
+    for pairs in (edges, edges[:, ::-1]) if directed else (edges,):
+        graph = Graph.from_edges(6, pairs, np.ones((6, 1), dtype=np.int8), directed=directed)
+        base = GridBase(np.ones((6, 2, 1), dtype=bool), ("attr_del", "adj_del"))  # one deletion near it breaks a node
+        instance = Instance(graph, base, layers=0, targets=np.array(leaves))
+        threat = ThreatModel(adj_del=5, attr_del=attributes, sigma=1)
+        assert brute_force(instance, threat) == 5
+        for relaxation in ("tight", "paper", "exact"):
+            assert certify(instance, threat, relaxation=relaxation).certified == 0
+
+
 @given(seeds)
 @settings(max_examples=250)
 def test_exact_is_enumeration_and_everything_is_in_order(seed: int) -> None:
@@ -172,6 +189,20 @@ def test_tight_is_strictly_tighter_somewhere() -> None:
         for d in range(1, 4)
     ]
     assert max(gaps) > 0.05
+
+
+@pytest.mark.parametrize("costs", [[5, 1, 1], [1, 5, 1], [5, 1, 5]])
+def test_a_cheap_node_is_not_dominated_by_an_expensive_one(costs: list[int]) -> None:
+    """What one node influences lies within what the other influences, but flips there cost less."""
+    graph = Graph.from_edges(3, np.array([[0, 1], [1, 2]]), np.ones((3, 3), dtype=np.int8))
+    base = GridBase(np.ones((3, 2), dtype=bool), ("attr_del",))  # two deletions break a node
+    for targets in ([0], [0, 1, 2]):
+        instance = Instance(graph, base, layers=1, targets=np.array(targets))
+        threat = ThreatModel(attr_del=2, node_costs=costs)
+        most = brute_force(instance, threat)
+        assert most > 0
+        for relaxation in ("tight", "paper", "exact"):
+            assert certify(instance, threat, relaxation=relaxation).certified == len(targets) - most
 
 
 def test_costs_count_where_fields_are_the_whole_graph() -> None:

@@ -68,9 +68,16 @@ class Graph:
         n_attrs: int | None = None,
     ) -> Graph:
         """Build a graph from an (E, 2) array of edges; undirected edges may be given in either direction or both."""
-        pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+        pairs = np.asarray(edges)
+        if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu"):
+            # A (2, E) array would be read as other edges without anybody noticing.
+            raise InputError(
+                f"edges have shape {pairs.shape} and type {pairs.dtype}; expected (number of edges, 2) whole numbers"
+            )
+        pairs = pairs.reshape(-1, 2).astype(np.int64)
         if len(pairs) and (pairs.min() < 0 or pairs.max() >= n_nodes):
-            raise InputError(f"an edge names node {pairs.max()}; expected indices from 0 to {n_nodes - 1}")
+            odd = pairs[(pairs < 0) | (pairs >= n_nodes)][0]
+            raise InputError(f"an edge names node {odd}; expected indices from 0 to {n_nodes - 1}")
         if not directed:
             pairs = np.concatenate([pairs, pairs[:, ::-1]])
         keys = np.unique(pairs[:, 0] * n_nodes + pairs[:, 1])

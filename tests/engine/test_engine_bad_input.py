@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certcore import GridBase, Instance, certify, load_instance, save_instance
+from certcore import Graph, GridBase, Instance, certify, load_instance, save_instance
 from certcore.base import BaseLocal
 from certcore.cli import main
 from certcore.errors import InputError
@@ -244,6 +244,22 @@ def test_bad_proofs(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
         path.write_text(text)
         assert expected in fails(capsys, "verify", str(path), good)
     assert "cannot read the proof" in fails(capsys, "verify", str(tmp_path / "none.json"), good)
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        (np.array([[0, 1, 2], [1, 2, 3]]), "shape (2, 3)"),  # torch-geometric's edge_index
+        (np.array([0, 1, 2]), "shape (3,)"),
+        (np.array([[0.9, 1.2]]), "float64"),
+        (np.array([[0, 1], [-7, 2]]), "names node -7"),
+        (np.array([[0, 1], [2, 4]]), "names node 4"),
+    ],
+)
+def test_edges_in_another_form_are_refused(edges: np.ndarray, expected: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Graph.from_edges(4, edges)
+    assert expected in str(caught.value)
 
 
 def test_endless_files_are_refused(

@@ -71,6 +71,7 @@ def test_table_and_picture_select_each_other(visit: Visit) -> None:
     find.fill("paper 31")
     find.press("Enter")
     picked("now === '31'")
+    page.get_by_role("button", name="Show the whole graph").click()
     x, y = canvas.evaluate("canvas => canvas.certcorePosition(23)")
     canvas.click(position={"x": x, "y": y})
     picked("now === '23'")  # also with words still in the search field

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify
 from certcore.fields import hop_fields
+from certcore.program.groups import merge_rows
 from tests.support import edge_field, hops, random_graph
 
 
@@ -116,3 +118,16 @@ def test_smoothing_that_adds_edges_makes_fields_global() -> None:
     everywhere = certify(Instance(graph, GridBase(grid, ("attr_del",), global_fields=True), 1), ThreatModel(attr_del=2))
     assert local.certified == 2
     assert everywhere.certified == 0
+
+
+def test_a_collision_of_hashes_merges_nothing_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Targets are merged when their rows are equal, not when their hashes are."""
+    rng = np.random.default_rng(4)
+    rows = [sp.csr_array((rng.random((60, 3)) < 0.5).astype(np.int32)) for _ in range(2)]
+    labels = rng.integers(0, 2, 60)
+    whole = np.column_stack([labels, *(matrix.toarray() for matrix in rows)])
+    for collide in (False, True):
+        if collide:
+            monkeypatch.setattr("certcore.program.groups._row_sums", lambda salt, matrix: np.zeros(60, dtype=np.uint64))
+        representative, group = merge_rows(labels, rows)
+        assert np.array_equal(whole[representative[group]], whole)

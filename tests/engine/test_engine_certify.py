@@ -220,6 +220,8 @@ def test_costs_count_where_fields_are_the_whole_graph() -> None:
     assert certified(deletions, attr_del=4) == 0
     assert certified(deletions, attr_del=4, node_costs=[3, 3, 3, 3]) == 3
     assert certified(deletions, attr_del=4, node_costs=[3, 1, 3, 3]) == 2  # two cheap flips, no third one
+    assert certified(deletions, attr_del=3, node_costs=[3, 1, 3, 3]) == 2  # dear ones first would be one flip only
+    assert certified(edges, adj_del=2, edge_costs=[1, 2, 1]) == 2
     assert certified(edges, adj_del=3) == 1
     assert certified(edges, adj_del=3, edge_costs=[1, 2, 2]) == 2
     assert certified(edges, adj_del=3, edge_costs=[1, 2, 2], protected=[0]) == 3

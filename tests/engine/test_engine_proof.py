@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -298,3 +300,18 @@ def test_another_base_rule_is_another_instance() -> None:
         assert proof["base_rule"] == rule
         assert verify_proof(proof, instance).accepted
     assert len(digests) == 2
+
+
+@pytest.mark.parametrize("bits", [20, 41, 50, 58, 62])
+def test_huge_multipliers_do_not_wrap_around(bits: int) -> None:
+    """A forged proof may name multipliers whose products do not fit into 64 bits: the bound must not shrink by that."""
+    rng = np.random.default_rng(bits)
+    for _ in range(20):
+        matrix, rhs = rng.integers(-9, 10, (3, 4)), rng.integers(0, 10**9, 3)
+        upper, objective = rng.integers(0, 10**9, 4), rng.integers(0, 10**6, 4)
+        y = rng.integers(0, 2**bits, 3)
+        total = sum(a * b for a, b in zip(y.tolist(), rhs.tolist()))
+        for column, c, most in zip(matrix.T.tolist(), objective.tolist(), upper.tolist()):
+            paid = sum(a * b for a, b in zip(y.tolist(), column))
+            total += max(0, c * SCALE - paid) * most
+        assert exact_bound(Rows(sp.csr_array(matrix), rhs, upper, objective), y) == Fraction(total, SCALE)

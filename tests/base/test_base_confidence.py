@@ -1,5 +1,6 @@
 """Clopper–Pearson bounds against mpmath at 30 digits and more: never above, and hardly below."""
 
+import math
 import time
 from fractions import Fraction
 
@@ -85,6 +86,16 @@ def test_a_wrong_proposal_is_noticed(error: float, monkeypatch: pytest.MonkeyPat
     counts = np.array([1, 50, 500, 900, 999, 1000])
     for count, bound in zip(counts.tolist(), lower_bounds(counts, 1000, Fraction(1, 1000))):
         check(1000, count, Fraction(1, 1000), float(bound))
+
+
+def test_the_slow_way_ends_below_the_exact_value_too() -> None:
+    """It goes up as far as the check lets it, so the check must leave room for its own rounding errors."""
+    for trials, level in ((30, Fraction(1, 100)), (1000, Fraction(1, 281_000)), (4000, Fraction(1, 3))):
+        counts = np.unique(np.linspace(1, trials, 12).astype(int))
+        log_level = math.log(level.numerator) - math.log(level.denominator)
+        bounds = confidence._bisect(counts.astype(float), (trials - counts).astype(float), log_level)
+        for count, bound in zip(counts.tolist(), bounds.tolist()):
+            check(trials, count, level, bound)
 
 
 def test_levels_too_small_for_a_float_stay_sound() -> None:

@@ -58,6 +58,10 @@ def test_corners_give_the_least_mass_rounded_down(theta: tuple[str, ...], cache:
         exact = [exact_least(read_theta(theta).theta, tuple(budget), Fraction(float(x))) for x in p]
         assert all(Fraction(float(v)) <= e + Fraction(1, 10**15) for v, e in zip(values, exact))
         assert np.abs(values - np.array(exact, dtype=float)).max() < 1e-12  # L can be steep near one
+        part = slice(table.indptr[index], table.indptr[index + 1])
+        for clean, perturbed in zip(table.clean[part].tolist(), table.perturbed[part].tolist()):
+            place = min(Fraction(clean), Fraction(1))
+            assert Fraction(perturbed) <= exact_least(read_theta(theta).theta, tuple(budget), place)
 
 
 @pytest.mark.parametrize("theta", THETAS, ids=",".join)

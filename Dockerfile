@@ -52,4 +52,4 @@ EXPOSE 8501
 HEALTHCHECK --interval=60s --timeout=30s --start-period=60s --retries=3 \
     CMD ["python", "-m", "pages.shared.health", "8501"]
 # The only place that listens on all addresses: outside, publish the port to the addresses you mean.
-CMD ["streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]
+CMD ["python", "-m", "pages.shared.serve", "--server.address=0.0.0.0", "--server.port=8501"]

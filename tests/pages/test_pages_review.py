@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import serve
 from certcore import figures
 from certcore.instance import Instance
 from certcore.sweep import Session
-from pages.shared import bundles, sweeps
+from pages.shared import bundles, serve, sweeps
 from tests.pages.conftest import settle
 from tests.pages.toys import grid_instance
 

@@ -46,7 +46,7 @@ class Server:
 
     def __init__(self) -> None:
         self.port = free_port()
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)]
+        command = [sys.executable, "-m", "pages.shared.serve", "--server.port", str(self.port)]
         # Into a file: a pipe that nobody reads fills up, and then every thread that logs stands still.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=self._log)

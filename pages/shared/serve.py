@@ -1,4 +1,4 @@
-"""Starts the dashboard (`python serve.py --server.port 8501`) and prepares the first page meanwhile.
+"""Starts the dashboard (`python -m pages.shared.serve --server.port 8501`) and prepares the first page meanwhile.
 
 A first visit needs the imports, the first bundle and its first program: about two seconds of work. The browser needs as
 long to load the page's own scripts, so a thread does that work in the meantime. Every option of `streamlit run` may
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-APP = Path(__file__).with_name("app.py")
+APP = Path(__file__).resolve().parents[2] / "app.py"
 
 
 def prepare() -> None:

@@ -132,6 +132,11 @@ class Evaluator:
         fixed = known.fixed + int(choose @ self._static[self.choose : self.choose + s.n_groups])
         return Known(y, known.n_cuts, fixed, surplus, np.flatnonzero(surplus[: s.n_flips] > 0))
 
+    def within_reach(self, open_: np.ndarray) -> int:
+        """How many targets have a point within reach."""
+        s = self.structure
+        return int(s.weight[np.maximum.reduceat(open_, self._starts)].sum()) if s.n_groups else 0
+
     def numerator(self, known: Known, at: Position) -> int:
         """The bound at a position, times SCALE and without the structure's constant."""
         rest = known.fixed + self._points(known, at.open)

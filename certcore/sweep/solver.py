@@ -9,6 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,7 @@ class Solver:
 
     def trivial(self, position: Position) -> int:
         """Every target with a point within reach counts as attacked."""
-        s = self.structure
-        return int(s.weight[np.unique(s.point_group[position.open])].sum()) * SCALE
+        return self.evaluator.within_reach(position.open) * SCALE
 
     # Solving.
 
@@ -333,6 +333,7 @@ class Solver:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
 
 
+@lru_cache(maxsize=4096)
 def coordinates(place: Place) -> np.ndarray:
     """Where a place is, on a scale on which distances are roughly proportional to the effort of getting there."""
     return np.log1p(np.array([*place[0], place[1] or 0], dtype=np.float64))

@@ -20,8 +20,10 @@ from certcore.verify.bound import SCALE, Rows, exact_bound, lowered, repaired, s
 
 #: Beyond this many entries a cold start goes to the interior point method if several types are in play …
 IPM_ENTRIES = 60_000
-#: … and beyond this many in any case.
-IPM_ENTRIES_ONE_TYPE = 700_000
+#: … and rows hold few entries each; long rows (fields of edges) cost it more than the simplex method …
+DENSE_ROW = 100
+#: … and beyond this many rows in any case.
+IPM_ROWS = 15_000
 MAX_ROUNDS = 60
 
 ModelFactory = Callable[[Program], HighsModel]
@@ -112,10 +114,10 @@ def _usable(program: Program, x: np.ndarray | None) -> bool:
 
 
 def cold_method(program: Program) -> str:
-    """Simplex for small programs, interior point for large ones."""
-    entries = program.matrix.nnz
-    several = len(program.structure.types) > 1
-    return "ipm" if entries > (IPM_ENTRIES if several else IPM_ENTRIES_ONE_TYPE) else "simplex"
+    """Simplex for small programs, interior point for large ones (where they cross was measured)."""
+    rows, entries = program.matrix.shape[0], program.matrix.nnz
+    slow = len(program.structure.types) > 1 and IPM_ENTRIES < entries <= DENSE_ROW * rows
+    return "ipm" if slow or rows > IPM_ROWS else "simplex"
 
 
 def solve_relaxed(

@@ -160,7 +160,7 @@ def test_ranges_include_both_ends() -> None:
 
 def test_interrupted_surfaces_continue(tmp_path: Path) -> None:
     """Ctrl-C in the middle: exit code 130, and the finished cells are not solved again."""
-    instance = smoothed_like(2, n=200, sides=(8, 16))
+    instance = smoothed_like(2, n=500, sides=(8, 16))
     save_instance(tmp_path / "instance.npz", instance)
     cells = tmp_path / "cells.npz"
     command = [
@@ -170,7 +170,7 @@ def test_interrupted_surfaces_continue(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
     while not cells.exists() and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.05)
+        time.sleep(0.002)
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -32,7 +32,7 @@ _TWENTY_ONE = (
     "No node alone is certified beyond 20 deletions with 10⁶ votes, 16 with 10⁵ and fewer with 10⁴ (a matter of θ and "
     "the confidence bound), and the collective ratio drops where that ends; so the ratio at 21 depends on the votes."
 )
-_LOCAL_DATA = "needs the graph from a local folder (--data) and votes, which have not been counted yet"
+_LOCAL_DATA = "needs the graph from a local folder (--data), votes, and time to compute; not all of them were there yet"
 
 
 def _counts(source: str, experiment: str, nodes: int, edges: int) -> judge.Find:

@@ -7,24 +7,22 @@ figures of the page "Paper".
 
 from __future__ import annotations
 
-import numpy as np
-
 from certcore.reproduce import judge
 from certcore.reproduce.claim import Claim
 from certcore.reproduce.measure import Ours
 from certcore.reproduce.store import Results
 
-_CORA = "cora_ml-gcn-attr"
-_CITESEER = "citeseer-gcn-attr"
+CORA = "cora_ml-gcn-attr"
+CITESEER = "citeseer-gcn-attr"
 _EDGES = "cora_ml-gcn-adj"
 _MEAN = "cora_ml-gcn_mean-adj"
-_JOINT = "cora_ml-gcn-joint"
+JOINT = "cora_ml-gcn-joint"
 _CLOCK = (
     "Other machine, other solver: ours is processor time of one thread with HiGHS, each certificate from scratch and "
     "verified in exact arithmetic, averaged over budgets 1 to 1,000; the paper does not say which budgets it averages. "
     "Only the order of magnitude says something; curves reuse the last basis and are much faster per point."
 )
-_RULE = (
+RULE = (
     "The paper's rule for edge fields (`messages`) is not sound for the symmetric GCN: it leaves out edges whose "
     "removal changes a degree the prediction reads, and so overstates robustness to edge deletions."
 )
@@ -32,7 +30,7 @@ _TWENTY_ONE = (
     "No node alone is certified beyond 20 deletions with 10⁶ votes, 16 with 10⁵ and fewer with 10⁴ (a matter of θ and "
     "the confidence bound), and the collective ratio drops where that ends; so the ratio at 21 depends on the votes."
 )
-_LOCAL_DATA = "needs the graph from a local folder (--data), votes, and time to compute; not all of them were there yet"
+LOCAL_DATA = "needs the graph from a local folder (--data), votes, and time to compute; not all of them were there yet"
 
 
 def _counts(source: str, experiment: str, nodes: int, edges: int) -> judge.Find:
@@ -48,40 +46,11 @@ def _counts(source: str, experiment: str, nodes: int, edges: int) -> judge.Find:
 
 
 def _high_degrees(results: Results) -> Ours | None:
-    found = results.find("datasets", _CORA)
+    found = results.find("datasets", CORA)
     if not found:
         return None
     share = float(found[0].facts["degree_over_16"])
     return Ours(share, f"{share:.1%}")
-
-
-def _gain(experiment: str, source: str, better: str, worse: str) -> judge.Find:
-    """Mean and largest gain of one variant over another, over all budgets both have."""
-
-    def find(results: Results) -> Ours | None:
-        high, low = results.find(experiment, source, better), results.find(experiment, source, worse)
-        if not high or not low:
-            return None
-        gains = []
-        for one in high:
-            for other in low:
-                if one.split == other.split:
-                    a, b = one.ratios(), other.ratios()
-                    if a.ndim == 1:
-                        n = min(len(a), len(b))
-                        a, b = a[:n], b[:n]
-                    known = np.isfinite(a) & np.isfinite(b)
-                    gains.append((a - b)[known])
-        if not gains:
-            return None
-        all_gains = np.concatenate(gains)
-        text = (
-            f"{all_gains.mean():+.1%} certified on average, {all_gains.max():+.1%} at most, "
-            f"{all_gains.min():+.1%} at least"
-        )
-        return Ours(None, text, None, len(high), high[0].samples, bool(all_gains.min() >= 0))
-
-    return find
 
 
 CLAIMS = (
@@ -90,7 +59,7 @@ CLAIMS = (
         "Section 5, datasets",
         "Citeseer: 2,110 nodes, 3,668 edges",
         "2,110 / 3,668",
-        _counts(_CITESEER, "datasets", 2110, 3668),
+        _counts(CITESEER, "datasets", 2110, 3668),
         how="datasets",
     ),
     Claim(
@@ -98,9 +67,9 @@ CLAIMS = (
         "Section 5, datasets",
         "Cora-ML: 2,810 nodes, 7,981 edges",
         "2,810 / 7,981",
-        _counts(_CORA, "datasets", 2810, 7981),
+        _counts(CORA, "datasets", 2810, 7981),
         how="datasets",
-        missing=f"Cora-ML is not on the package registry: it {_LOCAL_DATA}.",
+        missing=f"Cora-ML is not on the package registry: it {LOCAL_DATA}.",
     ),
     Claim(
         "counts-pubmed",
@@ -120,7 +89,7 @@ CLAIMS = (
         how="texts",
         why="2,586 = 3·862 counts directed edges to three neighbours; as an undirected graph it has 1,868 edges. Ours "
         "is a reconstruction (200 words, TF-IDF cosine), since the paper does not publish its graph.",
-        missing=f"The directed graph {_LOCAL_DATA}.",
+        missing=f"The directed graph {LOCAL_DATA}.",
     ),
     Claim(
         "counts-webkb",
@@ -131,14 +100,14 @@ CLAIMS = (
         how="texts",
         why="2,631 = 3·877 counts directed edges to three neighbours; as an undirected graph it has 2,095 edges. Ours "
         "is a reconstruction (idf-weighted cosine). One class has 39 nodes, so its validation set has 19.",
-        missing=f"The directed graph {_LOCAL_DATA}.",
+        missing=f"The directed graph {LOCAL_DATA}.",
     ),
     Claim(
         "citeseer-naive",
         "Section 5, attributes (fig_datasets)",
         "r̄ of the naive certificate on Citeseer",
         "7.18",
-        judge.radius_of("datasets", _CITESEER, "paper", "naive"),
+        judge.radius_of("datasets", CITESEER, "paper", "naive"),
         7.18,
         how="datasets",
     ),
@@ -147,7 +116,7 @@ CLAIMS = (
         "Abstract; section 5, attributes (fig_datasets)",
         "r̄ of the collective certificate on Citeseer",
         "351.73",
-        judge.radius_of("datasets", _CITESEER, "paper"),
+        judge.radius_of("datasets", CITESEER, "paper"),
         351.73,
         better="higher",
         how="datasets",
@@ -175,28 +144,28 @@ CLAIMS = (
         "Section 5, footnote on fig_models",
         "Radii of 10³ and more are certified on Cora-ML",
         "≥ 1,000",
-        judge.reach(_CORA, "datasets", 1000),
+        judge.reach(CORA, "datasets", 1000),
         how="datasets",
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
     ),
     Claim(
         "seconds-cora",
         "Section 5, attributes",
         "Seconds per certificate, Cora-ML",
         "2.0 s",
-        judge.seconds_of("seconds-attributes", _CORA),
+        judge.seconds_of("seconds-attributes", CORA),
         2.0,
         better="lower",
         how="seconds-attributes",
         why=_CLOCK,
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
     ),
     Claim(
         "seconds-citeseer",
         "Section 5, attributes",
         "Seconds per certificate, Citeseer",
         "0.29 s",
-        judge.seconds_of("seconds-attributes", _CITESEER),
+        judge.seconds_of("seconds-attributes", CITESEER),
         0.29,
         better="lower",
         how="seconds-attributes",
@@ -219,34 +188,34 @@ CLAIMS = (
         "Section 5, joint (fig_joint)",
         "50 % contour: most attribute deletions, naive",
         "6",
-        judge.largest_at(0.5, _JOINT, "naive"),
+        judge.largest_at(0.5, JOINT, "naive"),
         6,
         tolerance=0.17,
         how="joint-edge",
-        missing=f"The joint map on Cora-ML {_LOCAL_DATA}.",
+        missing=f"The joint map on Cora-ML {LOCAL_DATA}.",
     ),
     Claim(
         "joint-collective",
         "Section 5, joint (fig_joint)",
         "50 % contour: most attribute deletions, collective",
         "39",
-        judge.largest_at(0.5, _JOINT),
+        judge.largest_at(0.5, JOINT),
         39,
         better="higher",
         how="joint-edge",
-        missing=f"The joint map on Cora-ML {_LOCAL_DATA}.",
+        missing=f"The joint map on Cora-ML {LOCAL_DATA}.",
     ),
     Claim(
         "seconds-joint",
         "Section 5, joint",
         "Seconds per certificate, attribute and edge deletions",
         "106.90 s",
-        judge.seconds_of("seconds-joint", _JOINT, "tight-degrees"),
+        judge.seconds_of("seconds-joint", JOINT, "tight-degrees"),
         106.90,
         better="lower",
         how="seconds-joint",
         why=_CLOCK.replace("budgets 1 to 1,000", "four pairs of budgets up to 40 and 20"),
-        missing=f"Joint certificates on Cora-ML: {_LOCAL_DATA}.",
+        missing=f"Joint certificates on Cora-ML: {LOCAL_DATA}.",
     ),
     Claim(
         "models-order",
@@ -255,7 +224,7 @@ CLAIMS = (
         "same order",
         judge.better_base_better_collective("cora_ml"),
         how="classifiers",
-        missing=f"Votes of GAT and APPNP on Cora-ML: {_LOCAL_DATA}; these models vote through torch, which is slower.",
+        missing=f"Votes of GAT and APPNP on Cora-ML: {LOCAL_DATA}; these models vote through torch, which is slower.",
     ),
     Claim(
         "convex-local",
@@ -308,8 +277,8 @@ CLAIMS = (
         "> 2×",
         judge.local_factor(_EDGES, "paper-messages"),
         how="local",
-        why=_RULE,
-        missing=f"Edge certificates on Cora-ML: {_LOCAL_DATA}.",
+        why=RULE,
+        missing=f"Edge certificates on Cora-ML: {LOCAL_DATA}.",
     ),
     Claim(
         "local-doubles-sound",
@@ -319,7 +288,7 @@ CLAIMS = (
         judge.local_factor(_EDGES, "tight-degrees"),
         how="local",
         why="GCN with the rule `degrees`: this is what may be claimed.",
-        missing=f"Edge certificates on Cora-ML: {_LOCAL_DATA}.",
+        missing=f"Edge certificates on Cora-ML: {LOCAL_DATA}.",
         label="corrected",
     ),
     Claim(
@@ -330,7 +299,7 @@ CLAIMS = (
         judge.local_factor(_MEAN, "tight-messages"),
         how="local",
         why="`gcn_mean` is the honest way to strong edge certificates.",
-        missing=f"Edge certificates on Cora-ML: {_LOCAL_DATA}.",
+        missing=f"Edge certificates on Cora-ML: {LOCAL_DATA}.",
         label="corrected",
     ),
     Claim(
@@ -342,7 +311,7 @@ CLAIMS = (
         0.05,
         0.2,
         how="datasets",
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
     ),
     Claim(
         "attackers-plateau",
@@ -351,8 +320,8 @@ CLAIMS = (
         "constant",
         judge.plateaus(_EDGES, "paper-messages"),
         how="attackers",
-        why=_RULE,
-        missing=f"Edge certificates on Cora-ML: {_LOCAL_DATA}.",
+        why=RULE,
+        missing=f"Edge certificates on Cora-ML: {LOCAL_DATA}.",
     ),
     Claim(
         "attackers-plateau-sound",
@@ -361,7 +330,7 @@ CLAIMS = (
         "(not in the paper)",
         judge.plateaus(_EDGES, "tight-degrees"),
         how="attackers",
-        missing=f"Edge certificates on Cora-ML: {_LOCAL_DATA}.",
+        missing=f"Edge certificates on Cora-ML: {LOCAL_DATA}.",
         label="corrected",
     ),
     Claim(
@@ -375,20 +344,20 @@ CLAIMS = (
         "higher",
         how="classifiers",
         why=_TWENTY_ONE,
-        missing=f"Votes of SMA on Cora-ML: {_LOCAL_DATA}; SMA votes through torch, which is slow.",
+        missing=f"Votes of SMA on Cora-ML: {LOCAL_DATA}; SMA votes through torch, which is slow.",
     ),
     Claim(
         "gcn-21",
         "Appendix, robust architectures (robust_models)",
         "GCN, certified ratio at 21 deletions",
         "76.9 %",
-        judge.ratio_at(_CORA, 21),
+        judge.ratio_at(CORA, 21),
         0.769,
         0.05,
         "higher",
         how="classifiers",
         why=_TWENTY_ONE,
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
     ),
     Claim(
         "rgcn-21",
@@ -401,7 +370,7 @@ CLAIMS = (
         "higher",
         how="classifiers",
         why=_TWENTY_ONE,
-        missing=f"Votes of RGCN on Cora-ML: {_LOCAL_DATA}; RGCN votes through torch, which is slow.",
+        missing=f"Votes of RGCN on Cora-ML: {LOCAL_DATA}; RGCN votes through torch, which is slow.",
     ),
     Claim(
         "robust-order",
@@ -433,7 +402,7 @@ CLAIMS = (
             better="higher",
             how="texts",
             why=f"The paper's {title} graph is not published, ours is a reconstruction: {remark}.",
-            missing=f"{title}, {graph}: {_LOCAL_DATA}.",
+            missing=f"{title}, {graph}: {LOCAL_DATA}.",
         )
         for name, title, source_name, numbers in (
             ("reuters", "Reuters", "reuters_knn3_d200", ("6.54", "265.62")),
@@ -462,7 +431,7 @@ CLAIMS = (
         "≈ 1,000",
         judge.reach("webkb_knn3-gcn-attr", "texts", 500),
         how="texts",
-        missing=f"WebKB {_LOCAL_DATA}.",
+        missing=f"WebKB {LOCAL_DATA}.",
     ),
     Claim(
         "seconds-reuters",
@@ -474,7 +443,7 @@ CLAIMS = (
         better="lower",
         how="seconds-attributes",
         why=_CLOCK,
-        missing=f"Reuters {_LOCAL_DATA}.",
+        missing=f"Reuters {LOCAL_DATA}.",
     ),
     Claim(
         "seconds-webkb",
@@ -486,25 +455,25 @@ CLAIMS = (
         better="lower",
         how="seconds-attributes",
         why=_CLOCK,
-        missing=f"WebKB {_LOCAL_DATA}.",
+        missing=f"WebKB {LOCAL_DATA}.",
     ),
     Claim(
         "additions",
         "Appendix, additions and deletions (fig_joint_attr)",
         "30–60 % certified where the naive certificate has nothing (paper's program)",
         "30 % to 60 %",
-        judge.where_naive_is_nothing(_CORA, "paper"),
+        judge.where_naive_is_nothing(CORA, "paper"),
         how="attributes",
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
     ),
     Claim(
         "additions-tight",
         "Appendix, additions and deletions (fig_joint_attr)",
         "The same with the tight program",
         "(not in the paper)",
-        judge.where_naive_is_nothing(_CORA, "tight"),
+        judge.where_naive_is_nothing(CORA, "tight"),
         how="attributes",
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
         label="better",
     ),
     Claim(
@@ -512,23 +481,23 @@ CLAIMS = (
         "Appendix, additions and deletions",
         "Seconds per certificate",
         "40.51 s",
-        judge.seconds_of("seconds-additions", _CORA),
+        judge.seconds_of("seconds-additions", CORA),
         40.51,
         better="lower",
         how="seconds-additions",
         why=_CLOCK.replace("budgets 1 to 1,000", "four pairs of budgets up to 20 and 40"),
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
     ),
     Claim(
         "gap-attributes",
         "Appendix, integrality gap (fig_milp_attr)",
         "Largest gap for attribute deletions, radii up to 12",
         "4 %",
-        judge.largest_gap("gap-attributes", _CORA, "exact", 12, 4.0),
+        judge.largest_gap("gap-attributes", CORA, "exact", 12, 4.0),
         how="gap-attributes",
         why="Where the integer program did not finish within 30 s, its bound and the best attack bracket the gap. The "
         "text gives the limits 8 and 12 in one order and the times in the other; we go to 12 for both.",
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
         label="bracketed",
     ),
     Claim(
@@ -538,8 +507,8 @@ CLAIMS = (
         "4.3 %",
         judge.largest_gap("gap-edges", _EDGES, "exact-messages", 12, 4.3),
         how="gap-edges",
-        why=_RULE,
-        missing=f"Edge certificates on Cora-ML: {_LOCAL_DATA}.",
+        why=RULE,
+        missing=f"Edge certificates on Cora-ML: {LOCAL_DATA}.",
         label="bracketed",
     ),
     Claim(
@@ -547,10 +516,10 @@ CLAIMS = (
         "Appendix, integrality gap",
         "Integer program, attribute deletions",
         "0.35 s to 94 h",
-        judge.integer_seconds("gap-attributes", _CORA, "exact", 12),
+        judge.integer_seconds("gap-attributes", CORA, "exact", 12),
         how="gap-attributes",
         why="We stop at a time limit and report a bracket: the dual bound is a certificate whenever the solver stops.",
-        missing=f"Cora-ML {_LOCAL_DATA}.",
+        missing=f"Cora-ML {LOCAL_DATA}.",
         label="bracketed",
     ),
     Claim(
@@ -561,7 +530,7 @@ CLAIMS = (
         judge.integer_seconds("gap-edges", _EDGES, "exact-messages", 12),
         how="gap-edges",
         why="We stop at a time limit and report a bracket: the dual bound is a certificate whenever the solver stops.",
-        missing=f"Edge certificates on Cora-ML: {_LOCAL_DATA}.",
+        missing=f"Edge certificates on Cora-ML: {LOCAL_DATA}.",
         label="bracketed",
     ),
     Claim(
@@ -569,94 +538,10 @@ CLAIMS = (
         "Section 4, time complexity",
         "Rows and columns of the program",
         "13·Σ|P| + 8N + 2e + 5 rows, 5·Σ|P| + 4N + e columns",
-        judge.program_size(_CITESEER),
+        judge.program_size(CITESEER),
         how="seconds-attributes",
         why="Nodes with equal certificates and fields are merged, dominated columns dropped (Citeseer, attribute "
         "deletions, the largest of the timed programs).",
         label="better",
-    ),
-)
-
-#: What goes beyond the paper, in the same figures.
-BEYOND = (
-    Claim(
-        "tight-additions",
-        "fig_joint_attr",
-        "Tight instead of the paper's program, additions × deletions, Cora-ML",
-        "reference",
-        _gain("attributes", _CORA, "tight", "paper"),
-        how="attributes",
-        missing=f"Cora-ML {_LOCAL_DATA}.",
-        label="better",
-    ),
-    Claim(
-        "tight-additions-citeseer",
-        "fig_joint_attr",
-        "The same on Citeseer",
-        "reference",
-        _gain("attributes", _CITESEER, "tight", "paper"),
-        how="attributes",
-        label="better",
-    ),
-    Claim(
-        "tight-joint",
-        "fig_joint",
-        "Tight instead of the paper's program, attribute × edge deletions, Cora-ML",
-        "reference",
-        _gain("joint", _JOINT, "tight-messages", "paper-messages"),
-        how="joint",
-        missing=f"The joint map on Cora-ML {_LOCAL_DATA}.",
-        label="better",
-    ),
-    Claim(
-        "one-dimension",
-        "fig_datasets, nlp_graphs",
-        "One type of perturbation: the tight program certifies what the paper's does",
-        "same program",
-        judge.same_in_one_dimension,
-        how="datasets",
-        why="With one type there is one point per node, and both programs are the same; curves are computed once.",
-    ),
-    Claim(
-        "multiclass",
-        "fig_datasets",
-        "Multi-class base certificate: r̄, collective, Citeseer",
-        "binary rule",
-        judge.rules_of_the_base(_CITESEER),
-        how="datasets",
-        why="α is split between two bounds, so it is not better for every node; both rules are offered.",
-        label="better",
-    ),
-    Claim(
-        "proofs",
-        "everywhere",
-        "Bounds that do not rest on the solver's word: verified in exact arithmetic, provable by a file",
-        "solver's word",
-        judge.proven,
-        how="all",
-        why="`certcore verify` checks a proof without any solver.",
-        label="better",
-    ),
-    Claim(
-        "corrected-edges",
-        "fig_local_budget",
-        "Certified ratio at 10 edge deletions on Cora-ML, by rule for the edge field",
-        "paper's field only",
-        judge.edge_rules(10),
-        how="local",
-        why=_RULE,
-        missing=f"Edge certificates on Cora-ML: {_LOCAL_DATA}.",
-        label="corrected",
-    ),
-    Claim(
-        "corrected-joint",
-        "fig_joint",
-        "Price of the sound edge field for GCN (`messages` minus `degrees`), joint map",
-        "not noticed",
-        _gain("joint", _JOINT, "tight-messages", "tight-degrees"),
-        how="joint",
-        why=_RULE,
-        missing=f"The joint map on Cora-ML {_LOCAL_DATA}.",
-        label="corrected",
     ),
 )

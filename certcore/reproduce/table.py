@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from certcore.files import atomic_write
+from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claim import Row, rows
-from certcore.reproduce.claims import BEYOND, CLAIMS
+from certcore.reproduce.claims import CLAIMS
 from certcore.reproduce.experiments import EXPERIMENTS
 from certcore.reproduce.measure import average_radius, mean_ratio
 from certcore.reproduce.store import Result, Results

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from certcore.cli import main
+from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claim import Claim, Row, rows
-from certcore.reproduce.claims import BEYOND, CLAIMS
+from certcore.reproduce.claims import CLAIMS
 from certcore.reproduce.experiments import BY_NAME, EXPERIMENTS, chosen
 from certcore.reproduce.measure import Ours
 from certcore.reproduce.source import RESULTS

@@ -49,11 +49,8 @@ def test_pages_of_the_documentation_can_be_found_from_the_readme() -> None:
 def test_no_machine_is_named(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     for pattern in (
-        r"/home/\w",
+        r"/(?:home|Users|tmp|work)/",
         r"/root\b",
-        r"/work/",
-        r"/Users/",
-        r"/tmp/\w",
         r"\bTODO\b",
         r"\bFIXME\b",
         r"pypi\.org/simple",

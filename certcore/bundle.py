@@ -19,6 +19,7 @@ from certcore.data.registry import get_dataset
 from certcore.data.split import TEST
 from certcore.data.wheels import cache_folder
 from certcore.errors import InputError
+from certcore.files import require_writable
 from certcore.instance import EDGE_FIELDS, Instance, save_instance
 from certcore.layout import layout_graph
 from certcore.models.registry import require_training_packages
@@ -113,6 +114,9 @@ def make_bundle(
     """Make one bundle; finished steps are kept in `work` (default: the cache) and not repeated."""
     require_training_packages()
     folder = Path(work) if work else cache_folder() / "work"
+    path = Path(output) if output else Path("precomputed") / f"{recipe.stem}.npz"
+    require_writable(path)
+    require_writable(folder / "model")
     dataset = get_dataset(recipe.dataset)
     say(f"{dataset.name}: {dataset.graph.n_nodes:,} nodes, {dataset.graph.n_edges:,} edges")
     trained = trained_model(recipe, dataset, folder, progress=progress)
@@ -123,7 +127,6 @@ def make_bundle(
         votes = _votes(recipe, dataset, trained, folder, jobs, scheduler, progress)
         instance = smoothed_instance(recipe, dataset, trained, votes)
         say(f"smoothed test accuracy {instance.meta['accuracy']['smoothed']:.3f}")
-    path = Path(output) if output else Path("precomputed") / f"{recipe.stem}.npz"
     save_instance(path, with_layout(instance, dataset, folder))
     size = path.stat().st_size
     if size > MAX_BYTES:

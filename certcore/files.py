@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import glob
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -23,6 +26,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO]
         raise InputError(
             f"cannot write {target}: {error.strerror or error}; choose a folder that exists and is writable"
         ) from error
+    _remove_old_parts(target)
     try:
         with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as handle:
             yield handle
@@ -37,3 +41,27 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO]
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+
+
+def require_writable(path: str | os.PathLike[str] | None) -> None:
+    """Say before long work, not after it, that its result could not be written."""
+    folder = Path(path).absolute().parent if path else Path.cwd()
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path or folder}: {error.strerror or error}; choose a folder that exists and is writable"
+        ) from error
+
+
+def _remove_old_parts(target: Path) -> None:
+    """What writers of the same file left behind when they were killed; nobody writes one file for an hour."""
+    for part in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - part.stat().st_mtime > 3600:
+                part.unlink()

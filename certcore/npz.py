@@ -21,7 +21,7 @@ MAX_ENTRIES = 200
 
 def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) -> dict[str, np.ndarray]:
     """All arrays of an `.npz` file, or one clear sentence about why it cannot be read."""
-    label = name or (Path(source).name if isinstance(source, str | os.PathLike) else "the upload")
+    label = name or (Path(source).name or str(source) if isinstance(source, str | os.PathLike) else "the upload")
     handle: IO[bytes]
     try:
         if isinstance(source, bytes):

@@ -39,7 +39,11 @@ def take(parts: list[tuple[str, bytes]]) -> None:
         return
     instance = validation.build(arrays)
     data = parts[0][1] if len(parts) == 1 else bundles.packed(instance_to_arrays(instance))
-    name, instance = bundles.keep(data, parts[0][0])
+    try:
+        name, instance = bundles.keep(data, parts[0][0])
+    except InputError as error:
+        st.error(f"**Valid, but it could not be kept.** {markdown(error, 400)}", icon=":material/hard_drive:")
+        return
     facts = instance.facts()
     st.success(
         f"**Valid.** {count(facts['nodes'])} nodes, {count(facts['edges'])} edges, {count(facts['attributes'])} "

@@ -19,7 +19,7 @@ from certcore.cli.options import (
 )
 from certcore.cli.sweeping import Progress, add_workers, interruptible, read_values
 from certcore.errors import InputError
-from certcore.files import atomic_write
+from certcore.files import atomic_write, require_writable
 from certcore.instance import load_instance
 from certcore.sweep import Curve, curve
 from certcore.sweep.axis import Axis
@@ -54,6 +54,8 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    for path in filter(None, (args.output, args.checkpoint)):
+        require_writable(path)
     axis = Axis.parse(args.vary)
     values = read_values(args.values, "--values", shares=axis.is_local and args.local_mode == "relative")
     instance = read_instance(args)

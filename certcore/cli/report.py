@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
+from certcore.files import require_writable
 from certcore.perturbations import TYPES
 
 
@@ -30,6 +31,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    require_writable(args.output)
     # Drawing libraries are loaded only when they are needed: the other commands start faster.
     from certcore.export.report import build_report, default_threat
     from certcore.export.report_files import write_report

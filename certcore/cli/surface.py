@@ -18,7 +18,7 @@ from certcore.cli.options import (
     write_csv,
 )
 from certcore.cli.sweeping import Progress, add_workers, interruptible, read_values
-from certcore.files import atomic_write
+from certcore.files import atomic_write, require_writable
 from certcore.sweep import Surface, surface
 
 
@@ -49,6 +49,8 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    for path in filter(None, (args.output, args.checkpoint)):
+        require_writable(path)
     x_values = read_values(args.x_values, "--x-values")
     y_values = read_values(args.y_values, "--y-values")
     instance = read_instance(args)

@@ -6,6 +6,7 @@ import argparse
 import json
 
 from certcore.errors import InputError
+from certcore.files import require_writable
 from certcore.models.registry import MODELS
 from certcore.votes.noise import PAPER_THETA, Noise
 
@@ -28,6 +29,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    require_writable(args.output)
     from certcore.data.registry import get_dataset
     from certcore.models.registry import model_class
     from certcore.training import train

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from certcore.cli.bundle import add_vote_options
+from certcore.files import require_writable
 from certcore.votes.noise import Noise
 
 
@@ -49,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     seed = int(facts["seed"]) if args.seed is None else args.seed
     voter = make_voter(model, dataset.graph, noise, seed, fused=not args.no_fused)
     path = Path(args.output) if args.output else Path(args.model).with_suffix(".votes.npz")
+    require_writable(path)
     checkpoint = path.with_name(path.name + ".partial")
     votes = collect_votes(
         voter,

@@ -69,7 +69,10 @@ def fetch_wheel(wheel: Wheel, folder: Path | None = None) -> Path:
             _verify(fresh, wheel)
             os.replace(fresh, path)
     except OSError as error:
-        raise InputError(f"cannot keep {wheel.filename} in {folder}: {error.strerror or error}") from error
+        raise InputError(
+            f"cannot write {wheel.filename} into {folder}: {error.strerror or error}; choose a folder that exists and "
+            "is writable with the environment variable CERTCORE_CACHE"
+        ) from error
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -11,6 +12,7 @@ import numpy as np
 import streamlit as st
 
 from certcore.errors import InputError
+from certcore.files import atomic_write
 from certcore.instance import Instance, load_instance
 from pages.shared.text import count, markdown, plain, samples
 
@@ -77,20 +79,34 @@ def keep(data: bytes, name: str) -> tuple[str, Instance]:
     instance = load_instance(data, name=name)
     stem = re.sub(r"[^A-Za-z0-9-]+", "-", Path(name).stem).strip("-").lower()[:40] or "instance"
     key = f"import-{instance.digest[:16]}-{stem}"
-    folder = import_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{key}.npz"
+    path = import_folder() / f"{key}.npz"
     if not path.exists():
-        from certcore.files import atomic_write
-
-        with atomic_write(path) as handle:
-            handle.write(data)
-    for old in sorted(folder.glob("import-*.npz"), key=lambda p: p.stat().st_mtime)[:-MAX_IMPORTED]:
-        old.unlink(missing_ok=True)
+        try:
+            with atomic_write(path) as handle:
+                handle.write(data)
+        except InputError as error:
+            # Visitors learn the reason, not where the server keeps its files.
+            reason = getattr(error.__cause__, "strerror", None) or "it cannot be written"
+            raise InputError(
+                f"the server has no place for the file ({reason}); whoever runs it can free some space, or name a "
+                "folder that is writable in CERTCORE_IMPORTS"
+            ) from error
+        _forget_oldest(path.parent)
     mine = st.session_state.setdefault("imported", [])
     if key not in mine:
         mine.append(key)
     return key, instance
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Only the newest uploads are kept; another visitor may be doing the same at this moment."""
+    ages = []
+    for path in folder.glob("import-*.npz"):
+        with contextlib.suppress(OSError):
+            ages.append((path.stat().st_mtime, path))
+    for _, path in sorted(ages)[:-MAX_IMPORTED]:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def packed(arrays: dict[str, np.ndarray]) -> bytes:

@@ -7,26 +7,43 @@ memory and time, and prints one JSON line with what happened.
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from certcore import GridBase, InputError, Instance, ThreatModel, certify, load_instance, read_proof, verify_proof
 from certcore.instance import instance_to_arrays
+from certcore.npz import read_npz
 from certcore.verify.proof import digest_of
 from tests.hardening.mutate import _zip, mutate_arrays, mutate_bytes, mutate_json, mutate_members
 from tests.support import random_graph, random_grid
 
 SECONDS_PER_INPUT = 20
 MEMORY = 6 * 2**30
-KINDS = ("instance", "votes", "proof")
+KINDS = ("instance", "votes", "proof", "upload")
+#: Names a browser may send; none of them may lead out of the folder of uploads.
+NAMES = (
+    "mine.npz",
+    "../../up.npz",
+    "/etc/passwd",
+    "a\x00b.npz",
+    "<b>.npz",
+    "",
+    ".",
+    "\u202eznp.npz",
+    "x" * 5000,
+    "CON.npz",
+)
 
 
 def example(kind: str) -> Instance:
@@ -105,6 +122,55 @@ def proof_case() -> Callable[[random.Random], str]:
     return run
 
 
+def upload_case(folder: Path) -> Callable[[random.Random], str]:
+    """The way of "Bring your own": one file, or a graph and its votes; read, report every problem, keep."""
+    os.environ["CERTCORE_IMPORTS"] = str(folder)
+    from pages.shared import bundles, examples, validation
+
+    whole, graph, votes = examples.instance(), examples.graph(), examples.votes()
+    arrays = {data: read_npz(data) for data in (whole, graph, votes)}
+
+    def mutated(rng: random.Random, data: bytes) -> bytes:
+        match rng.randrange(4):
+            case 0:
+                return mutate_bytes(rng, data)
+            case 1:
+                return mutate_members(rng, data)
+            case _:
+                return mutate_arrays(rng, arrays[data])
+
+    def run(rng: random.Random) -> str:
+        if rng.random() < 0.5:
+            parts = [(rng.choice(NAMES), mutated(rng, whole))]
+        else:
+            kept = rng.randrange(3)
+            parts = [
+                (rng.choice(NAMES), data if kept == number else mutated(rng, data))
+                for number, data in enumerate((graph, votes))
+            ]
+        try:
+            read = validation.read(parts)
+        except InputError as error:
+            _one_sentence(str(error))
+            return "unreadable"
+        wrong = validation.problems(read)
+        for problem in wrong:
+            _one_sentence(problem)
+        if wrong:
+            return "refused"
+        instance = validation.build(read)
+        data = parts[0][1] if len(parts) == 1 else bundles.packed(instance_to_arrays(instance))
+        name, again = bundles.keep(data, parts[0][0])
+        assert again.digest == instance.digest
+        assert bundles.load(name).digest == instance.digest
+        files = list(folder.iterdir())
+        assert len(files) <= bundles.MAX_IMPORTED
+        assert all(file.name.startswith("import-") for file in files)
+        return "kept"
+
+    return run
+
+
 def _one_sentence(text: str) -> None:
     assert text
     assert "\n" not in text
@@ -127,7 +193,18 @@ def _zip_of(arrays: dict[str, np.ndarray]) -> bytes:
 
 def fuzz(kind: str, count: int, seed: int) -> dict[str, Any]:
     """Run `count` mutated inputs; returns counts of outcomes and the slowest input in seconds."""
-    run = proof_case() if kind == "proof" else instance_case(kind)
+    with tempfile.TemporaryDirectory() as folder:
+        match kind:
+            case "proof":
+                run = proof_case()
+            case "upload":
+                run = upload_case(Path(folder))
+            case _:
+                run = instance_case(kind)
+        return _feed(run, kind, count, seed)
+
+
+def _feed(run: Callable[[random.Random], str], kind: str, count: int, seed: int) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     slowest = 0.0
     for number in range(count):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import signal
@@ -91,3 +92,16 @@ def test_an_error_while_writing_keeps_the_old_file(tmp_path: Path) -> None:
         write_half()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["note.txt"]
+
+
+def test_what_killed_writers_left_is_cleared_away(tmp_path: Path) -> None:
+    old, fresh, other = (tmp_path / name for name in (".a[1].npz.x.part", ".a[1].npz.y.part", ".b.npz.z.part"))
+    for path in (old, fresh, other):
+        path.write_bytes(b"half")
+    for path in (old, other):
+        os.utime(path, (time.time() - 4000, time.time() - 4000))
+    with atomic_write(tmp_path / "a[1].npz") as handle:
+        handle.write(b"whole")
+    assert not old.exists()
+    assert fresh.exists()  # another process may be writing it
+    assert other.exists()

@@ -1,4 +1,4 @@
-"""Mutated instance files, vote files and proofs: a result or one sentence, never anything else (short form)."""
+"""Mutated instance, vote and proof files and uploads: a result or one sentence, nothing else (short form)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("kind", ["instance", "votes", "proof"])
+@pytest.mark.parametrize("kind", ["instance", "votes", "proof", "upload"])
 def test_mutated_input_is_answered_with_a_sentence(kind: str, tmp_path: Path) -> None:
     """In a process of its own with limits on memory and time, from an empty folder that must stay empty."""
     command = [sys.executable, "-m", "tests.hardening.fuzz", kind, "600", "1"]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from tests.soak.faults import faults
 from tests.soak.load import ROOT, load
 
-FUZZ = {"instance": 9000, "votes": 6000, "proof": 9000}
+FUZZ = {"instance": 9000, "votes": 6000, "proof": 9000, "upload": 4000}
 
 
 def fuzz() -> None:

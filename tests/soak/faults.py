@@ -76,7 +76,7 @@ def _imports(path: Path) -> str:
 SCENARIOS = (
     Scenario(
         "voting and bundle writing",
-        ["-m", "certcore", "bundle", "citeseer", "gcn", "attr", "--split", "0", "--samples", "4000",
+        ["-m", "certcore", "bundle", "citeseer", "gcn", "attr", "--epochs", "20", "--samples", "4000",
          "--jobs", "1", "--work", "work", "-o", "bundle.npz"],
         "bundle.npz",
         _instance,

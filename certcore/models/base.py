@@ -111,6 +111,8 @@ class NodeClassifier(nn.Module):
     #: Training schedule of the paper (appendix "Hyperparameters").
     learning_rate: ClassVar[float] = 1e-3
     patience: ClassVar[int] = 50
+    #: Raised when the same weights would count other votes, so that old and new checkpoints are never mixed.
+    revision: ClassVar[int] = 1
 
     def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5) -> None:
         super().__init__()

@@ -15,6 +15,7 @@ from certcore.models.appnp import truncated_support
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.field import Field
 from certcore.models.pagerank import TOP, PagerankCache, truncated_pagerank
+from certcore.votes.medoid import Meetings, fits
 from certcore.votes.noise import Noise
 
 ITERATIONS = 2
@@ -29,6 +30,7 @@ class SMA(NodeClassifier):
     """
 
     name = "sma"
+    revision = 2
     learning_rate = 1e-2
     patience = 300
 
@@ -39,12 +41,15 @@ class SMA(NodeClassifier):
         self.bias1 = nn.Parameter(torch.zeros(units))
         self.second = nn.Linear(units, n_classes)
         self._cache = PagerankCache(ITERATIONS, top)
+        self._meetings: Meetings | None = None
         self._plan: tuple[sp.csr_array, list[tuple[Tensor, Tensor, Tensor]]] | None = None
 
     def head(self, units: Tensor, edges: Edges) -> Tensor:
         values = (units + self.bias1).reshape(edges.copies, edges.n_nodes, -1)
         if _same_everywhere(edges):
-            medoids = self._aggregate(values, self._cache.get(edges.one_copy))
+            matrix = self._cache.get(edges.one_copy)
+            voting = not torch.is_grad_enabled() and fits(values.shape[2])
+            medoids = self._compare_once(values, matrix) if voting else self._aggregate(values, matrix)
         else:
             # Edges differ from copy to copy, and so do the rows that decide who is heard.
             medoids = torch.cat(
@@ -74,6 +79,12 @@ class SMA(NodeClassifier):
             parts.append(medoids.reshape(copies, len(rows), units))
             order.append(rows)
         return torch.cat(parts, dim=1)[:, torch.argsort(torch.cat(order))]
+
+    def _compare_once(self, values: Tensor, matrix: sp.csr_array) -> Tensor:
+        """The same in compiled code, without gradients; its preparation is worth while for many samples."""
+        if self._meetings is None or self._meetings.matrix is not matrix:
+            self._meetings = Meetings.of(matrix)
+        return torch.from_numpy(self._meetings.soft_medoids(values.contiguous().numpy(), TEMPERATURE))
 
     def field(self, graph: Graph, noise: Noise) -> Field:
         if noise.adjacency:

@@ -50,7 +50,9 @@ class TorchVoter:
     @cached_property
     def digest(self) -> str:
         """Names what the votes depend on, and nothing else."""
-        kind = f"torch|{self.model}|{sorted(self.options.items())}|{'|'.join(self.noise.theta)}|{self.seed}"
+        revision = model_class(self.model).revision
+        name = self.model if revision == 1 else f"{self.model}-{revision}"
+        kind = f"torch|{name}|{sorted(self.options.items())}|{'|'.join(self.noise.theta)}|{self.seed}"
         return digest_of(kind, self.graph, tuple(self.weights[key] for key in sorted(self.weights)))
 
     @cached_property

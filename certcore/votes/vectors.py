@@ -156,3 +156,43 @@ def weigh_rows(typingctx, matrix, weights, count, out):
         return context.get_dummy_value()
 
     return types.void(matrix, weights, types.int64, out), generate
+
+
+@intrinsic
+def squared_distance(typingctx, matrix, first, second):
+    """Σ (matrix[first] − matrix[second])² (64 columns), added up in halves: an order that no processor changes."""
+
+    def generate(context, builder, signature, arguments):
+        rows = _data(context, builder, signature.args[0], arguments[0], _FLOAT)
+        apart = builder.fsub(_row(builder, rows, arguments[1], WIDE), _row(builder, rows, arguments[2], WIDE))
+        total, lanes = builder.fmul(apart, apart), WIDE
+        while lanes > 1:
+            lanes //= 2
+            halves = (
+                builder.shuffle_vector(
+                    total, total, ir.Constant(ir.VectorType(_INT, lanes), list(range(begin, begin + lanes)))
+                )
+                for begin in (0, lanes)
+            )
+            total = builder.fadd(*halves)
+        return builder.extract_element(total, ir.Constant(_INT, 0))
+
+    return types.float32(matrix, types.int64, types.int64), generate
+
+
+@intrinsic
+def add_scaled_row(typingctx, matrix, index, factor, out):
+    """out += factor·matrix[index] (64 columns)."""
+
+    def generate(context, builder, signature, arguments):
+        rows = _data(context, builder, signature.args[0], arguments[0], _FLOAT)
+        target = _data(context, builder, signature.args[3], arguments[3], _FLOAT)
+        wide = ir.VectorType(_FLOAT, WIDE)
+        spread = builder.insert_element(ir.Constant(wide, ir.Undefined), arguments[2], ir.Constant(_INT, 0))
+        spread = builder.shuffle_vector(spread, spread, ir.Constant(ir.VectorType(_INT, WIDE), [0] * WIDE))
+        vector = builder.bitcast(target, wide.as_pointer())
+        product = builder.fmul(spread, _row(builder, rows, arguments[1], WIDE))
+        builder.store(builder.fadd(builder.load(vector, align=4), product), vector, align=4)
+        return context.get_dummy_value()
+
+    return types.void(matrix, types.int64, types.float32, out), generate

@@ -112,6 +112,19 @@ def test_chunks_do_not_matter(name, what):
     assert np.array_equal(whole, parts)
 
 
+def test_soft_medoids_by_pairs_are_those_by_rows():
+    """The compiled form compares two nodes once; torch, which training uses, compares them in every row."""
+    model = support.random_model("sma", 64, 5).eval()
+    edges = Edges.of(GRAPH, 3)
+    units = torch.randn(3 * GRAPH.n_nodes, 64, generator=torch.Generator().manual_seed(1))
+    units[7] = units[8]  # two nodes in one place
+    by_rows = model.head(units, edges).detach()
+    with torch.no_grad():
+        by_pairs = model.head(units, edges)
+    assert torch.allclose(by_rows, by_pairs, atol=2e-3)
+    assert (by_rows.argmax(dim=1) != by_pairs.argmax(dim=1)).float().mean() < 0.01
+
+
 def test_rows_that_need_clean_edges_do_not_vote_on_smoothed_ones():
     """All samples of a batch would share the edges of the first one: votes that are not independent prove nothing."""
     with pytest.raises(InputError, match="adjacency is fixed"):

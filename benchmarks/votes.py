@@ -22,8 +22,11 @@ from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
 from certcore.data import get_dataset
+from certcore.graph import Graph
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN
+from certcore.models.pagerank import truncated_pagerank
+from certcore.models.sma import ITERATIONS, SMA
 from certcore.votes.batched import TorchVoter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.noise import PAPER_THETA, Noise
@@ -115,6 +118,21 @@ def threaded(voter: FusedVoter, pool: ThreadPoolExecutor, jobs: int, size: int) 
     return step
 
 
+def medoids(graph: Graph, seconds: float) -> dict[str, float]:
+    """SMA's aggregation: two nodes compared once per sample (voting) and in every row they share (training)."""
+    model = SMA(graph.n_attrs, 2).eval()
+    matrix = truncated_pagerank(Edges.of(graph).one_copy, ITERATIONS)
+    values = torch.randn(4, graph.n_nodes, 64, generator=torch.Generator().manual_seed(0))
+
+    def rate_of(aggregate: Callable[..., torch.Tensor]) -> float:
+        return rate(lambda turn: len(aggregate(values, matrix)), seconds)
+
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        once, rows = rate_of(model._compare_once), rate_of(model._aggregate)
+    return {"SMA, pairs compared once": once, "SMA, row by row in torch": rows, "once / row by row": once / rows}
+
+
 def measure(name: str, seconds: float, jobs: int) -> dict[str, float]:
     """All rates, in one run."""
     dataset = get_dataset(name)
@@ -147,7 +165,7 @@ def measure(name: str, seconds: float, jobs: int) -> dict[str, float]:
     result["fused / dense loop"] = best / result["dense torch-geometric loop"]
     result["fused / sparse loop"] = best / result["sparse torch loop, best"]
     result["minutes for 10^6 votes"] = 1e6 / best / 60
-    return result
+    return result | medoids(dataset.graph, seconds)
 
 
 def main() -> None:

@@ -27,7 +27,11 @@ OWN: dict[str, state.Control] = {
 view = frame("pages/contours.py", "Contours", "Two budgets at once, everything else as in the sidebar.", OWN)
 choices = {name: label for name, label in sweeps.varied(view.instance).items() if not name.startswith("local_")}
 if st.session_state["x"] not in choices:
-    st.session_state["x"] = next(iter(choices))
+    # Where attributes and edges can both be attacked, one of each shows more than two kinds of attributes.
+    both = ("attr_del", "adj_del")
+    st.session_state["x"] = both[0] if all(name in choices for name in both) else next(iter(choices))
+    if st.session_state["x"] == both[0] and not st.session_state["y"]:
+        st.session_state["y"] = both[1]
 if st.session_state["y"] not in choices or st.session_state["y"] == st.session_state["x"]:
     st.session_state["y"] = next(name for name in choices if name != st.session_state["x"])
 

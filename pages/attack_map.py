@@ -126,7 +126,8 @@ with left:
     st.subheader("Allocation per node", anchor=False)
     spent = rows[[c for c in rows.columns if c.startswith("spent")]].sum(axis=1) > 0
     touched = rows[shown & (spent | rows["state"].isin([STATES["attacked"].label, STATES["partly"].label]))]
-    touched = touched.sort_values([c for c in rows.columns if c.startswith("spent")] or ["node"], ascending=False)
+    order = [c for c in rows.columns if c.startswith(("spent", "inside"))]
+    touched = touched.sort_values([*order, "node"], ascending=[False] * len(order) + [True])
     first = st.session_state.setdefault("_first", selected)
     if selected >= 0 and (first < 0 or (first != selected and selected not in touched["node"].to_numpy())):
         first = selected

@@ -10,7 +10,7 @@ from certcore.perturbations import LABELS, TYPES
 from pages.shared import charts, controls, state, why
 from pages.shared.frame import frame
 from pages.shared.text import budget_words, count, markdown, percent, samples
-from pages.shared.words import accuracy
+from pages.shared.words import accuracy, is_convex
 
 OWN: dict[str, state.Control] = {
     "bx": ("", state.one_of("", *TYPES)),
@@ -28,7 +28,8 @@ facts, fronts = instance.base.facts, instance.base.fronts()
 clean = fronts.certified((0, 0, 0, 0))
 
 columns = st.columns(4)
-columns[0].metric("Kind", str(facts.get("kind", "smoothing")).capitalize(), help="How the base certificate was made.")
+kind = "Convex relaxation" if is_convex(instance) else str(facts.get("kind", "smoothing")).capitalize()
+columns[0].metric("Kind", kind, help="How the base certificate was made.")
 if "alpha" in facts:
     number = int(facts.get("samples", facts.get("n_samples", 0)))
     columns[1].metric("Samples per node", samples(number), help="Votes that estimate how often the label wins.")

@@ -25,9 +25,7 @@ view = frame("pages/compare.py", "Compare", "Models, datasets, base certificates
 names = bundles.names()
 others = [name for name in names if name != view.name]
 if st.session_state["with"] is None:
-    # Those that cover the same types, as far as their names tell: with others only σ could be varied.
-    alike = [name for name in others if name.rsplit("-", 2)[1:2] == view.name.rsplit("-", 2)[1:2]]
-    st.session_state["with"] = (alike or others)[:2]
+    st.session_state["with"] = bundles.most_alike(view.name, others)[:2]
 st.session_state["with"] = [name for name in st.session_state["with"] if name in others]
 chosen = controls.multiselect(
     st,
@@ -83,7 +81,16 @@ if not chosen:
 
 # Other instances have other nodes and other types: what they share is the threat model without targets.
 free = view.threat.replace(targets=None, protected=())
-family = [sweeps.Member(bundles.title(name), free, (instance,)) for name, instance in instances.items()]
+family = [
+    sweeps.Member(bundles.title(name), state.within_base(free, instance), (instance,))
+    for name, instance in instances.items()
+]
+limited = [member.name for member in family if member.threat is not free]
+if limited:
+    st.caption(
+        f"With the local budget that its base certificate was made for: {markdown(', '.join(limited), 300)}. The other "
+        "lines have the local budgets of the sidebar."
+    )
 values = sweeps.values_to(end and int(end), every, view.instance, vary)
 task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
 lines = sweeps.first_kind(task)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ import streamlit as st
 from certcore.errors import InputError
 from certcore.files import atomic_write
 from certcore.instance import Instance, load_instance
+from certcore.perturbations import TYPES
 from pages.shared.text import count, markdown, plain, samples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +75,34 @@ def load(name: str, base_rule: str = "binary") -> Instance:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _load(path: str, changed: int, base_rule: str) -> Instance:
     return load_instance(path, base_rule=base_rule)
+
+
+def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
+    """Types that a file's base certificate covers and its number of samples, without loading all of the file."""
+    try:
+        return _read_coverage(str(path_of(name)), path_of(name).stat().st_mtime_ns)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return (), None
+
+
+@functools.lru_cache(maxsize=256)
+def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None]:
+    with np.load(path, allow_pickle=False) as arrays:
+        if "theta" in arrays:
+            flips = zip(TYPES, np.asarray(arrays["theta"]).reshape(-1))
+            return tuple(name for name, share in flips if float(share)), int(arrays["n_samples"])
+        return tuple(str(axis) for axis in np.asarray(arrays["base_axes"]).reshape(-1)), None
+
+
+def most_alike(name: str, others: list[str]) -> list[str]:
+    """The others, those first that can be compared with this one: same types, as many samples, same graph."""
+    types, votes = _coverage(name)
+
+    def unlike(other: str) -> tuple[bool, ...]:
+        theirs, number = _coverage(other)
+        return not set(types) & set(theirs), types != theirs, votes != number, other.split("-")[0] != name.split("-")[0]
+
+    return sorted(others, key=unlike)
 
 
 def keep(data: bytes, name: str) -> tuple[str, Instance]:

@@ -13,7 +13,7 @@ from certcore.perturbations import LABELS, TYPES
 from certcore.sweep import Defence, Session, defend
 from certcore.threat import ThreatModel
 from pages.shared.jobs import Job
-from pages.shared.state import View
+from pages.shared.state import View, within_base
 from pages.shared.text import count, listing, percent
 from pages.shared.work import Work, ask
 
@@ -151,7 +151,8 @@ def story_limits(view: View) -> dict[str, str]:
 def _story_threats(view: View) -> list[ThreatModel]:
     """Threat models of steps 3 to 5: no limits, local budgets, and few attackers as well."""
     free = view.threat.replace(sigma=None, **{f"local_{name}": None for name in TYPES}, local_mode="absolute")
-    if view.threat.has_local:
+    free = within_base(free, view.instance)
+    if view.threat.has_local and str(view.threat.local) != str(free.local):
         local = view.threat.replace(sigma=None)
     else:
         local = free.replace(**{f"local_{name}": 1 for name, budget in zip(TYPES, view.threat.budgets) if budget})

@@ -14,7 +14,7 @@ from certcore.perturbations import LABELS, TYPES
 from certcore.threat import ThreatModel
 from pages.shared import bundles, controls, state
 from pages.shared.state import MAX_BUDGET, SHARED, START, Control, View
-from pages.shared.text import markdown, plain
+from pages.shared.text import count, markdown, plain
 
 ALL = "all"
 NO_LIMIT = "no limit"
@@ -79,6 +79,7 @@ def draw(page: str, own: dict[str, Control]) -> View | None:
             protected=protected,
         )
         threat.check(instance.graph)
+        threat = state.within_base(threat, instance)
     except InputError as error:
         problem = str(error)
         threat = ThreatModel(targets=targets)
@@ -191,6 +192,12 @@ def _budgets(instance: Instance) -> None:
             f"This base certificate says nothing about {' and '.join(missing)}: every such flip would count as "
             "uncertified."
         )
+    for name, most in state.most_per_node(instance).items():
+        if most is not None and not reasons[name]:
+            st.caption(
+                f"This base certificate was made for at most {count(most)} {LABELS[name]} at one node, so every "
+                "certificate here has that local budget or a smaller one."
+            )
 
 
 def first_budget(instance: Instance) -> dict[str, int]:
@@ -202,6 +209,7 @@ def first_budget(instance: Instance) -> dict[str, int]:
 
 def _local(instance: Instance) -> str:
     reasons = state.covered(instance)
+    most = state.most_per_node(instance)
     with st.expander("Local budgets per node", icon=":material/hub:", expanded=st.session_state["local"] != "off"):
         mode = controls.segmented_control(
             st,
@@ -228,14 +236,19 @@ def _local(instance: Instance) -> str:
                     show=lambda v: v if isinstance(v, str) else f"{v:.3g}",
                 )
             else:
+                key, end = f"local_{name}", most[name]
+                free = NO_LIMIT if end is None else f"{end:,} (base)"
+                if end is not None and (st.session_state[key] or 0) > end:
+                    st.session_state[key] = end  # more than the base certificate was made for
                 _pair(
-                    f"local_{name}",
+                    key,
                     LABELS[name].capitalize(),
-                    [*stops(50), NO_LIMIT],
-                    help="Most flips of this type at one node. Empty: no limit.",
-                    field={"min_value": 0, "max_value": MAX_BUDGET, "step": 1},
+                    [*stops(50 if end is None else end), free],
+                    help="Most flips of this type at one node. Empty: "
+                    + ("no limit." if end is None else "what the base certificate was made for."),
+                    field={"min_value": 0, "max_value": MAX_BUDGET if end is None else end, "step": 1},
                     disabled=off,
-                    none=NO_LIMIT,
+                    none=free,
                 )
     return str(mode or "off")
 

@@ -57,7 +57,8 @@ def end_of(instance: Instance, vary: str) -> int:
     if vary == "sigma":
         return instance.graph.n_nodes
     if vary.startswith("local_"):
-        return 20
+        most = state.most_per_node(instance)[vary.removeprefix("local_")]
+        return 20 if most is None else min(20, most)
     return min(slider_end(instance, vary), 500)
 
 
@@ -128,7 +129,9 @@ def family(view: View, by: str, values: list[int], vary: str, instances: tuple[I
     return [
         Member(
             f"{value:,} per node",
-            view.threat.replace(local_mode="absolute", **{**_no_shares(view), field: value}),
+            state.within_base(
+                view.threat.replace(local_mode="absolute", **{**_no_shares(view), field: value}), view.instance
+            ),
             instances,
         )
         for value in values

@@ -33,7 +33,7 @@ def sentence(instance: Instance, result: Certificate, node: int) -> str:
     if len(front) and not front.sum(axis=1).all():
         return "**Uncertified without any attack**: the base certificate abstains, so this label counts as attacked."
     if not len(reachable):
-        return "**Robust by itself**: even the whole budget inside its receptive field reaches no point of its front."
+        return "**Certified by itself**: even the whole budget inside its receptive field reaches no point of its front."
     gets = received(result, node)
     if gets is not None:
         hit = reachable[(reachable <= gets).all(axis=1)]

@@ -18,9 +18,10 @@ def threat_words(threat: ThreatModel) -> str:
     """What the attacker may do, in words (Markdown)."""
     parts = [f"at most {budget_words(threat.budgets)}"]
     local = [
-        f"{_local(value, threat.local_mode)} {LABELS[name]}"
+        _local(value, name, threat.local_mode)
         for name, value, budget in zip(TYPES, threat.local, threat.budgets)
-        if value is not None and budget
+        # A limit that the global budget keeps anyway is no news.
+        if value is not None and budget and (threat.local_mode == "relative" or np.min(value) < budget)
     ]
     if local:
         whose = "of what the node has" if threat.local_mode == "relative" else "at any one node"
@@ -29,11 +30,22 @@ def threat_words(threat: ThreatModel) -> str:
         parts.append(f"controls at most {count(threat.sigma)} node{'' if threat.sigma == 1 else 's'}")
     if len(threat.protected):
         parts.append(f"cannot touch the {count(len(threat.protected))} protected nodes")
+    costs = [
+        f"{what} at most {count(np.max(values))}"
+        for what, values in (("a flip at a node", threat.node_costs), ("the deletion of an edge", threat.edge_costs))
+        if values is not None and np.max(values, initial=1) > 1
+    ]
+    if costs:  # such budgets are prices, not numbers of flips
+        parts.append(f"where flips are weighed with the given costs ({listing(costs)})")
     return ", ".join(parts)
 
 
-def _local(value: Any, mode: str) -> str:
-    return f"{float(value):.3g} ×" if mode == "relative" else count(value)
+def _local(value: Any, name: str, mode: str) -> str:
+    if np.ndim(value):
+        return f"the given number of {LABELS[name]}"
+    if mode == "relative":
+        return f"{float(value):.3g} × {LABELS[name]}"
+    return f"{count(value)} {LABELS[name] if value != 1 else LABELS[name].removesuffix('s')}"
 
 
 def guarantee(certificate: Certificate, instance: Instance) -> str:
@@ -49,11 +61,18 @@ def confidence(instance: Instance) -> str:
     """How sure the guarantee is: sampling has a confidence, a deterministic base certificate has none to give."""
     facts = instance.base.facts
     if "alpha" not in facts:
+        if is_convex(instance):
+            return " (deterministic: the convex base certificate needs no samples)"
         return ", as far as the base certificate holds"
     level = 100 * (1 - float(facts["alpha"]))
     number = facts.get("samples", facts.get("n_samples"))
     drawn = f", {samples(int(number))} samples per node" if number else ""
     return f" (confidence {level:.4g} % for all nodes together{drawn})"
+
+
+def is_convex(instance: Instance) -> bool:
+    """Whether the base certificate comes from the convex relaxation, as far as the file tells."""
+    return instance.meta.get("types") == "convex"
 
 
 NOT_PER_NODE = (

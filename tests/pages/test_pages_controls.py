@@ -54,7 +54,7 @@ def test_local_budgets_absolute_and_relative(open_page: Open) -> None:
     settle(at.select_slider(key="slider_local_attr_del").set_value(1))
     one = certify(grid_instance(), ThreatModel(attr_del=6, local_attr_del=1))
     assert f"**{one.certified} of {N}**" in guaranteed(at)
-    assert "no more than 1 attribute deletions at any one node" in guaranteed(at)
+    assert "no more than 1 attribute deletion at any one node" in guaranteed(at)
     settle(at.segmented_control(key="local").set_value("relative"))
     settle(at.number_input(key="share_attr_del").set_value(0.34))
     third = certify(grid_instance(), ThreatModel(attr_del=6, local_attr_del="0.34", local_mode="relative"))

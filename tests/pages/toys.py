@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from certcore.base.grid import GridBase
+from certcore.base.grid import BaseLocal, GridBase
 from certcore.base.smoothing import SmoothingBase
 from certcore.graph import Graph
 from certcore.instance import Instance, save_instance
@@ -53,6 +53,16 @@ def grid_instance(axes: tuple[str, ...] = ("attr_add", "attr_del"), seed: int = 
     return Instance(small_graph(), base, layers=1, **(facts() | {"meta": meta} | changes))  # type: ignore[arg-type]
 
 
+def limited_instance() -> Instance:
+    """A deterministic base certificate that was made for at most two additions at one node."""
+    strength = np.random.default_rng(7).integers(1, 8, N)
+    grid = np.arange(12)[None] < strength[:, None]
+    local = BaseLocal(per_type=(2, None, None, None))
+    base = GridBase(grid, ("attr_add",), local, np.arange(N) % 3, fixed_adjacency=True)
+    meta = {"dataset": "ring", "model": "gcn", "types": "convex"}
+    return Instance(small_graph(), base, layers=1, meta=meta, **facts())  # type: ignore[arg-type]
+
+
 def votes_instance() -> Instance:
     rng = np.random.default_rng(3)
     graph = small_graph()
@@ -86,3 +96,4 @@ def write_bundles(folder: Path) -> None:
     save_instance(folder / "ring-edges-s0.npz", grid_instance(("adj_del",)))
     save_instance(folder / "ring-votes-s0.npz", votes_instance())
     save_instance(folder / "ring-all-s0.npz", grid_instance(TYPES))
+    save_instance(folder / "ring-gcn-convex-s0.npz", limited_instance())

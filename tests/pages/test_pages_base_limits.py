@@ -1,0 +1,91 @@
+"""Base certificates that hold for few flips per node only: every page works, and every sentence says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from certcore import ThreatModel, certify
+from pages.shared import bundles, state, words
+from tests.pages.conftest import settle
+from tests.pages.toys import N, grid_instance, limited_instance
+
+Open = Callable[..., AppTest]
+LIMITED = "ring-gcn-convex-s0"
+
+
+def words_of(at: AppTest) -> str:
+    return next(block.value for block in at.markdown if "labels stay" in block.value)
+
+
+def test_a_budget_above_the_limit_is_certified_under_that_limit(open_page: Open) -> None:
+    at = open_page(instance=LIMITED, attr_add="5")
+    expected = certify(limited_instance(), ThreatModel(attr_add=5, local_attr_add=2))
+    assert f"**{expected.certified} of {N}**" in words_of(at)
+    assert "no more than 2 attribute additions at any one node" in words_of(at)
+    assert "needs no samples" in words_of(at)
+    assert "samples per node" not in words_of(at)
+    assert any("at most 2 attribute additions at one node" in caption.value for caption in at.caption)
+
+
+def test_a_limit_that_the_budget_keeps_anyway_is_not_mentioned(open_page: Open) -> None:
+    assert "at any one node" not in words_of(open_page(instance=LIMITED, attr_add="2"))
+
+
+def test_larger_local_budgets_in_a_link_are_cut(open_page: Open) -> None:
+    at = open_page(instance=LIMITED, attr_add="5", local="absolute", local_attr_add="9")
+    assert at.number_input(key="local_attr_add").value == 2
+    assert "no more than 2" in words_of(at)
+    settle(at.number_input(key="local_attr_add").set_value(1))
+    assert "no more than 1 attribute addition at" in words_of(at)
+
+
+@pytest.mark.parametrize("page", ["curves", "contours", "compare", "method", "attack_map", "node", "base"])
+def test_every_page_works_at_every_budget(open_page: Open, page: str) -> None:
+    at = open_page(f"pages/{page}.py", instance=LIMITED, attr_add="7", **{"with": "ring-gcn-attr-s0"})
+    assert not any("holds for at most" in block.value for block in at.markdown)
+    if page in ("curves", "contours", "compare", "method", "base"):
+        assert at.get("plotly_chart")
+    if page == "method":
+        steps = [b.value for b in at.markdown if "certified" in b.value and b.value.startswith(("**3", "**4"))]
+        assert len(set(steps)) == 2
+        assert any("1 attribute addition per node" in b.value for b in at.markdown), "a smaller limit tells the story"
+
+
+def test_a_limited_instance_among_the_compared_ones(open_page: Open) -> None:
+    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_add="1", cmp_vary="attr_add", **{"with": LIMITED})
+    assert len(at.dataframe[0].value) == 2
+    assert any("local budget that its base certificate was made for" in caption.value for caption in at.caption)
+
+
+def test_within_base() -> None:
+    limited, free = limited_instance(), grid_instance()
+    threat = ThreatModel(attr_add=5)
+    assert state.within_base(threat, free) is threat
+    assert state.within_base(threat, limited).local_attr_add == 2
+    small = ThreatModel(attr_add=5, local_attr_add=1)
+    assert state.within_base(small, limited) is small
+    each = np.arange(N)
+    assert np.array_equal(
+        state.within_base(ThreatModel(attr_add=5, local_attr_add=each), limited).local_attr_add, np.minimum(each, 2)
+    )
+
+
+def test_costs_are_not_passed_over_in_silence() -> None:
+    prices = np.ones(N, dtype=int)
+    assert "cost" not in words.threat_words(ThreatModel(attr_del=5, node_costs=prices))
+    prices[3] = 1000
+    assert "a flip at a node at most 1,000" in words.threat_words(ThreatModel(attr_del=5, node_costs=prices))
+    assert "the given number of" in words.threat_words(ThreatModel(attr_del=5, local_attr_del=np.arange(N)))
+
+
+def test_comparison_starts_with_what_can_be_compared(bundle_folder: object) -> None:
+    others = [name for name in bundles.on_disk() if name != LIMITED]
+    first = bundles.most_alike(LIMITED, others)
+    assert first.index("ring-edges-s0") == len(first) - 1, "it shares no type"
+    alike = bundles.most_alike("ring-gcn-attr-s0", [*others, LIMITED])
+    assert alike[1] == "ring-gcn-attr-s1"
+    assert bundles.most_alike("no-such-file", others) == others

@@ -60,8 +60,7 @@ with right:
         if ready:
             work.line(task)
 
-if result is not None and fresh:
-    headline.report(view)
+headline.report(view, result is not None and fresh)
 st.subheader("What is being certified", anchor=False)
 text, graph, bars = st.columns([1.25, 1, 1], gap="large", vertical_alignment="center")
 text.markdown(

@@ -74,11 +74,11 @@ only = controls.multiselect(
     bar,
     "Show only",
     list(STATES),
-    format_func=lambda key: STATES[key].label,
+    format_func=attack.state_name,
     key="only",
     placeholder="all states",
     help="Fade all nodes in other states.",
-    width=230,
+    width=360,
 )
 
 relaxed = adversary == "relaxed"
@@ -125,7 +125,7 @@ left, right = st.columns([2.2, 1], gap="large")
 with left:
     st.subheader("Allocation per node", anchor=False)
     spent = rows[[c for c in rows.columns if c.startswith("spent")]].sum(axis=1) > 0
-    touched = rows[shown & (spent | rows["state"].isin([STATES["attacked"].label, STATES["partly"].label]))]
+    touched = rows[shown & (spent | rows["state"].isin([attack.state_name("attacked"), attack.state_name("partly")]))]
     order = [c for c in rows.columns if c.startswith(("spent", "inside"))]
     touched = touched.sort_values([*order, "node"], ascending=[False] * len(order) + [True])
     first = st.session_state.setdefault("_first", selected)
@@ -137,6 +137,7 @@ with left:
         f"{count(len(touched))} nodes where flips are spent or whose label becomes uncertified. Select a row to find "
         "the node in the picture. *spent*: flips at the node; *inside*: flips within its receptive field. Targets that "
         "are uncertified at budget 0 count as attacked as well."
+        + (" An edge counts at both of its ends." if view.threat.adj_add or view.threat.adj_del else "")
     )
     marked = np.flatnonzero(touched["node"].to_numpy() == selected).tolist()
     table = f"allocation_{first}_{hash((adversary, tuple(only), *view.key))}"  # another table, another selection

@@ -53,6 +53,15 @@ if theta is not None:
     st.caption(f"Flip probabilities θ: {words}. Rule: {markdown(facts.get('rule', 'binary'))}.")
 
 axes = list(instance.base.axes)
+
+
+def front_point(point: list[int]) -> str:
+    """A budget in few words: there may be several in one line."""
+    words = budget_words(tuple(point))
+    only = {name.split("_")[0] for name in axes}
+    return words.replace("attribute ", "").replace("edge ", "") if len(only) == 1 else words
+
+
 left, right_side = st.columns(2, gap="large")
 with left:
     st.subheader("Share certified node by node", anchor=False)
@@ -97,10 +106,14 @@ with st.container() if "votes" in instance.base.arrays() else right_side:
             # A flip of a type that is not covered is never certified: no news.
             points = points[points[:, [k for k, name in enumerate(TYPES) if name not in axes]].sum(axis=1) == 0]
             zero = len(points) and not points.sum(axis=1).all()
-            text = (
-                "at budget 0" if zero else " or ".join(budget_words(tuple(p)) for p in points[:3].tolist()) or "never"
-            )
-            more = f" (+{len(points) - 3} more)" if len(points) > 3 else ""
+            text = "at budget 0" if zero else " · ".join(front_point(p) for p in points[:4].tolist()) or "never"
+            more = f" (+{len(points) - 4} more)" if len(points) > 4 else ""
             rows.append({"targets": int(sizes[front]), "uncertified from": text + more})
-    st.dataframe(rows, hide_index=True, height=300)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height=35 * (len(rows) + 1) + 3,
+        column_config={"targets": st.column_config.NumberColumn(format="localized", width=70)},
+        alt="The most common fronts: how many targets share each, and the smallest budgets on it.",
+    )
     st.caption(f"{count(fronts.n_fronts)} distinct fronts for {count(fronts.n_nodes)} nodes.")

@@ -6,9 +6,10 @@ import streamlit as st
 
 from certcore.errors import InputError
 from certcore.instance import instance_to_arrays
+from certcore.perturbations import LABELS
 from pages.shared import bundles, controls, examples, state, validation
 from pages.shared.frame import frame_without_instance
-from pages.shared.text import count, markdown
+from pages.shared.text import count, listing, markdown
 
 OWN: dict[str, state.Control] = {"way": ("instance", state.one_of("instance", "votes", "train"))}
 WAYS = {"instance": "Upload an instance", "votes": "Upload votes and a graph", "train": "Train and vote here"}
@@ -44,11 +45,10 @@ def take(parts: list[tuple[str, bytes]]) -> None:
     except InputError as error:
         st.error(f"**Valid, but it could not be kept.** {markdown(error, 400)}", icon=":material/hard_drive:")
         return
-    facts = instance.facts()
+    facts, covered = instance.facts(), listing([LABELS[name] for name in instance.base.axes])
     st.success(
         f"**Valid.** {count(facts['nodes'])} nodes, {count(facts['edges'])} edges, {count(facts['attributes'])} "
-        f"attributes; the base certificate covers {markdown(', '.join(instance.base.axes), 100)}. It is in the list of "
-        "instances now.",
+        f"attributes; the base certificate covers {covered}. It is in the list of instances now.",
         icon=":material/check_circle:",
     )
     if st.button("Open it", type="primary", icon=":material/open_in_new:", key="open_import"):

@@ -105,7 +105,9 @@ if ready:
         key="contour",
         height=560,
         select=True,
-        note="Click a cell to move the sliders there. Solid lines: this certificate; dotted lines: the reference.",
+        note="A cell holds for all budgets up to its upper right corner; click it to move the sliders there. Solid "
+        "lines: this certificate; dotted lines: the reference."
+        + ("" if task.result.done.any() else " The first cell of a large graph can take minutes."),
     )
     if clicked is not None:
         state.move(**{x: int(clicked[0]), y: int(clicked[1])})

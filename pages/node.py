@@ -76,7 +76,8 @@ with left:
     )
     here = near.nodes[spent[:, near.nodes].sum(axis=0) > 0]
     if len(here):
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("Flips are spent at", width="content")
             for other in here[:8].tolist():
                 if other != node and st.button(node_name(instance, other), key=f"open_{other}", type="tertiary"):
                     go_to_node(other)

@@ -13,7 +13,7 @@ from certcore.instance import Instance
 from certcore.perturbations import TYPES
 from pages.shared.graphview import Group, Picture
 from pages.shared.sidebar import class_name, node_name
-from pages.shared.text import plain
+from pages.shared.text import SHORT, plain
 
 #: More classes than this share one look: nobody can tell so many apart.
 MOST_CLASSES = 24
@@ -25,7 +25,7 @@ def table(instance: Instance, result: Certificate, figure: figures.GraphFigure, 
     columns: dict[str, object] = {"node": parts["node"]}
     if instance.node_names is not None:
         columns["name"] = [plain(name) for name in instance.node_names]
-    columns["state"] = [STATES[figures_key].label for figures_key in np.array(list(STATES))[_states(figure)]]
+    columns["state"] = [state_name(key) for key in np.array(list(STATES))[_states(figure)]]
     if instance.prediction is not None:
         columns["predicted class"] = [class_name(instance, int(k)) for k in instance.prediction]
     if relaxed:
@@ -44,8 +44,13 @@ def table(instance: Instance, result: Certificate, figure: figures.GraphFigure, 
     return frame
 
 
+def state_name(key: str) -> str:
+    """A state where there is little room: without what stands in brackets."""
+    return STATES[key].label.split(" (")[0]
+
+
 def _short(name: str) -> str:
-    return {"attr_add": "attr +", "attr_del": "attr −", "adj_add": "edge +", "adj_del": "edge −"}[name]
+    return SHORT[name]
 
 
 def _states(figure: figures.GraphFigure) -> np.ndarray:

@@ -152,6 +152,14 @@ _MODELS = {"gcn_mean": "GCN (mean)"} | {name: name.upper() for name in ("gcn", "
 _TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint"}
 
 
+def dataset_title(name: str) -> str:
+    return _DATASETS.get(name, name)
+
+
+def model_title(name: str) -> str:
+    return _MODELS.get(name, name)
+
+
 def title(name: str) -> str:
     """The name of a bundle as people read it: dataset, model, types, split."""
     if name.startswith("import-"):

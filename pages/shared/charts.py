@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from certcore import figures
+from certcore.figures.geometry import cell_edges
 from certcore.figures.style import axis_label
 from pages.shared import exports
 
@@ -70,18 +71,33 @@ def show_latest(figure: figures.Figure | None, same: Hashable, *, key: str, heig
         st.container(height=height + MENU_HEIGHT, border=False)
 
 
+def click_points(values: np.ndarray, log: bool, pieces: int = 32) -> tuple[np.ndarray, np.ndarray]:
+    """Positions along one axis of a map that fill every cell evenly, and the number of the cell of each."""
+    edges = cell_edges(values, log)
+    edges = np.log(edges) if log else edges
+    widths = np.diff(edges)
+    numbers = np.maximum(1, np.round(pieces * widths / widths.sum())).astype(int)
+    where = [low + width * (np.arange(n) + 0.5) / n for low, width, n in zip(edges, widths, numbers)]
+    places = np.concatenate(where)
+    return np.exp(places) if log else places, np.repeat(np.arange(len(numbers)), numbers)
+
+
 def _cells(figure: figures.ContourFigure) -> go.Scatter:
-    """Invisible points on the cells of a map: Plotly selects points, not cells."""
-    x, y = np.meshgrid(figure.x_values, figure.y_values, indexing="ij")
+    """Invisible points all over the cells of a map: Plotly selects points, not cells."""
+    across, i = click_points(figure.x_values, figure.x_log)
+    up, j = click_points(figure.y_values, figure.y_log, 20)
+    x, y = np.meshgrid(across, up, indexing="ij")
+    column, row = (part.ravel() for part in np.meshgrid(i, j, indexing="ij"))
+    values = np.asarray(figure.filled, dtype=float)[column, row]
     return go.Scatter(
         x=x.ravel(),
         y=y.ravel(),
-        customdata=np.column_stack([x.ravel(), y.ravel()]),
+        customdata=np.column_stack([np.asarray(figure.x_values)[column], np.asarray(figure.y_values)[row]]),
         mode="markers",
-        marker={"size": 24, "opacity": 0},
+        marker={"size": 26, "opacity": 0},
         unselected={"marker": {"opacity": 0}},
         selected={"marker": {"opacity": 0}},
-        text=[f"{value:.4f}" for value in figure.filled.ravel()],
+        text=["not computed yet" if np.isnan(value) else f"{value:.4f}" for value in values],
         hovertemplate=f"{axis_label(figure.x)}: %{{customdata[0]:,}}<br>"
         f"{axis_label(figure.y)}: %{{customdata[1]:,}}<br>%{{text}}<br>click to move the sliders here<extra></extra>",
         showlegend=False,

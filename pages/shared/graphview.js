@@ -157,12 +157,6 @@ class View {
       if (++inPath === 100) { c.stroke(); c.beginPath(); inPath = 0; }
     }
     c.stroke();
-    for (let d = 0; d < this.amount.length; d++) {
-      c.globalAlpha = 0.35 + 0.65 * Math.min(1, this.amount[d]);
-      c.strokeStyle = this.data.deletedColour; c.lineWidth = 2.5; c.setLineDash([6, 4]);
-      c.beginPath(); c.moveTo(...this.place(this.deleted[2 * d])); c.lineTo(...this.place(this.deleted[2 * d + 1])); c.stroke();
-    }
-    c.setLineDash([]);
     for (const shown of [false, true]) {
       this.data.groups.forEach((group, g) => {
         c.fillStyle = group.colour === "ink" ? ink : group.colour;
@@ -180,6 +174,13 @@ class View {
         c.fill();
       });
     }
+    // Over the nodes: in a dense graph nothing would be seen of them below.
+    for (let d = 0; d < this.amount.length; d++) {
+      c.globalAlpha = 0.35 + 0.65 * Math.min(1, this.amount[d]);
+      c.strokeStyle = this.data.deletedColour; c.lineWidth = 2.5; c.setLineDash([6, 4]);
+      c.beginPath(); c.moveTo(...this.place(this.deleted[2 * d])); c.lineTo(...this.place(this.deleted[2 * d + 1])); c.stroke();
+    }
+    c.setLineDash([]);
     c.globalAlpha = 1;
     for (let i = 0; i < this.marks.length; i++) {
       if (this.marks[i] & 2) this.ring(c, i, ink, 3, 2);

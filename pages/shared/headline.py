@@ -67,7 +67,8 @@ def with_attack(view: View) -> Certificate | None:
         line = (
             f"**{count(result.certified)} of {count(result.targets)}** labels certified ({percent(result.ratio)}) · "
             f"node by node {percent(result.naive_certified / max(result.targets, 1))} · attacked: {text} · "
-            + f"{result.relaxation} relaxation, {seconds(result.seconds)}"
+            + ("integer program" if result.relaxation == "exact" else f"{result.relaxation} relaxation")
+            + f", {seconds(result.seconds)}"
         )
         work.line(search if search is not None and not search.fresh else task, line)
     return shown if shown is not None and shown.attack is not None else None
@@ -98,12 +99,12 @@ def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | N
         delta_arrow="off",
         help="The naive count: every target meets its own worst attack with the whole budget.",
     )
-    found: Certificate = search.result if search is not None and search.fresh else result
+    found: Certificate = search.result if search is not None and search.fresh else _with_its_attack(result)
     text, meaning = bracket(found)
     columns[2].metric(
-        f"Attacked: found … at most{older}",
+        f"Attacked targets{older}",
         text,
-        "looking for an attack …" if search is not None and search.running else "targets, best attack … proof",
+        "looking for an attack …" if search is not None and search.running else "best attack … proven bound",
         delta_color="off",
         delta_arrow="off",
         help=meaning,
@@ -114,10 +115,20 @@ def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | N
             work.watch(search)
 
 
+def _with_its_attack(result: Certificate) -> Certificate:
+    """The certificate on show with the attack that was found for it before a new solve began."""
+    latest = st.session_state.get("_shown", {}).get("attack")
+    known: Certificate | None = None if latest is None else latest[2]
+    if known is None or result.attack is not None or known.targets != result.targets:
+        return result
+    return known if known.threat.to_json() == result.threat.to_json() and known.bound == result.bound else result
+
+
 def _badge(view: View, result: Certificate, fresh: bool) -> None:
     """The badge that opens the proof."""
     label, icon = ("Verified", ":material/verified:") if result.verified else ("Solver's word", ":material/info:")
-    st.caption(f"{result.relaxation.capitalize()} relaxation, {seconds(result.seconds)}")
+    how = "Integer program" if result.relaxation == "exact" else f"{result.relaxation.capitalize()} relaxation"
+    st.caption(f"{how}, {seconds(result.seconds)}")
     kind: Literal["primary", "secondary"] = "primary" if result.verified else "secondary"
     popover = st.popover(label, icon=icon, type=kind, key="badge", on_change="rerun", help="How this number is proven.")
     if not popover.open:
@@ -144,11 +155,12 @@ def _badge(view: View, result: Certificate, fresh: bool) -> None:
             )
 
 
-def report(view: View) -> None:
+def report(view: View, ready: bool) -> None:
     """One click: figures, numbers, proof and the guarantee in words, as one file."""
     if st.button(
         "Prepare a report",
         icon=":material/summarize:",
+        disabled=not ready,
         help="All figures for print and screen, their numbers, the proof and a page that explains them, in one zip.",
     ):
         st.session_state["_report"] = view.key

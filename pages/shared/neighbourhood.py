@@ -20,13 +20,15 @@ _POLICY = (
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:\">"
 )
-#: A click on a neighbour opens it: the view is in the URL, so only the node changes there.
+#: A click on a neighbour opens it: the view is in the URL, so only the node changes there. The frame may not navigate
+#: the page around it; a step in that page's own history is what its back button understands as well.
 _CLICK = """
 network.on("click", function (event) {
   if (!event.nodes.length) return;
-  var url = new URL(window.parent.location.href);
+  var page = window.parent, url = new URL(page.location.href);
   url.searchParams.set("node", String(event.nodes[0]));
-  window.parent.location.assign(url.toString());
+  page.history.pushState({}, "", url.toString());
+  page.dispatchEvent(new page.PopStateEvent("popstate", { state: {} }));
 });
 """
 
@@ -98,7 +100,7 @@ def html(
     picture.set_options(
         '{"physics": {"solver": "forceAtlas2Based", "stabilization": {"iterations": 120}, "minVelocity": 2},'
         ' "interaction": {"hover": true, "keyboard": false, "zoomView": true},'
-        f' "nodes": {{"font": {{"color": "{ink}", "size": 13}}}}}}'
+        ' "nodes": {"scaling": {"label": {"drawThreshold": 2}}}}'
     )
     text = picture.generate_html(notebook=False)
     return _alone(text, "#12161C" if dark else "#FFFFFF")
@@ -114,12 +116,16 @@ def _node(
         lines.append(f"predicted: {class_name(instance, int(instance.prediction[node]))}")
     lines += [f"{value:,.4g} {LABELS[k]}" for k, value in zip(TYPES, spent.tolist()) if value > 1e-6]
     chosen = node == near.node
+    # A large field is shrunk to fit; what matters in it must still be seen.
+    larger = max(1.0, (len(near.nodes) / 25) ** 0.5)
+    matters = larger if chosen or flips > 1e-6 else 1.0
     return {
         "id": node,
         "label": name if chosen or flips > 1e-6 or len(near.nodes) <= 40 else " ",
         "title": "\n".join(lines),
         "shape": "star" if chosen else "square" if flips > 1e-6 else "dot",
-        "size": 20 if chosen else 9 + 3 * min(flips, 8) ** 0.5,
+        "size": matters * (20 if chosen else 9 + 3 * min(flips, 8) ** 0.5),
+        "font": {"size": 18 * matters, "color": ink},
         "color": ORANGE if chosen else VERMILLION if flips > 1e-6 else BLUE if hop <= 1 else SKY,
     }
 

@@ -14,7 +14,7 @@ from certcore.perturbations import LABELS, TYPES
 from certcore.threat import ThreatModel
 from pages.shared import bundles, controls, state
 from pages.shared.state import MAX_BUDGET, SHARED, START, Control, View
-from pages.shared.text import count, markdown, plain
+from pages.shared.text import count, listing, markdown, plain
 
 ALL = "all"
 NO_LIMIT = "no limit"
@@ -189,8 +189,7 @@ def _budgets(instance: Instance) -> None:
     missing = [LABELS[name] for name in TYPES if reasons[name]]
     if missing:
         st.caption(
-            f"This base certificate says nothing about {' and '.join(missing)}: every such flip would count as "
-            "uncertified."
+            f"This base certificate says nothing about {listing(missing)}: every such flip would count as uncertified."
         )
     for name, most in state.most_per_node(instance).items():
         if most is not None and not reasons[name]:

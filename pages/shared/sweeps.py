@@ -65,7 +65,7 @@ def end_of(instance: Instance, vary: str) -> int:
 def map_end(instance: Instance, vary: str) -> int:
     """Where the axis of a map ends: a few times the largest budget that any single node withstands."""
     if vary == "sigma":
-        return min(instance.graph.n_nodes, 100)
+        return min(instance.graph.n_nodes, 20)
     points = instance.base.fronts().points[:, TYPES.index(vary)]
     return min(slider_end(instance, vary), max(10, 4 * int(points.max(initial=1))), 200)
 

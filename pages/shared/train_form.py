@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from certcore.models.registry import MODELS
-from pages.shared import training
+from pages.shared import bundles, training
 from pages.shared.bundles import import_folder
 from pages.shared.jobs import Job
 from pages.shared.text import markdown, seconds
@@ -23,8 +23,22 @@ def form(take: Callable[[list[tuple[str, bytes]]], None]) -> None:
     if not training.available():
         st.warning(training.HOW_TO_ADD, icon=":material/extension_off:")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        dataset = st.selectbox("Dataset", DATASETS, help="Fetched once, then kept.", key="train_dataset", width=150)
-        model = st.selectbox("Model", MODELS, help="The classifier that is smoothed.", key="train_model", width=150)
+        dataset = st.selectbox(
+            "Dataset",
+            DATASETS,
+            format_func=bundles.dataset_title,
+            help="Fetched once, then kept; that needs the internet.",
+            key="train_dataset",
+            width=150,
+        )
+        model = st.selectbox(
+            "Model",
+            MODELS,
+            format_func=bundles.model_title,
+            help="The classifier that is smoothed.",
+            key="train_model",
+            width=150,
+        )
         types = st.selectbox(
             "Smoothing",
             ["attr", "adj", "joint"],
@@ -51,6 +65,7 @@ def form(take: Callable[[list[tuple[str, bytes]]], None]) -> None:
         icon=":material/play_arrow:",
         disabled=not training.available(),
         key="train_start",
+        help="Counts on where an earlier run with the same choices stopped.",
     ):
         output.parent.mkdir(parents=True, exist_ok=True)
         job = training.trainers().submit(

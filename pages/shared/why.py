@@ -33,7 +33,7 @@ def sentence(instance: Instance, result: Certificate, node: int) -> str:
     if len(front) and not front.sum(axis=1).all():
         return "**Uncertified without any attack**: the base certificate abstains, so this label counts as attacked."
     if not len(reachable):
-        return "**Certified by itself**: even the whole budget inside its receptive field reaches no point of its front."
+        return "**Certified by itself**: even the whole budget inside its receptive field reaches no front point."
     gets = received(result, node)
     if gets is not None:
         hit = reachable[(reachable <= gets).all(axis=1)]
@@ -121,4 +121,4 @@ def thresholds(instance: Instance, p: float) -> None:
                 )
             if last:
                 break
-    st.dataframe(rows, hide_index=True, height=min(36 * (len(rows) + 1), 240))
+    st.dataframe(rows, hide_index=True, height=35 * (min(len(rows), 12) + 1) + 3)

@@ -77,6 +77,21 @@ def test_table_and_picture_select_each_other(visit: Visit) -> None:
     picked("now === '23'")  # also with words still in the search field
 
 
+def test_a_click_in_the_neighbourhood_opens_the_neighbour(visit: Visit) -> None:
+    watched = visit(1440, 1300)
+    page = watched.open("node?instance=ring-gcn-attr-s0&attr_del=4&node=7", "One node")
+    watched.settled()
+    page.frame_locator("iframe").locator("canvas").wait_for()
+    page.wait_for_timeout(1500)  # until the nodes have come to rest
+    inner = next(frame for frame in page.frames if frame != page.main_frame)
+    at = inner.evaluate("() => network.canvasToDOM(network.getPositions([8])[8])")
+    box = page.locator("iframe").bounding_box()
+    page.mouse.click(box["x"] + at["x"], box["y"] + at["y"])
+    page.wait_for_function("() => new URL(location).searchParams.get('node') === '8'", timeout=60_000)
+    page.get_by_role("heading", name="paper 8", exact=True).wait_for()
+    assert page.locator(".st-key-attr_del input").input_value() == "4"
+
+
 def test_exact_solve_can_be_cancelled(visit: Visit) -> None:
     watched = visit()
     page = watched.open("?instance=hard-s0&attr_add=4&attr_del=30&relaxation=exact&limit=300", "What is guaranteed")

@@ -56,7 +56,8 @@ def test_every_page_works_at_every_budget(open_page: Open, page: str) -> None:
 
 
 def test_a_limited_instance_among_the_compared_ones(open_page: Open) -> None:
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_add="1", cmp_vary="attr_add", **{"with": LIMITED})
+    chosen = {"with": LIMITED, "cmp_vary": "attr_add"}
+    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_add="1", **chosen)
     assert len(at.dataframe[0].value) == 2
     assert any("local budget that its base certificate was made for" in caption.value for caption in at.caption)
 

@@ -164,9 +164,12 @@ with left:
             "text/csv",
             on_click="ignore",
             icon=":material/download:",
+            help="The rows of this table, as comma-separated values.",
         )
         opened = selected >= 0 and st.button(
-            f"Open {node_name(view.instance, selected)}", icon=":material/center_focus_strong:"
+            f"Open {node_name(view.instance, selected)}",
+            icon=":material/center_focus_strong:",
+            help="The page of the selected node: its field, its front and its votes.",
         )
         if opened:
             go_to_node(selected)

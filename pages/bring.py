@@ -51,7 +51,9 @@ def take(parts: list[tuple[str, bytes]]) -> None:
         f"attributes; the base certificate covers {covered}. It is in the list of instances now.",
         icon=":material/check_circle:",
     )
-    if st.button("Open it", type="primary", icon=":material/open_in_new:", key="open_import"):
+    if st.button(
+        "Open it", type="primary", icon=":material/open_in_new:", key="open_import", help="What is guaranteed for it."
+    ):
         budget = dict.fromkeys(("attr_add", "attr_del", "adj_add", "adj_del"), 0)
         st.session_state["_view"] |= {"instance": name, "targets": "file", "protect": "", **budget, "_start": True}
         st.switch_page("app.py", query_params=state.parameters())
@@ -68,7 +70,12 @@ if way == "instance":
     if file is not None:
         take([(file.name, file.getvalue())])
     st.download_button(
-        "Example instance", examples.instance(), "example-instance.npz", on_click="ignore", icon=":material/download:"
+        "Example instance",
+        examples.instance(),
+        "example-instance.npz",
+        on_click="ignore",
+        icon=":material/download:",
+        help="A ring of twelve nodes: a small valid file to try, or to start from.",
     )
 elif way == "votes":
     left, right = st.columns(2, gap="large")
@@ -86,10 +93,20 @@ elif way == "votes":
         st.caption("Both files are needed; they are checked together.")
     with st.container(horizontal=True):
         st.download_button(
-            "Example graph", examples.graph(), "example-graph.npz", on_click="ignore", icon=":material/download:"
+            "Example graph",
+            examples.graph(),
+            "example-graph.npz",
+            on_click="ignore",
+            icon=":material/download:",
+            help="The graph of the example; goes with the example votes.",
         )
         st.download_button(
-            "Example votes", examples.votes(), "example-votes.npz", on_click="ignore", icon=":material/download:"
+            "Example votes",
+            examples.votes(),
+            "example-votes.npz",
+            on_click="ignore",
+            icon=":material/download:",
+            help="Votes on the example graph.",
         )
 else:
     from pages.shared.train_form import form

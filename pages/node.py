@@ -79,7 +79,8 @@ with left:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Flips are spent at", width="content")
             for other in here[:8].tolist():
-                if other != node and st.button(node_name(instance, other), key=f"open_{other}", type="tertiary"):
+                name = node_name(instance, other)
+                if other != node and st.button(name, key=f"open_{other}", type="tertiary", help="Open this node."):
                     go_to_node(other)
 with right:
     st.subheader("Its front", anchor=False, help="The smallest budgets that the base certificate leaves uncertified.")

@@ -16,7 +16,13 @@ from pages.shared.state import View
 def menu(figure: Figure, key: str, dark: bool = False) -> None:
     """A menu with a download for each format."""
     popover = st.popover(
-        "Export", icon=":material/download:", type="tertiary", key=f"export_{key}", on_change="rerun", wrap=False
+        "Export",
+        icon=":material/download:",
+        type="tertiary",
+        key=f"export_{key}",
+        on_change="rerun",
+        wrap=False,
+        help="This chart as PDF, SVG, PNG, LaTeX, numbers and more.",
     )
     if not popover.open:
         return

@@ -178,6 +178,7 @@ def report(view: View, ready: bool) -> None:
             icon=":material/download:",
             type="primary",
             key="download_report",
+            help="Open `report.html` in it first.",
         )
 
 
@@ -201,4 +202,5 @@ def _proof(view: View) -> None:
         on_click="ignore",
         icon=":material/download:",
         key="download_proof",
+        help="Anyone can check it under “Check a claim”, or with `certcore verify`.",
     )

@@ -46,5 +46,5 @@ def promise(view: View, vary: str, label: str) -> None:
         f"certified. One more leaves {count(found.next_certified or 0)}, fewer than {share} %.",
         icon=":material/verified:",
     )
-    if st.button("Move the slider there", icon=":material/arrow_forward:"):
+    if st.button("Move the slider there", icon=":material/arrow_forward:", help="Sets this budget in the sidebar."):
         state.move(**{vary: int(found.value)})

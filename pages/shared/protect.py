@@ -48,7 +48,7 @@ def suggestions(view: View, result: Certificate) -> None:
         names = ", ".join(markdown(node_name(view.instance, node), 24) for node in protected[:12])
         more = f" and {len(protected) - 12} more" if len(protected) > 12 else ""
         st.markdown(f"**{count(len(protected))} protected:** {names}{more}")
-        if st.button("Lift all protection", icon=":material/lock_open:"):
+        if st.button("Lift all protection", icon=":material/lock_open:", help="Protect no node."):
             state.move(protect="")
     else:
         st.caption("No node is protected. Choose “A click on a node protects it” above, or let the tool suggest some.")
@@ -73,5 +73,5 @@ def suggestions(view: View, result: Certificate) -> None:
                 for step in plan.steps
             )
         )
-        if st.button("Protect these", type="primary", icon=":material/shield:"):
+        if st.button("Protect these", type="primary", icon=":material/shield:", help="Adds them to those above."):
             state.move(protect=state.write_nodes([*protected, *plan.nodes]))

@@ -121,7 +121,14 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
         elif work.cancelled:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(":orange[:material/block: Cancelled.] What you see is older or weaker.", width="content")
-                st.button("Solve again", key=f"again_{work.slot}", on_click=_again, args=(work.slot,), type="tertiary")
+                st.button(
+                    "Solve again",
+                    key=f"again_{work.slot}",
+                    on_click=_again,
+                    args=(work.slot,),
+                    type="tertiary",
+                    help="Starts what was cancelled once more.",
+                )
         elif done:
             st.markdown(done)
 

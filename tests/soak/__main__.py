@@ -1,7 +1,7 @@
-"""`make soak`: the long forms of the fuzz, load and fault tests, about half an hour on two cores.
+"""`make soak`: the long forms of the load, fuzz and fault tests, about half an hour on two cores.
 
 Prints JSON lines and at the end a summary; ends with an error at the first finding.
-`python -m tests.soak [fuzz|load|faults …]` runs some of them; without a name all.
+`python -m tests.soak [load|fuzz|faults …]` runs some of them; without a name all.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def disturb() -> None:
         print(json.dumps(line), flush=True)
 
 
-PARTS: dict[str, Callable[[], None]] = {"fuzz": fuzz, "load": hold, "faults": disturb}
+PARTS: dict[str, Callable[[], None]] = {"load": hold, "fuzz": fuzz, "faults": disturb}
 
 
 def main() -> None:

@@ -70,5 +70,13 @@ text.markdown(
     "can break at most, and certifies the rest."
 )
 shared = Path(__file__).with_name("pages") / "shared"
-graph.image(str(shared / "picture-graph.svg"), width="stretch")
-bars.image(str(shared / "picture-count.svg"), width="stretch")
+graph.image(
+    str(shared / "picture-graph.svg"),
+    width="stretch",
+    alt="A small graph with one attacked spot: flips that are spent there cannot be spent elsewhere as well.",
+)
+bars.image(
+    str(shared / "picture-count.svg"),
+    width="stretch",
+    alt="Two bars: few labels are certified node by node, many more under one shared attack.",
+)

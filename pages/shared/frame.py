@@ -56,6 +56,7 @@ section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-l
 [data-testid="stSidebarContent"] [data-testid="stNumberInputContainer"] input {padding: 0 0.3rem 0 0.5rem;}
 [data-testid="stSidebarHeader"] {height: 2.2rem; padding-bottom: 0; margin-bottom: 0;}
 [class*="st-key-work_"] {min-height: 2.5rem; justify-content: center;}
+.stPageLink a:focus-visible {outline: 2px solid #0072B2; outline-offset: -1px; border-radius: 0.4rem;}
 [data-testid="stMetricLabel"] p {white-space: normal;}
 @media (max-width: 640px) {.st-key-numbers [data-testid="stColumn"] {min-width: calc(50% - 1rem); flex: 1 1 40%;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.9rem; padding-right: 0.9rem;}}

@@ -118,3 +118,17 @@ def test_the_back_button_restores_the_earlier_view(visit: Visit) -> None:
     page.get_by_role("heading", name=GUARANTEE, level=1).wait_for()
     watched.settled()
     assert page.locator(".st-key-attr_del input").input_value() == "4"
+
+
+def test_the_menu_works_from_the_keyboard_and_shows_where_it_is(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("?instance=ring-gcn-attr-s0&attr_del=4", GUARANTEE)
+    watched.settled()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if "Curves" in page.evaluate("document.activeElement.innerText || ''"):
+            break
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Curves", level=1, exact=True).wait_for()
+    assert page.locator(".st-key-attr_del input").input_value() == "4"

@@ -21,7 +21,7 @@ def threat_words(threat: ThreatModel) -> str:
         _local(value, name, threat.local_mode)
         for name, value, budget in zip(TYPES, threat.local, threat.budgets)
         # A limit that the global budget keeps anyway is no news.
-        if value is not None and budget and (threat.local_mode == "relative" or np.min(value) < budget)
+        if value is not None and budget and (threat.local_mode == "relative" or np.min(np.asarray(value)) < budget)
     ]
     if local:
         whose = "of what the node has" if threat.local_mode == "relative" else "at any one node"

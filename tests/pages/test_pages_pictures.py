@@ -10,7 +10,7 @@ import numpy as np
 
 from certcore import ThreatModel, certify, figures
 from certcore.instance import Instance
-from pages.shared import attack, graphview, neighbourhood
+from pages.shared import attack, charts, graphview, neighbourhood
 from tests.pages.toys import N, grid_instance
 
 EVIL = '</script><script src="https://evil.example/x.js"></script><img src=https://evil.example/p.png>"\'\u202eabc'
@@ -64,6 +64,27 @@ def test_far_out_nodes_do_not_squeeze_the_rest() -> None:
     assert fitted.min() >= 0
     assert fitted.max() <= 65535
     assert np.ptp(fitted[:500, 0]) > 40_000
+
+
+def test_far_out_nodes_keep_their_order_and_do_not_pile_up_at_the_border() -> None:
+    far = np.array([[x, 0.5] for x in (3.0, 5.0, 9.0, 40.0, -4.0, -30.0)])
+    points = np.concatenate([np.random.default_rng(0).random((2000, 2)), far])
+    across = graphview.fitted(points)[:, 0]
+    order = np.argsort(points[-6:, 0])
+    assert (np.diff(across[-6:][order]) > 0).all()
+    assert across[-6:].min() < across[:2000].min()
+    assert across[-6:].max() > across[:2000].max()
+    assert len(np.unique(across[-6:])) == 6
+
+
+def test_every_place_in_a_cell_can_be_clicked() -> None:
+    values = np.array([0, 2, 9, 30])
+    places, cell = charts.click_points(values, False)
+    edges = [-0.5, 0.5, 2.5, 9.5, 30.5]
+    assert set(cell.tolist()) == {0, 1, 2, 3}
+    for place, number in zip(places, cell):
+        assert edges[number] < place < edges[number + 1], "a point belongs to the cell it lies in"
+    assert np.diff(places).max() < 31 / 20, "the largest cell is covered as densely as the others"
 
 
 def test_neighbourhood_page_is_alone_in_the_world() -> None:

@@ -128,7 +128,7 @@ def _badge(view: View, result: Certificate, fresh: bool) -> None:
     """The badge that opens the proof."""
     label, icon = ("Verified", ":material/verified:") if result.verified else ("Solver's word", ":material/info:")
     how = "Integer program" if result.relaxation == "exact" else f"{result.relaxation.capitalize()} relaxation"
-    st.caption(f"{how}, {seconds(result.seconds)}")
+    st.caption(f"{how}, answered in {seconds(result.seconds)}")
     kind: Literal["primary", "secondary"] = "primary" if result.verified else "secondary"
     popover = st.popover(label, icon=icon, type=kind, key="badge", on_change="rerun", help="How this number is proven.")
     if not popover.open:

@@ -23,6 +23,13 @@ ROBUST, UNDECIDED, ATTACKED, NOT_A_TARGET = (
 )
 
 
+def rounded_down(part: int, whole: int, digits: int = 1) -> str:
+    """A share in per cent that is never rounded up: 1,999 of 2,000 are no guarantee for all."""
+    scale = 10**digits
+    share = 100 * scale * part // max(whole, 1)
+    return f"{share // scale}.{share % scale:0{digits}d}%"
+
+
 @dataclass(frozen=True)
 class ProgramSize:
     """Rows, columns and entries of the program solved, and what the paper's formula gives for the same task."""

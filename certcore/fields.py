@@ -11,6 +11,9 @@ from certcore.errors import InputError
 from certcore.graph import Graph
 from certcore.instance import Instance
 
+#: Fields with more entries are refused before memory is taken for them: one hub reaches everybody within two hops.
+MAX_ENTRIES = 10**8
+
 
 @dataclass(frozen=True, eq=False)
 class Fields:
@@ -51,12 +54,33 @@ def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, nee
     inner = sp.csr_array((len(targets), graph.n_nodes), dtype=np.int32)
     for _ in range(layers):
         inner = reach
-        reach = _pattern(reach + reach @ adjacency)
+        reach = _pattern(reach + _product(reach, adjacency))
     if not need_edges:
         return Fields(_pattern(reach), None)
     receivers = _incidence(graph, both=not graph.directed)
-    edges = inner @ receivers if rule == "messages" else reach @ _incidence(graph, both=True)
+    near, incidence = (inner, receivers) if rule == "messages" else (reach, _incidence(graph, both=True))
+    edges = _product(near, incidence)
     return Fields(_pattern(reach), _pattern(edges))
+
+
+def _product(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_array:
+    """The product of two patterns, some rows at a time where it may be too large."""
+    lengths = np.diff(steps.indptr).astype(np.int64)
+    work = np.concatenate([[0], np.cumsum(lengths[fields.indices])])[fields.indptr]  # before each row
+    if work[-1] <= MAX_ENTRIES:
+        return fields @ steps
+    parts, entries, start = [], 0, 0
+    while start < fields.shape[0]:
+        stop = max(start + 1, int(np.searchsorted(work, work[start] + MAX_ENTRIES // 8, side="right")) - 1)
+        parts.append(fields[start:stop] @ steps)
+        entries += parts[-1].nnz
+        if entries > MAX_ENTRIES:
+            raise InputError(
+                f"the receptive fields of the targets have more than {MAX_ENTRIES:,} entries; expected fewer layers, "
+                "fewer targets or a smaller graph"
+            )
+        start = stop
+    return sp.csr_array(sp.vstack(parts, format="csr"))
 
 
 def _incidence(graph: Graph, *, both: bool) -> sp.csr_array:

@@ -150,7 +150,8 @@ def _csr_arrays(
     pointers, columns = arrays
     if len(pointers) != n_rows + 1:
         raise InputError(f"{name}_indptr has {len(pointers)} entries; expected n_nodes + 1 = {n_rows + 1}")
-    if pointers[0] != 0 or pointers[-1] != len(columns) or (np.diff(pointers) < 0).any():
+    # Compared, not subtracted: differences of extreme numbers wrap around, and repeating rows by them would crash.
+    if pointers[0] != 0 or pointers[-1] != len(columns) or (pointers[1:] < pointers[:-1]).any():
         raise InputError(
             f"{name}_indptr does not describe {name}_indices: it must rise from 0 to {len(columns)} without falling"
         )

@@ -20,6 +20,9 @@ from certcore.npz import read_npz, write_npz
 EDGE_FIELDS = ("degrees", "messages")
 MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
+MAX_CLASSES = 10**5
+MAX_META_LENGTH = 10**6
+MAX_META_DEPTH = 50
 TEST = 2
 
 
@@ -88,6 +91,8 @@ class Instance:
             raise InputError("split contains a value other than 0 (train), 1 (validation), 2 (test)")
         if self.labels is not None and np.min(self.labels) < 0:
             raise InputError(f"labels contain {np.min(self.labels)}; expected classes counted from 0")
+        if self.labels is not None and np.max(self.labels) >= MAX_CLASSES:
+            raise InputError(f"labels contain {np.max(self.labels)}; expected classes from 0 to {MAX_CLASSES - 1:,}")
         if self.layout is not None:
             layout = np.asarray(self.layout)
             if layout.shape != (n, 2) or layout.dtype.kind != "f" or not np.isfinite(layout).all():
@@ -141,10 +146,11 @@ class Instance:
                 raise InputError("this instance has no predicted labels; `class:K` needs them: use `all` or a file")
             wanted = which.removeprefix("class:")
             names = list(self.class_names or ())
-            if wanted in names:
-                label = names.index(wanted)
-            elif wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
+            # A number is always the class of that number, also where classes are called "1", "2", "3".
+            if wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
                 label = int(wanted)
+            elif wanted in names:
+                label = names.index(wanted)
             else:
                 raise InputError(f"{which!r} names no class; expected class:K with K a number from 0 (or a class name)")
             chosen = np.flatnonzero(np.asarray(self.prediction) == label)
@@ -170,7 +176,10 @@ def load_instance(
     source: str | os.PathLike[str] | bytes, *, base_rule: str = "binary", name: str | None = None
 ) -> Instance:
     """Read and validate an instance file (or the bytes of one); nothing in it is unpickled."""
-    return instance_from_arrays(read_npz(source, name), base_rule=base_rule)
+    try:
+        return instance_from_arrays(read_npz(source, name), base_rule=base_rule)
+    except MemoryError as error:
+        raise InputError("the instance needs more memory than there is; use a smaller one") from error
 
 
 def save_instance(path: str | os.PathLike[str], instance: Instance) -> None:
@@ -219,8 +228,8 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str = "bin
         node_field=node_field,
         targets=arrays.get("targets"),
         labels=arrays.get("labels"),
-        class_names=_names(arrays, "class_names"),
-        node_names=_names(arrays, "node_names"),
+        class_names=_names(arrays, "class_names", MAX_CLASSES),
+        node_names=_names(arrays, "node_names", graph.n_nodes),
         layout=_layout(arrays),
         split=arrays.get("split"),
         meta=_meta(arrays),
@@ -240,6 +249,9 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         prediction = arrays.get("prediction")
         if prediction is not None and (prediction.shape != (graph.n_nodes,) or prediction.dtype.kind not in "iu"):
             raise InputError(f"prediction has shape {prediction.shape}; expected one class number per node")
+        if prediction is not None and not 0 <= prediction.min() <= prediction.max() < MAX_CLASSES:
+            odd = prediction[(prediction < 0) | (prediction >= MAX_CLASSES)][0]
+            raise InputError(f"prediction contains {odd}; expected class numbers from 0 to {MAX_CLASSES - 1:,}")
         return GridBase(
             arrays["base_grid"],
             tuple(axes.tolist()),
@@ -319,12 +331,14 @@ def _text(arrays: dict[str, np.ndarray], key: str, default: str) -> str:
     return str(value.reshape(-1)[0])
 
 
-def _names(arrays: dict[str, np.ndarray], key: str) -> tuple[str, ...] | None:
+def _names(arrays: dict[str, np.ndarray], key: str, most: int) -> tuple[str, ...] | None:
     if key not in arrays:
         return None
     value = arrays[key]
     if value.ndim != 1 or value.dtype.kind != "U":
         raise InputError(f"{key} is no flat list of text; expected one name each")
+    if len(value) > most:  # before each becomes an object of its own
+        raise InputError(f"{key} has {len(value):,} entries; expected at most {most:,}")
     return tuple(value.tolist())
 
 
@@ -335,14 +349,22 @@ def _layout(arrays: dict[str, np.ndarray]) -> np.ndarray | None:
 
 def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     text = _text(arrays, "meta", "{}")
+    if len(text) > MAX_META_LENGTH:
+        raise InputError(f"meta has {len(text):,} characters; expected at most {MAX_META_LENGTH:,}")
     try:
         meta = json.loads(text)
-        # What cannot be written again (NaN, half characters, a thousand levels) could not be shown with a result.
-        json.dumps([[[[[[[[meta]]]]]]]], ensure_ascii=False, allow_nan=False).encode("utf-8")
+        # What cannot be written again (NaN, half characters, countless levels) could not be shown with a result.
+        json.dumps(meta, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise InputError("meta is no valid JSON text; expected an object with the provenance") from error
     if not isinstance(meta, dict):
         raise InputError("meta is JSON but no object; expected an object with the provenance")
+    level: list[Any] = [meta]
+    for _ in range(MAX_META_DEPTH):
+        parts = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [child for part in parts for child in part if isinstance(child, dict | list)]
+    if level:
+        raise InputError(f"meta has more than {MAX_META_DEPTH} levels; expected an object with the provenance")
     return meta
 
 

@@ -16,6 +16,8 @@ from certcore.files import atomic_write
 
 MAX_FILE_BYTES = 512 * 2**20
 MAX_ARRAY_BYTES = 2**30
+#: Uploads may unpack to less: several visitors may bring one at once, and checking a file takes a few copies of it.
+MAX_UPLOAD_BYTES = 2**28
 MAX_ENTRIES = 200
 
 
@@ -41,7 +43,7 @@ def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) ->
         handle.seek(0)
         try:
             with zipfile.ZipFile(handle) as archive:
-                return _read_members(archive, label)
+                return _read_members(archive, label, MAX_UPLOAD_BYTES if isinstance(source, bytes) else MAX_ARRAY_BYTES)
         except InputError:
             raise
         except Exception as error:  # zipfile, zlib and numpy's header parser fail in a dozen ways on broken files
@@ -50,24 +52,30 @@ def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) ->
             ) from error
 
 
-def _read_members(archive: zipfile.ZipFile, label: str) -> dict[str, np.ndarray]:
+def _read_members(archive: zipfile.ZipFile, label: str, most: int) -> dict[str, np.ndarray]:
     members = archive.infolist()
     if len(members) > MAX_ENTRIES:
         raise InputError(f"{label} holds {len(members)} entries; expected at most {MAX_ENTRIES}")
     total = sum(member.file_size for member in members)
-    if total > MAX_ARRAY_BYTES:
-        raise InputError(f"{label} unpacks to {total:,} bytes; expected at most {MAX_ARRAY_BYTES:,}")
+    if total > most:
+        raise InputError(f"{label} unpacks to {total:,} bytes; expected at most {most:,}")
     arrays: dict[str, np.ndarray] = {}
     for member in members:
         if not member.filename.endswith(".npy"):
             continue
         key = member.filename.removesuffix(".npy")
         with archive.open(member) as stream:
-            arrays[key] = _read_array(stream, member.file_size, f"{key!r} in {label}")
+            arrays[key] = _read_array(stream, member.file_size, f"{key!r} in {label}", most)
+            most -= _size(arrays[key].size, arrays[key].dtype)
     return arrays
 
 
-def _read_array(stream: IO[bytes], declared: int, label: str) -> np.ndarray:
+def _size(count: int, dtype: np.dtype) -> int:
+    """Bytes that an array will take: whole numbers are used with 64 bits, however short they are in the file."""
+    return count * (8 if dtype.kind in "iu" else dtype.itemsize)
+
+
+def _read_array(stream: IO[bytes], declared: int, label: str, most: int) -> np.ndarray:
     version = npy.read_magic(stream)
     reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if reader is None:
@@ -83,6 +91,8 @@ def _read_array(stream: IO[bytes], declared: int, label: str) -> np.ndarray:
     need = count * dtype.itemsize
     if need > declared or any(side < 0 for side in shape):
         raise InputError(f"{label} declares shape {shape} but holds fewer bytes; save it again")
+    if _size(count, dtype) > most:
+        raise InputError(f"{label} has {count:,} entries, more than there is room for; expected a smaller instance")
     data = stream.read(need)
     if len(data) != need:
         raise InputError(f"{label} is cut off; save or download it again")

@@ -50,6 +50,8 @@ def read_alpha(value: Any) -> Fraction:
     alpha = read_probability(value, "alpha")
     if not 0 < alpha < 1:
         raise InputError(f"alpha is {value}; expected a number between 0 and 1, such as 0.01")
+    if "/" in decimal_text(alpha):  # every result tells it as a decimal
+        raise InputError(f"alpha is {value}, which has no end as a decimal; expected a number such as 0.01")
     return alpha
 
 
@@ -66,6 +68,11 @@ def decimal_text(number: Fraction) -> str:
         places += 1
     digits = str(int(10**places * number)).rjust(places + 1, "0")
     return digits if places == 0 else f"{digits[:-places]}.{digits[-places:]}"
+
+
+def confidence_text(alpha: str, whole: int = 1) -> str:
+    """1 − α with all its digits (of 1, or of 100 for per cent): 0.9999999 must not be told as 1."""
+    return decimal_text(whole * (1 - Fraction(alpha)))
 
 
 def ceil_float(numerator: int, denominator: int) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.base.exact import confidence_text
 from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli.options import add_instance, print_json, read_instance, whole_number
@@ -83,7 +84,7 @@ def _words(report: dict[str, Any]) -> str:
     lines = [f"base certificate  {base['kind']}" + (f", {base['rule']} rule" if "rule" in base else "")]
     if "samples" in base:
         lines.append(
-            f"confidence        1 − α = {1 - float(base['alpha']):g} over all nodes, {base['samples']:,} samples"
+            f"confidence        1 − α = {confidence_text(base['alpha'])} over all nodes, {base['samples']:,} samples"
         )
         lines.append(f"flips θ           {', '.join(f'{t} {v}' for t, v in zip(TYPES, base['theta']))}")
     if "cut" in base:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from certcore.certificate import Certificate
+from certcore.base.exact import confidence_text
+from certcore.certificate import Certificate, rounded_down
 from certcore.certify import certify
 from certcore.cli.options import (
     add_instance,
@@ -104,7 +105,7 @@ def _write_allocation(path: str, certificate: Certificate, instance: Instance, *
 def _words(c: Certificate, *, verbose: bool) -> str:
     checked = "verified" if c.verified else "not verified"
     lines = [
-        f"certified         {c.certified:,} of {c.targets:,} targets ({c.ratio:.2%})",
+        f"certified         {c.certified:,} of {c.targets:,} targets ({rounded_down(c.certified, c.targets, 2)})",
         f"naive             {c.naive_certified:,}",
         f"can be attacked   at most {float(c.bound):,.4f} ({c.relaxation}, {checked})",
     ]
@@ -115,7 +116,7 @@ def _words(c: Certificate, *, verbose: bool) -> str:
     base = c.facts.get("base", {})
     if "samples" in base:
         lines.append(
-            f"confidence        1 − α = {1 - float(base['alpha']):g} over all nodes, {base['samples']:,} samples"
+            f"confidence        1 − α = {confidence_text(base['alpha'])} over all nodes, {base['samples']:,} samples"
         )
     lines.append(f"status            {c.status}: {c.status.sentence} ({c.seconds:.2f} s)")
     if verbose and c.size is not None:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from certcore import __version__
-from certcore.certificate import Certificate
+from certcore.base.exact import confidence_text
+from certcore.certificate import Certificate, rounded_down
 from certcore.errors import InputError
 from certcore.figures.table import Table, make_table
 from certcore.instance import Instance
@@ -53,14 +54,14 @@ def guarantee(instance: Instance, certificate: Certificate) -> str:
     count = f"{certificate.certified:,} of {certificate.targets:,}"
     text = (
         f"Whatever an attacker does within the threat model, at least {count} target labels "
-        f"({certificate.ratio:.1%}) stay as they are, all at once. "
+        f"({rounded_down(certificate.certified, certificate.targets)}) stay as they are, all at once. "
         f"The attacker may make {threat_words(certificate.threat)}."
     )
     base = instance.base.facts
     if "alpha" in base and "samples" in base:
-        confidence = 100 * (1 - float(base["alpha"]))
+        confidence = confidence_text(base["alpha"], 100)
         text += (
-            f" This holds for the smoothed classifier on this clean graph, with {confidence:.10g} % confidence for all "
+            f" This holds for the smoothed classifier on this clean graph, with {confidence} % confidence for all "
             f"nodes together ({int(base['samples']):,} samples)."
         )
     else:

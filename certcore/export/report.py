@@ -256,7 +256,7 @@ class _Maker:
         mine = np.zeros(self.instance.graph.n_nodes, dtype=bool)
         mine[self.certificate.target_nodes] = True
         names, counts, recipes = [], [], []
-        present = [k for k in range(int(prediction.max()) + 1) if (mine & (prediction == k)).any()]
+        present = np.unique(prediction[mine]).tolist()
         if not 1 < len(present) <= _MOST_CLASSES:
             return None
         for k in present:

@@ -266,7 +266,8 @@ def graph_figure(
         if labels is None:
             raise InputError("this instance has neither predicted nor true labels; colour the graph by state instead")
         state = np.asarray(labels)
-        groups = instance.class_names or tuple(f"class {k}" for k in range(int(state.max()) + 1))
+        names = instance.class_names or ()
+        groups = (*names, *(f"class {k}" for k in range(len(names), int(state.max()) + 1)))
     return GraphFigure(
         positions=positions_of(instance),
         edges=graph.edges,

@@ -52,10 +52,20 @@ def clean(text: Any, limit: int = MAX_NAME) -> str:
     normal = " ".join(str(text).split())
     if normal.isascii() and normal.isprintable() and len(normal) <= limit:
         return normal
-    normal = unicodedata.normalize("NFC", normal)
+    normal = unicodedata.normalize("NFC", _few_marks(normal[: 8 * limit]))
     # Cc and Cf hold control and direction marks, Cs lone surrogates, Co and Cn what no font can show.
     plain = "".join(sign for sign in normal if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
+
+
+def _few_marks(text: str) -> str:
+    """No more than eight combining marks in a row: endless ones take hours to normalise, and cover what is around."""
+    kept, run = [], 0
+    for sign in text:
+        run = run + 1 if unicodedata.combining(sign) else 0
+        if run <= 8:
+            kept.append(sign)
+    return "".join(kept)
 
 
 def for_html(text: Any, limit: int = 10_000) -> str:
@@ -90,7 +100,8 @@ def for_latex(text: Any, limit: int = MAX_NAME) -> str:
 def for_csv(text: Any) -> str:
     """Text for a cell of a spreadsheet, which must not become a formula."""
     cell = clean(text, 10_000)
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "|", "%") else cell
+    # Wide forms count as well in some languages, and in some a cell ends at every semicolon.
+    return re.sub(r"(^|;)( *)(?=[=+\-@|%＝＋－＠])", r"\1\2'", cell)
 
 
 def for_shell(text: Any) -> str:

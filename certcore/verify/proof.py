@@ -106,6 +106,9 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
     if missing or strange:
         what = f"lacks {missing[0]!r}" if missing else f"has an unknown entry {strange[0]!r}"
         raise InputError(f"the proof {what}; expected exactly the entries that certify --proof writes")
+    for key in ("digest", "instance_digest"):
+        if not isinstance(proof[key], str):
+            raise InputError(f"the entry {key!r} of the proof is no text; expected a file written by certify --proof")
     if proof["base_rule"] not in ("binary", "multiclass"):
         raise InputError("the proof names an unknown base rule; expected binary or multiclass")
     return proof

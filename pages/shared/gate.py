@@ -27,7 +27,7 @@ def gate() -> None:
         given = st.text_input("Password", type="password", help="The person who runs this server knows it.")
         sent = st.form_submit_button("Enter")
     if sent:
-        if hmac.compare_digest(given.encode(), secret.encode()):
+        if hmac.compare_digest(given.encode(), os.fsencode(secret)):
             st.session_state["_admitted"] = _mark(secret)
             st.rerun()
         time.sleep(PENALTY)
@@ -37,4 +37,4 @@ def gate() -> None:
 
 def _mark(secret: str) -> str:
     """What a session remembers: no password, and nothing that is true for another one."""
-    return hashlib.sha256(b"certcore" + secret.encode()).hexdigest()
+    return hashlib.sha256(b"certcore" + os.fsencode(secret)).hexdigest()

@@ -77,6 +77,8 @@ def _error(arrays: dict[str, np.ndarray]) -> str | None:
         instance_from_arrays(arrays)
     except InputError as error:
         return str(error)
+    except MemoryError:
+        return "the instance needs more memory than there is; use a smaller one"
     return None
 
 

@@ -127,8 +127,8 @@ def _with_its_attack(result: Certificate) -> Certificate:
 def _badge(view: View, result: Certificate, fresh: bool) -> None:
     """The badge that opens the proof."""
     label, icon = ("Verified", ":material/verified:") if result.verified else ("Solver's word", ":material/info:")
-    how = "Integer program" if result.relaxation == "exact" else f"{result.relaxation.capitalize()} relaxation"
-    st.caption(f"{how}, answered in {seconds(result.seconds)}")
+    # Short enough for one line: a second one would push everything below down.
+    st.caption(f"{result.relaxation.capitalize()}, answered in {seconds(result.seconds)}")
     kind: Literal["primary", "secondary"] = "primary" if result.verified else "secondary"
     popover = st.popover(label, icon=icon, type=kind, key="badge", on_change="rerun", help="How this number is proven.")
     if not popover.open:

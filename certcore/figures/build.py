@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,9 @@ def curve_figure(
                     continue
                 seen.add(key)
             lines.append(line)
+    if len(members) > 1 and len(seen) == 1:
+        # The one naive line belongs to the whole family, not to its first member.
+        lines = [replace(line, name="") if line.kind == "naive" else line for line in lines]
     for group, curve in enumerate(paper):
         label = names[group] if group < len(names) else ""
         splits = curve if isinstance(curve, list | tuple) else [curve]

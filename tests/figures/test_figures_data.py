@@ -167,7 +167,11 @@ def test_splits_are_averaged_before_the_radius() -> None:
 
 def test_a_family_shows_a_common_naive_line_once() -> None:
     figure = figures.curve_figure([FakeCurve(20), FakeCurve(30)], vary="attr_del", names=("a", "b"))
-    assert [line.kind for line in figure.lines] == ["collective", "naive", "collective"]
+    assert [(line.kind, line.name) for line in figure.lines] == [
+        ("collective", "a"),
+        ("naive", ""),
+        ("collective", "b"),
+    ]
 
 
 def test_front_is_cut_at_what_the_node_receives() -> None:

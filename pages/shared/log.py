@@ -23,18 +23,19 @@ class _Line(logging.Formatter):
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
-            "event": record.getMessage(),
+            # What others write may name files or addresses: only the fixed part of it is kept, not what is filled in.
+            "event": record.getMessage() if record.name == NAME else str(record.msg).partition(":")[0][:80],
         }
         for name in FIELDS:
             if hasattr(record, name):
                 line[name] = getattr(record, name)
         if record.exc_info and record.exc_info[1] is not None:
             # The kind and place of a fault, not its text: a message may quote what a user gave us.
-            error, trace = record.exc_info[1], record.exc_info[2]
-            while trace is not None and trace.tb_next is not None:
+            error, trace, places = record.exc_info[1], record.exc_info[2], ["?"]
+            while trace is not None:
+                places.insert(0, f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}")
                 trace = trace.tb_next
-            place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else "?"
-            line["error"] = f"{type(error).__name__} at {place}"
+            line["error"] = f"{type(error).__name__} at {' from '.join(places[:-1][:6] or places)}"
         return json.dumps(line, ensure_ascii=True)
 
 
@@ -47,4 +48,18 @@ def set_up() -> logging.Logger:
         log.addHandler(handler)
         log.propagate = False
         log.setLevel(logging.CRITICAL + 1 if os.environ.get("CERTCORE_LOG") == "off" else logging.INFO)
+        _tame_streamlit()
     return log
+
+
+def _tame_streamlit() -> None:
+    """Streamlit's own warnings and errors in the same form: a fault of a page is told without its text."""
+    from streamlit import logger
+
+    def quiet(other: logging.Logger) -> None:
+        plain(other)
+        for handler in other.handlers:
+            handler.setFormatter(_Line())
+
+    plain, logger.setup_formatter = logger.setup_formatter, quiet
+    logger.update_formatter()

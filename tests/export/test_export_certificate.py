@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from certcore import InputError, ThreatModel, certify, export, load_instance, save_instance
+from certcore.certificate import rounded_down
 from certcore.export.certificate import threat_words
 from certcore.verify.proof import read_proof, verify_proof
 from tests.export.instances import small_instance
@@ -27,7 +28,7 @@ def certificate(instance):
 def test_guarantee_says_the_numbers_and_the_threat(instance, certificate) -> None:
     text = export.guarantee(instance, certificate)
     assert f"{certificate.certified:,} of {certificate.targets:,}" in text
-    assert f"{certificate.ratio:.1%}" in text
+    assert f"({rounded_down(certificate.certified, certificate.targets)})" in text
     assert "1 attribute additions and 4 attribute deletions in the whole graph" in text
     assert "this clean graph" in text
 

@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import InputError, load_instance
 from certcore.sweep import Session
-from pages.shared import log
+from pages.shared import health, log
 from pages.shared.jobs import Job, Pool
 from pages.shared.state import SHARED, parse_nodes
 from tests.hardening.mutate import NUMBERS, TEXTS
@@ -147,6 +147,45 @@ def test_the_log_is_json_and_says_nothing_about_people() -> None:
     assert lines[1]["error"].startswith("ValueError at test_hardening_server.py:")
     assert "alice" not in stream.getvalue()
     assert "session-7" not in stream.getvalue()
+
+
+def test_a_fault_of_a_page_is_logged_in_the_same_form(capfd: pytest.CaptureFixture[str]) -> None:
+    """Streamlit itself would print the text of the error, which may quote what a visitor gave."""
+    code = """
+from pages.shared import health, log
+log.set_up()
+from streamlit.error_util import handle_uncaught_app_exception
+from streamlit.logger import get_logger
+def deep():
+    raise ValueError("secret-file-of-alice.npz")
+try:
+    deep()
+except ValueError as error:
+    handle_uncaught_app_exception(error)
+get_logger("made later").warning("no such file %s", "secret-file-of-alice.npz")
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=120)
+    captured = capfd.readouterr()
+    assert "alice" not in captured.err + captured.out
+    lines = {line["event"]: line for line in map(json.loads, captured.err.splitlines())}
+    assert lines["no such file %s"]["level"] == "warning"
+    fault = lines["Uncaught app execution"]
+    assert fault["level"] == "error"
+    assert fault["error"].startswith("ValueError at <string>:7 from <string>:9")
+
+
+def test_health_asks_behind_the_password_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also there it waits for a guarantee; a server whose engine is stuck must not pass for well."""
+    monkeypatch.setenv("CERTCORE_PASSWORD", "öpen sesame")
+    guarded = Server()
+    try:
+        guarded.wait()
+        assert "labels certified" in health.check(guarded.port, "öpen sesame")
+        monkeypatch.setattr(health, "LONGEST", 4.0)
+        with pytest.raises(TimeoutError):
+            health.check(guarded.port, "guess")
+    finally:
+        guarded.stop()
 
 
 def test_a_password_keeps_strangers_out(monkeypatch: pytest.MonkeyPatch) -> None:

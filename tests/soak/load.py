@@ -184,7 +184,7 @@ def _faults(log: str) -> list[str]:
     for number, line in enumerate(lines):
         if "Traceback" in line:
             return lines[number : number + 25]
-    return [line for line in lines if "Error" in line][:5]
+    return [line for line in lines if "Error" in line or '"level": "error"' in line][:5]
 
 
 def load(sessions: int, seconds: float, moves: int = 10_000) -> dict[str, Any]:

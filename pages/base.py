@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from certcore import figures
+from certcore.base.exact import confidence_text
 from certcore.perturbations import LABELS, TYPES
 from pages.shared import charts, controls, state, why
 from pages.shared.frame import frame
@@ -33,7 +34,7 @@ columns[0].metric("Kind", kind, help="How the base certificate was made.")
 if "alpha" in facts:
     number = int(facts.get("samples", facts.get("n_samples", 0)))
     columns[1].metric("Samples per node", samples(number), help="Votes that estimate how often the label wins.")
-    columns[2].metric("Confidence", f"{100 * (1 - float(facts['alpha'])):.4g} %", help="For all nodes together.")
+    columns[2].metric("Confidence", f"{confidence_text(facts['alpha'], 100)} %", help="For all nodes together.")
 else:
     columns[1].metric("Distinct fronts", count(fronts.n_fronts), help="Nodes with equal certificates share one front.")
     columns[2].metric(

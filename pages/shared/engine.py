@@ -133,7 +133,9 @@ def report(view: View, source: str) -> Work:
         )
         return report_zip(made)
 
-    return ask("report", ("report", *view.key), run, "Writing the report", same=("report", *view.key), patience=0.2)
+    # Names, labels and provenance are in the report and not in the digest: two files may differ in them alone.
+    key = ("report", view.name, *view.key)
+    return ask("report", key, run, "Writing the report", same=key, patience=0.2)
 
 
 def story_limits(view: View) -> dict[str, str]:

@@ -121,7 +121,12 @@ def _with_its_attack(result: Certificate) -> Certificate:
     known: Certificate | None = None if latest is None else latest[2]
     if known is None or result.attack is not None or known.targets != result.targets:
         return result
-    return known if known.threat.to_json() == result.threat.to_json() and known.bound == result.bound else result
+    alike = known.threat.to_json() == result.threat.to_json() and known.bound == result.bound
+    return (
+        known
+        if alike and all(known.facts.get(k) == result.facts.get(k) for k in ("instance_digest", "base"))
+        else result
+    )
 
 
 def _badge(view: View, result: Certificate, fresh: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import pty
@@ -28,7 +29,9 @@ def available() -> bool:
 @st.cache_resource(show_spinner=False)
 def trainers() -> Pool:
     """One training at a time for the whole server; certificates have workers of their own."""
-    return Pool(workers=1)
+    made = Pool(workers=1)
+    atexit.register(made.close)
+    return made
 
 
 def command(dataset: str, model: str, types: str, split: int, samples: int, output: Path) -> list[str]:

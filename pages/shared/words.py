@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.base.exact import confidence_text
 from certcore.certificate import Certificate
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
@@ -64,10 +65,9 @@ def confidence(instance: Instance) -> str:
         if is_convex(instance):
             return " (deterministic: the convex base certificate needs no samples)"
         return ", as far as the base certificate holds"
-    level = 100 * (1 - float(facts["alpha"]))
     number = facts.get("samples", facts.get("n_samples"))
     drawn = f", {samples(int(number))} samples per node" if number else ""
-    return f" (confidence {level:.4g} % for all nodes together{drawn})"
+    return f" (confidence {confidence_text(facts['alpha'], 100)} % for all nodes together{drawn})"
 
 
 def is_convex(instance: Instance) -> bool:

@@ -97,6 +97,7 @@ def ask(
     except InputError as error:
         return Work(slot, key, before, False, error=str(error))
     st.session_state.setdefault("_jobs", {})[slot] = job
+    st.session_state.setdefault("_same", {})[slot] = same
     if job.wait(patience):
         if job.state == "done":
             shown[slot] = (same, key, job.result)
@@ -176,9 +177,8 @@ def _poll(slot: str) -> None:
     job.touched = time.monotonic()
     if job.finished.is_set():
         if job.state == "cancelled" and job.result is not None:
-            # What was proven before the cancel still stands: show it, marked as such.
-            same = st.session_state["_shown"].get(slot, (None,))[0]
-            st.session_state["_shown"][slot] = (same, job.key, job.result)
+            # What was proven before the cancel still stands: show it, marked as such, and only for what it is about.
+            st.session_state["_shown"][slot] = (st.session_state["_same"][slot], job.key, job.result)
         st.rerun()
     seen = st.session_state.setdefault("_seen", {})
     if not _drawing() and job.partial is not None and seen.get(slot) is not job.partial:

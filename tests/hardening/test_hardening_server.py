@@ -305,3 +305,35 @@ def test_a_page_whose_work_was_given_up_asks_again(monkeypatch: pytest.MonkeyPat
     shown = AppTest.from_function(page, default_timeout=30).run()
     assert not shown.exception
     assert [element.value for element in shown.markdown] == ["done", "the number"]
+
+
+def test_what_was_cancelled_is_not_shown_for_another_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A was on show, B is asked for and cancelled with a weaker result: back at A, nothing of B may appear."""
+    from pages.shared import work
+
+    state: dict[str, Any] = {}
+    pool = Pool(workers=2)
+    monkeypatch.setattr(work, "pool", lambda: pool)
+    monkeypatch.setattr(work.st, "session_state", state)
+    monkeypatch.setattr(work.st, "rerun", lambda: None)
+    monkeypatch.setattr(work.st, "container", lambda **options: contextlib.nullcontext())
+    monkeypatch.setattr(work.st, "markdown", lambda *words, **options: None)
+    monkeypatch.setattr(work.st, "button", lambda *words, **options: None)
+
+    def until_told(job: Job) -> str:
+        job.cancel.wait(20)
+        return "weaker"
+
+    assert work.ask("certificate", "a1", lambda job: "of A", "A", same="A").fresh
+    running = work.ask("certificate", "b1", until_told, "B", same="B", patience=0.1)
+    assert running.running
+    assert running.result is None
+    work._cancel("certificate")
+    job = state["_jobs"]["certificate"]
+    assert job.finished.wait(5)
+    work._poll("certificate")
+    assert work.ask("certificate", "b1", until_told, "B", same="B", patience=0.1).result == "weaker"
+    back = work.ask("certificate", "a2", until_told, "A", same="A", patience=0.1)
+    assert back.running
+    assert back.result is None, "a number of B would stand there as one of A"
+    pool.close()

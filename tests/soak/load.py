@@ -89,6 +89,8 @@ class Visitor:
     exact: bool = False
     """Whether exact programs are asked for; these take as long as they may."""
     waits: list[float] = field(default_factory=list)
+    calm: float = 0.0
+    """Seconds from the last number to a page on which nothing is under way."""
     shown: set[tuple[Budgets, int]] = field(default_factory=set)
     errors: list[str] = field(default_factory=list)
 
@@ -110,7 +112,9 @@ class Visitor:
                     started = time.monotonic()
                     await tab.move(attr_add=budgets[0], attr_del=budgets[1])
                 await tab.number(budgets)
+                started = time.monotonic()
                 await tab.rest()
+                self.calm = time.monotonic() - started
         except (TimeoutError, ConnectionError, websockets.WebSocketException) as error:
             self.errors.append(f"{budgets}: {error}")
         self.errors += tab.errors
@@ -224,6 +228,7 @@ def load(sessions: int, seconds: float, moves: int = 10_000) -> dict[str, Any]:
         "median": round(statistics.median(times), 3) if times else None,
         "p95": round(times[int(0.95 * (len(times) - 1))], 3) if times else None,
         "slowest": round(times[-1], 3) if times else None,
+        "slowest_calm": round(max(visitor.calm for visitor in visitors), 1),
         "memory_mib": [round(statistics.mean(memory[i : i + quarter])) for i in range(0, len(memory), quarter)][:4],
         "stopped_with": server.process.returncode,
     }

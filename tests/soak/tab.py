@@ -19,6 +19,8 @@ from pages.shared.health import GUARANTEE, rerun
 
 #: A number must be there so long after a move, whatever else is going on.
 LONGEST = 120.0
+#: Charts of many visitors wait for one another, numbers do not wait for charts.
+CALM = 400.0
 BUDGET = {
     "attr_add": re.compile(r"([\d,]+) attribute addition"),
     "attr_del": re.compile(r"([\d,]+) attribute deletion"),
@@ -53,6 +55,7 @@ class Tab:
     _timers: dict[str, tuple[float, float]] = field(default_factory=dict)
     _seen: tuple[Budgets, int] | None = None
     _fresh: bool = False
+    _kinds: list[str] = field(default_factory=list)
 
     async def __aenter__(self) -> Tab:
         # Like a browser, it sends no pings of its own.
@@ -86,7 +89,8 @@ class Tab:
             async with self._news, asyncio.timeout(seconds):
                 await self._news.wait_for(lambda: ready() or self._reader.done())
         except TimeoutError:
-            raise TimeoutError(f"no {what} within {seconds:g} s; the page says “{self.line}”") from None
+            how = f"{'at' if self.resting else 'without'} rest, {len(self._timers)} timers, {self._kinds[-12:]}"
+            raise TimeoutError(f"no {what} within {seconds:g} s ({how}); the page says “{self.line}”") from None
         if not ready():
             raise ConnectionError(f"the connection ended before there was {what}")
 
@@ -96,7 +100,7 @@ class Tab:
         assert self._seen is not None
         return self._seen[1]
 
-    async def rest(self, seconds: float = LONGEST) -> None:
+    async def rest(self, seconds: float = CALM) -> None:
         """Wait until nothing on the page is under way any more."""
         await self.until(lambda: self.resting and not self._timers, "rest", seconds)
 
@@ -125,7 +129,12 @@ class Tab:
                 await self.send(fragment)
 
     def _take(self, message: ForwardMsg) -> None:
-        match message.WhichOneof("type"):
+        kind = message.WhichOneof("type")
+        if kind == "script_finished":
+            self._kinds.append(ForwardMsg.ScriptFinishedStatus.Name(message.script_finished))
+        elif kind != "delta":
+            self._kinds.append(str(kind))
+        match kind:
             case "new_session" if not message.metadata.run.fragment_ids:
                 self._timers.clear()
                 self._seen, self._fresh, self.resting = None, False, False

@@ -178,7 +178,7 @@ def test_the_level_is_shared_by_all_nodes_whatever_the_targets() -> None:
 def test_arrays_rebuild_the_same_certificate() -> None:
     rng = np.random.default_rng(3)
     votes = rng.multinomial(10_000, [0.9, 0.06, 0.04], size=30)
-    base = SmoothingBase(votes, np.zeros(30, int), 10_000, "1/70", (0.01, "1/3", "0", "0.4"))
+    base = SmoothingBase(votes, np.zeros(30, int), 10_000, "1/80", (0.01, "1/3", "0", "0.4"))
     arrays = base.arrays()
     again = SmoothingBase(
         arrays["votes"], arrays["prediction"], int(arrays["n_samples"]), arrays["alpha"], arrays["theta"]

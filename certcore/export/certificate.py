@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from certcore import __version__
-from certcore.base.exact import confidence_text
+from certcore.base.exact import confidence_text, decimal_text
 from certcore.certificate import Certificate, rounded_down
 from certcore.errors import InputError
 from certcore.figures.table import Table, make_table
@@ -35,7 +36,7 @@ def threat_words(threat: ThreatModel) -> str:
             local.append(f"a limit per node on {LABELS[name]}")
         elif threat.local_mode == "relative":
             has = "ones" if name.startswith("attr") else "edges"
-            local.append(f"{LABELS[name]} of at most {float(limit):.10g} × the {has} a node has")
+            local.append(f"{LABELS[name]} of at most {decimal_text(Fraction(limit))} × the {has} a node has")
         else:
             local.append(f"{limit:,} {LABELS[name]} per node")
     if local:

@@ -125,16 +125,18 @@ def family(view: View, by: str, values: list[int], vary: str, instances: tuple[I
     if by == "sigma":
         return [Member(f"σ = {value:,}", view.threat.replace(sigma=value), instances) for value in values]
     kind = vary if vary in TYPES else next((t for t, b in zip(TYPES, view.threat.budgets) if b), TYPES[0])
-    field = f"local_{kind}"
+    field, most = f"local_{kind}", state.most_per_node(view.instance)[kind]
+    # A line is named after what it was computed for, never after more than the base certificate was made for.
+    limits = dict.fromkeys(value if most is None else min(value, most) for value in values)
     return [
         Member(
-            f"{value:,} per node",
+            f"{limit:,} per node",
             state.within_base(
-                view.threat.replace(local_mode="absolute", **{**_no_shares(view), field: value}), view.instance
+                view.threat.replace(local_mode="absolute", **{**_no_shares(view), field: limit}), view.instance
             ),
             instances,
         )
-        for value in values
+        for limit in limits
     ]
 
 

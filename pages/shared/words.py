@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from certcore.base.exact import confidence_text
+from certcore.base.exact import confidence_text, decimal_text
 from certcore.certificate import Certificate
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
@@ -45,7 +46,7 @@ def _local(value: Any, name: str, mode: str) -> str:
     if np.ndim(value):
         return f"the given number of {LABELS[name]}"
     if mode == "relative":
-        return f"{float(value):.3g} × {LABELS[name]}"
+        return f"{decimal_text(Fraction(value))} × {LABELS[name]}"  # rounded up, it would promise too much
     return f"{count(value)} {LABELS[name] if value != 1 else LABELS[name].removesuffix('s')}"
 
 

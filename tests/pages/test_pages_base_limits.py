@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify
+from certcore.export.certificate import threat_words
 from pages.shared import bundles, state, words
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance, limited_instance
@@ -60,6 +62,23 @@ def test_a_limited_instance_among_the_compared_ones(open_page: Open) -> None:
     at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_add="1", **chosen)
     assert len(at.dataframe[0].value) == 2
     assert any("local budget that its base certificate was made for" in caption.value for caption in at.caption)
+
+
+def test_lines_are_named_after_what_they_hold_for(open_page: Open) -> None:
+    """A line for five flips per node, where the base certificate was made for two, would promise too much."""
+    at = open_page(
+        "pages/curves.py", instance=LIMITED, attr_add="7", vary="attr_add", family="local", members="1, 2, 5"
+    )
+    assert not at.exception
+    named = [line["name"] for line in json.loads(at.get("plotly_chart")[0].proto.spec)["data"] if line.get("name")]
+    assert any("2 per node" in name for name in named)
+    assert not any("5 per node" in name for name in named)
+
+
+def test_shares_are_told_with_all_their_digits() -> None:
+    threat = ThreatModel(attr_del=5, local_attr_del="0.1236", local_mode="relative")
+    assert "0.1236 × attribute deletions" in words.threat_words(threat)
+    assert "0.1236 ×" in threat_words(threat)
 
 
 def test_within_base() -> None:

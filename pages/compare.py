@@ -25,7 +25,8 @@ view = frame("pages/compare.py", "Compare", "Models, datasets, base certificates
 names = bundles.names()
 others = [name for name in names if name != view.name]
 if st.session_state["with"] is None:
-    st.session_state["with"] = bundles.most_alike(view.name, others)[:2]
+    ranked = bundles.most_alike(view.name, others)[:2]
+    st.session_state["with"] = [name for name in ranked if bundles.comparable(view.name, name)] or ranked[:1]
 st.session_state["with"] = [name for name in st.session_state["with"] if name in others]
 chosen = controls.multiselect(
     st,

@@ -344,7 +344,7 @@ CLAIMS = (
         "higher",
         how="classifiers",
         why=_TWENTY_ONE,
-        missing=f"Votes of SMA on Cora-ML: {LOCAL_DATA}; SMA votes through torch, which is slow.",
+        missing=f"Votes of SMA on Cora-ML: {LOCAL_DATA}.",
     ),
     Claim(
         "gcn-21",

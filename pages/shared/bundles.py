@@ -94,6 +94,11 @@ def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None
         return tuple(str(axis) for axis in np.asarray(arrays["base_axes"]).reshape(-1)), None
 
 
+def comparable(name: str, other: str) -> bool:
+    """Whether two bundles cover the same types with as many samples: then their radii may stand side by side."""
+    return _coverage(name) == _coverage(other)
+
+
 def most_alike(name: str, others: list[str]) -> list[str]:
     """The others, those first that can be compared with this one: same types, as many samples, same graph."""
     types, votes = _coverage(name)

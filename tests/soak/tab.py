@@ -19,8 +19,6 @@ from pages.shared.health import GUARANTEE, rerun
 
 #: A number must be there so long after a move, whatever else is going on.
 LONGEST = 120.0
-#: Charts of many visitors wait for one another, numbers do not wait for charts.
-CALM = 400.0
 BUDGET = {
     "attr_add": re.compile(r"([\d,]+) attribute addition"),
     "attr_del": re.compile(r"([\d,]+) attribute deletion"),
@@ -100,7 +98,7 @@ class Tab:
         assert self._seen is not None
         return self._seen[1]
 
-    async def rest(self, seconds: float = CALM) -> None:
+    async def rest(self, seconds: float = LONGEST) -> None:
         """Wait until nothing on the page is under way any more."""
         await self.until(lambda: self.resting and not self._timers, "rest", seconds)
 

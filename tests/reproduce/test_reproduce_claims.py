@@ -56,6 +56,16 @@ def test_the_page_is_as_new_as_the_results(tmp_path: Path) -> None:
     assert stored.read_text() == (tmp_path / "page.md").read_text(), "run `certcore reproduce table`"
 
 
+@pytest.mark.parametrize(
+    ("experiment", "graph"),
+    [("datasets", "citeseer"), ("datasets", "cora_ml"), ("texts", "webkb_knn3"), ("texts", "reuters_knn3_d200")],
+)
+def test_five_splits_and_a_million_votes_stand_behind_the_main_curves(experiment: str, graph: str) -> None:
+    found = Results(RESULTS).find(experiment, f"{graph}-gcn-attr", "paper")
+    assert [result.split for result in found] == [0, 1, 2, 3, 4]
+    assert {result.samples for result in found} == {10**6}
+
+
 def test_stored_results_tell_where_they_come_from() -> None:
     for result in Results(RESULTS):
         assert re.fullmatch(r"[0-9a-f]{64}", result.provenance["instance"]), result.name

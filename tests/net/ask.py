@@ -25,8 +25,8 @@ NUMBERS = Path(__file__).with_name("numbers")
 Question = dict[str, Any]
 Answer = dict[str, Any]
 
-#: Answers that hold one entry per point or cell.
-LISTS = ("bound", "certified", "naive", "done")
+#: Perturbation types, as columns of files name them.
+TYPES = ("attr_add", "attr_del", "adj_add", "adj_del")
 
 
 def path_of(name: str) -> Path:

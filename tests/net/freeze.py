@@ -33,43 +33,104 @@ PROOFS: dict[str, tuple[str, str, str, dict[str, Any], Any]] = {
     "votes-binary": ("votes-attr", "binary", "tight", {"attr_add": 1, "attr_del": 4}, None),
     "votes-multiclass": ("votes-attr", "multiclass", "tight", {"attr_add": 1, "attr_del": 4}, None),
     "joint": ("votes-joint", "binary", "tight", {"attr_add": 1, "attr_del": 2, "adj_del": 2}, "test"),
-    "local": ("dels-edges", "binary", "tight", {"attr_del": 4, "adj_del": 4, "local": {"attr_del": 1, "adj_del": 2}}, None),
-    "local-relative": (
-        "dels-edges", "binary", "tight",
-        {"attr_del": 4, "adj_del": 4, "local": {"mode": "relative", "attr_del": "1/3", "adj_del": "0.5"}, "sigma": 3}, None,
-    ),
-    "local-per-node": ("dels", "binary", "tight", {"attr_del": 5, "local": {"attr_del": [k % 3 for k in range(33)]}}, None),
-    "costs": (
-        "dels-edges", "binary", "tight",
-        {"attr_del": 5, "adj_del": 5, "node_costs": [1 + k % 3 for k in range(38)], "edge_costs": [1 + k % 2 for k in range(83)]},
+    "local": (
+        "dels-edges",
+        "binary",
+        "tight",
+        {"attr_del": 4, "adj_del": 4, "local": {"attr_del": 1, "adj_del": 2}},
         None,
     ),
-    "protected": ("three-types", "binary", "tight", {"attr_add": 2, "attr_del": 2, "adj_del": 2, "protected": [0, 3, 7, 20]}, None),
+    "local-relative": (
+        "dels-edges",
+        "binary",
+        "tight",
+        {"attr_del": 4, "adj_del": 4, "local": {"mode": "relative", "attr_del": "1/3", "adj_del": "0.5"}, "sigma": 3},
+        None,
+    ),
+    "local-per-node": (
+        "dels",
+        "binary",
+        "tight",
+        {"attr_del": 5, "local": {"attr_del": [k % 3 for k in range(33)]}},
+        None,
+    ),
+    "costs": (
+        "dels-edges",
+        "binary",
+        "tight",
+        {
+            "attr_del": 5,
+            "adj_del": 5,
+            "node_costs": [1 + k % 3 for k in range(38)],
+            "edge_costs": [1 + k % 2 for k in range(83)],
+        },
+        None,
+    ),
+    "protected": (
+        "three-types",
+        "binary",
+        "tight",
+        {"attr_add": 2, "attr_del": 2, "adj_del": 2, "protected": [0, 3, 7, 20]},
+        None,
+    ),
     "directed": ("directed", "binary", "tight", {"attr_del": 2, "adj_del": 3, "sigma": 2}, None),
     "explicit-fields": ("explicit", "binary", "tight", {"attr_add": 2, "attr_del": 3}, "class:1"),
-    "base-local": ("limited-joint", "binary", "tight", {"attr_add": 3, "attr_del": 4, "local": {"attr_add": 1, "attr_del": 2}}, None),
+    "base-local": (
+        "limited-joint",
+        "binary",
+        "tight",
+        {"attr_add": 3, "attr_del": 4, "local": {"attr_add": 1, "attr_del": 2}},
+        None,
+    ),
     "chosen-targets": ("dels", "binary", "tight", {"attr_del": 3}, [1, 5, 6, 20]),
     "nothing": ("dels", "binary", "tight", {}, None),
-}  # fmt: skip
+}
 
 #: file: words of the command; `{}` is the folder of instances.
 TABLES: dict[str, list[str]] = {
     "certify.json": ["certify", "{}/dels-edges.npz", "--attr-del", "3", "--adj-del", "2"],
     "certify-sigma.json": ["certify", "{}/edges.npz", "--adj-del", "4", "--sigma", "2", "--targets", "test"],
-    "certify-exact.json": ["certify", "{}/dels.npz", "--attr-del", "2", "--relaxation", "exact", "--targets", "class:1"],
+    "certify-exact.json": [
+        "certify",
+        "{}/dels.npz",
+        "--attr-del",
+        "2",
+        "--relaxation",
+        "exact",
+        "--targets",
+        "class:1",
+    ],
     "certify-multiclass.json": ["certify", "{}/votes-attr.npz", "--attr-del", "3", "--base-rule", "multiclass"],
     "curve.json": ["curve", "{}/adds-dels.npz", "--vary", "attr_del", "--values", "0:8", "--attr-add", "1"],
     "curve-sigma.json": ["curve", "{}/edges.npz", "--vary", "sigma", "--values", "0:4", "--adj-del", "5"],
     "curve-local.json": [
-        "curve", "{}/dels.npz", "--vary", "local-attr_del", "--values", "0:0.6:0.2", "--attr-del", "5", "--local-mode", "relative",
+        "curve",
+        "{}/dels.npz",
+        "--vary",
+        "local-attr_del",
+        "--values",
+        "0:0.6:0.2",
+        "--attr-del",
+        "5",
+        "--local-mode",
+        "relative",
     ],
     "surface.json": [
-        "surface", "{}/adds-dels.npz", "--x", "attr_add", "--x-values", "0:3", "--y", "attr_del", "--y-values", "0:4",
+        "surface",
+        "{}/adds-dels.npz",
+        "--x",
+        "attr_add",
+        "--x-values",
+        "0:3",
+        "--y",
+        "attr_del",
+        "--y-values",
+        "0:4",
     ],
     "radius.json": ["radius", "{}/adds-dels.npz", "--vary", "attr_del", "--at-least", "0.6"],
     "defend.json": ["defend", "{}/edges.npz", "--adj-del", "3", "--nodes", "2"],
     "base.json": ["base", "{}/votes-joint.npz", "--no-grid"],
-}  # fmt: skip
+}
 
 CSVS: dict[str, tuple[list[str], str]] = {
     "curve.csv": (TABLES["curve.json"], "-o"),
@@ -79,25 +140,56 @@ CSVS: dict[str, tuple[list[str], str]] = {
 }
 
 SWEEPS: dict[str, ask.Question] = {
-    "curve": {"kind": "curve", "instance": "adds-dels", "threat": {"attr_add": 1}, "vary": "attr_del", "values": list(range(9))},
-    "curve-sigma": {"kind": "curve", "instance": "edges", "threat": {"adj_del": 5}, "vary": "sigma", "values": [0, 1, 2, 3]},
+    "curve": {
+        "kind": "curve",
+        "instance": "adds-dels",
+        "threat": {"attr_add": 1},
+        "vary": "attr_del",
+        "values": list(range(9)),
+    },
+    "curve-sigma": {
+        "kind": "curve",
+        "instance": "edges",
+        "threat": {"adj_del": 5},
+        "vary": "sigma",
+        "values": [0, 1, 2, 3],
+    },
     "curve-local": {
-        "kind": "curve", "instance": "dels", "threat": {"attr_del": 5, "local": {"mode": "relative", "attr_del": "1/2"}},
-        "vary": "local_attr_del", "values": ["0", "0.25", "0.5"],
+        "kind": "curve",
+        "instance": "dels",
+        "threat": {"attr_del": 5, "local": {"mode": "relative", "attr_del": "1/2"}},
+        "vary": "local_attr_del",
+        "values": ["0", "0.25", "0.5"],
     },
     "curve-multiclass": {
-        "kind": "curve", "instance": "votes-attr", "rule": "multiclass", "threat": {}, "vary": "attr_del", "values": [0, 2, 4],
+        "kind": "curve",
+        "instance": "votes-attr",
+        "rule": "multiclass",
+        "threat": {},
+        "vary": "attr_del",
+        "values": [0, 2, 4],
         "targets": "test",
     },
     "surface": {
-        "kind": "surface", "instance": "adds-dels", "threat": {"sigma": 3, "protected": [1, 2]},
-        "x": "attr_add", "x_values": [0, 1, 2], "y": "attr_del", "y_values": [0, 2, 4, 6],
+        "kind": "surface",
+        "instance": "adds-dels",
+        "threat": {"sigma": 3, "protected": [1, 2]},
+        "x": "attr_add",
+        "x_values": [0, 1, 2],
+        "y": "attr_del",
+        "y_values": [0, 2, 4, 6],
     },
     "surface-sigma": {
-        "kind": "surface", "instance": "directed", "threat": {"local": {"adj_del": 2}}, "relaxation": "paper",
-        "x": "adj_del", "x_values": [0, 2, 4], "y": "sigma", "y_values": [0, 1, 3],
+        "kind": "surface",
+        "instance": "directed",
+        "threat": {"local": {"adj_del": 2}},
+        "relaxation": "paper",
+        "x": "adj_del",
+        "x_values": [0, 2, 4],
+        "y": "sigma",
+        "y_values": [0, 1, 3],
     },
-}  # fmt: skip
+}
 
 THETA = ["0.02", "0.5", "0", "0.3"]
 VOTES = {"selection": 20, "estimation": 200}

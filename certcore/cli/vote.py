@@ -16,8 +16,8 @@ def add(subparsers: argparse._SubParsersAction) -> None:
         "vote",
         help="count the votes of a trained model under smoothing",
         description="Count votes and write them as arrays: votes (estimation), selection, prediction, theta. An "
-        "interrupted run continues where it stopped when the same command is given again; for another number of samples, "
-        "add --fresh.",
+        "interrupted run continues where it stopped when the same command is given again; for another number of "
+        "samples, add --fresh.",
         epilog="example: certcore vote citeseer gcn.safetensors --samples 100000 -o gcn.votes.npz",
     )
     parser.add_argument("dataset", help="the dataset that the model was trained on")

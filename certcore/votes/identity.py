@@ -29,9 +29,23 @@ LIBRARIES = frozenset({"numpy", "scipy", "torch", "torch_geometric", "torch_spar
 UNSEEN = frozenset({"open", "exec", "eval", "compile", "globals", "input", "__import__"})
 #: Entries of a class that say nothing about what it does, or only repeat other entries.
 _SILENT = frozenset(
-    "__dict__ __weakref__ __doc__ __module__ __qualname__ __firstlineno__ __static_attributes__ __annotations__ "
-    "__annotate__ __annotate_func__ __annotations_cache__ __dataclass_fields__ "
-    "__dataclass_params__ __abstractmethods__ _abc_impl".split()
+    {
+        "__dict__",
+        "__weakref__",
+        "__doc__",
+        "__module__",
+        "__qualname__",
+        "__firstlineno__",
+        "__static_attributes__",
+        "__annotations__",
+        "__annotate__",
+        "__annotate_func__",
+        "__annotations_cache__",
+        "__dataclass_fields__",
+        "__dataclass_params__",
+        "__abstractmethods__",
+        "_abc_impl",
+    }
 )
 _STDLIB = sysconfig.get_paths()["stdlib"]
 _PLAIN = (type(None), bool, float, complex, str, bytes, range, type(Ellipsis), type(NotImplemented))
@@ -90,7 +104,9 @@ class _Walk:
         elif isinstance(value, sp.sparray | sp.spmatrix):
             # Not its fields: some of them only remember what was found out about the others.
             entries = value.tocoo()
-            self._visit_all(f"sparse {value.format} {kind.__name__}", [value.shape, entries.coords, entries.data], where)
+            self._visit_all(
+                f"sparse {value.format} {kind.__name__}", [value.shape, entries.coords, entries.data], where
+            )
         elif _is_tensor(value):
             self._visit_tensor(value, where)
         elif (name := _library_name(value)) is not None:
@@ -131,6 +147,8 @@ class _Walk:
             self._visit_all("property", [value.fget, value.fset, value.fdel], where)
         elif isinstance(value, functools.cached_property):
             self._visit_all("cached_property", [value.func], where)
+        elif kind is functools.partial:
+            self._visit_all("partial", [value.func, value.args, value.keywords, vars(value)], where)
         elif isinstance(value, _DESCRIPTORS):
             self._visit_all("descriptor", [value.__name__, value.__objclass__], where)
         elif isinstance(value, types.BuiltinFunctionType | types.MethodWrapperType):
@@ -222,8 +240,9 @@ class _Walk:
             self.put("constant", parts)
             return
         listed = [list(part) if isinstance(part, Iterator) else part for part in parts]
-        # Its own description may leave things out.
-        self._visit_all("object", [type(value), *listed, getattr(value, "__dict__", None)], name)
+        # Its own description may leave things out; and no attributes are the same as none yet.
+        listed = [None if type(part) is dict and not part else part for part in listed]
+        self._visit_all("object", [type(value), *listed, getattr(value, "__dict__", None) or None], name)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

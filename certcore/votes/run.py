@@ -204,11 +204,10 @@ class _State:
         cls, path: str | os.PathLike[str], finished: str | os.PathLike[str] | None, voter: Voter, digest: str
     ) -> _State:
         """The state in a checkpoint, or else in the file of a finished run; absent files are an empty state."""
-        if Path(path).exists():
-            arrays = read_npz(path)
-        elif finished is not None and (arrays := _finished_run(finished, digest)):
-            path = finished
-        else:
+        arrays = read_npz(path) if Path(path).exists() else None
+        if arrays is None and finished is not None:
+            path, arrays = finished, _finished_run(finished, digest)
+        if arrays is None:
             return cls.empty(voter)
         try:
             if str(arrays["digest"].reshape(-1)[0]) != digest:

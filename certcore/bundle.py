@@ -108,10 +108,15 @@ def make_bundle(
     work: str | Path | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
+    fresh: bool = False,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[Path, Instance]:
-    """Make one bundle; finished steps are kept in `work` (default: the cache) and not repeated."""
+    """Make one bundle; finished steps are kept in `work` (default: the cache) and not repeated.
+
+    Votes that are there for another number of samples are refused, or with `fresh` dropped and drawn anew: adding to
+    votes that somebody has seen is optional stopping.
+    """
     require_training_packages()
     folder = Path(work) if work else cache_folder() / "work"
     path = Path(output) if output else Path("precomputed") / f"{recipe.stem}.npz"
@@ -124,7 +129,9 @@ def make_bundle(
     if recipe.types == "convex":
         instance = _convex_instance(recipe, dataset, trained)
     else:
-        votes = _votes(recipe, dataset, trained, folder, jobs, scheduler, progress)
+        votes = _votes(recipe, dataset, trained, folder, jobs, scheduler, fresh, progress)
+        if votes.fresh_after:
+            say(f"{votes.n_samples:,} new samples; those of earlier runs were dropped")
         instance = smoothed_instance(recipe, dataset, trained, votes)
         say(f"smoothed test accuracy {instance.meta['accuracy']['smoothed']:.3f}")
     save_instance(path, with_layout(instance, dataset, folder))
@@ -169,6 +176,7 @@ def _votes(
     folder: Path,
     jobs: int | None,
     scheduler: str | None,
+    fresh: bool,
     progress: bool,
 ) -> Votes:
     from certcore.votes.voters import make_voter
@@ -179,6 +187,7 @@ def _votes(
         selection=recipe.selection,
         estimation=recipe.samples,
         checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz",
+        fresh=fresh,
         jobs=jobs,
         scheduler=scheduler,
         progress=progress,
@@ -204,6 +213,11 @@ def smoothed_instance(recipe: Recipe, dataset: Dataset, trained: Trained, votes:
     meta = _provenance(recipe, dataset, trained)
     meta["accuracy"]["smoothed"] = smoothed
     meta |= {"samples": votes.n_samples, "selection_samples": recipe.selection, "theta": list(recipe.noise.theta)}
+    if votes.fresh_after:
+        # Which samples were drawn depends on what had been drawn before.
+        meta["fresh_after"] = list(votes.fresh_after)
+        before = [replace(recipe, samples=number).command for number in votes.fresh_after]
+        meta["command"] = " && ".join(f"{command} --fresh" for command in (*before, recipe.command))
     if edge_field != field.edge_field:
         meta["field_note"] = (
             f"edge fields by the rule `{edge_field}` although {recipe.model} needs `{field.edge_field}`: for "

@@ -14,7 +14,8 @@ def add(subparsers: argparse._SubParsersAction) -> None:
         "bundle",
         help="train, vote and write an instance with layout and provenance",
         description="Train a model, count its votes and write an instance file with layout and provenance. Interrupted "
-        "runs continue where they stopped when the same command is given again.",
+        "runs continue where they stopped when the same command is given again; for another number of samples, add "
+        "--fresh.",
         epilog="example: certcore bundle citeseer gcn attr --samples 100000 -o my-citeseer.npz",
     )
     parser.add_argument("dataset", help="name of a dataset (see `certcore data list`) or path of an imported .npz")
@@ -38,6 +39,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def add_vote_options(parser: argparse.ArgumentParser) -> None:
     """Options that concern sampling."""
     parser.add_argument("--samples", type=int, default=10**6, help="estimation samples (default 1,000,000)")
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="if there are votes for another number of samples, drop them and draw all samples anew: the confidence "
+        "holds for a number that was fixed before anybody looked, so votes are never added to finished ones",
+    )
     parser.add_argument("--selection", type=int, default=1000, help="selection samples (default 1,000)")
     parser.add_argument("--alpha", default="0.01", help="error probability for all nodes together (default 0.01)")
     parser.add_argument("--jobs", type=int, help="number of processes (default: one per processor)")
@@ -67,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
         work=args.work,
         jobs=args.jobs,
         scheduler=args.scheduler,
+        fresh=args.fresh,
         progress=not args.json,
         say=lambda line: print(line, file=sys.stderr, flush=True),
     )

@@ -42,7 +42,8 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
         "--base-rule",
         choices=("binary", "multiclass"),
         default="binary",
-        help="how votes become base certificates (default: binary, as in the paper)",
+        help="how votes become base certificates (default: binary, as in the paper); choose it before you look at "
+        "results: taking the better of the two afterwards spends alpha twice, so halve alpha for that",
     )
 
 
@@ -58,7 +59,8 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
         group.add_argument(
             f"--local-{name.replace('_', '-')}",
             metavar="N",
-            help=f"local budget: {LABELS[name]} at each node (default: no limit)",
+            help=f"local budget: {LABELS[name]} at each node (default: no limit)"
+            + ("; in directed graphs, incoming and outgoing edges together" if name.startswith("adj") else ""),
         )
     group.add_argument(
         "--local-mode", choices=("absolute", "relative"), default="absolute",

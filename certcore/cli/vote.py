@@ -16,7 +16,8 @@ def add(subparsers: argparse._SubParsersAction) -> None:
         "vote",
         help="count the votes of a trained model under smoothing",
         description="Count votes and write them as arrays: votes (estimation), selection, prediction, theta. An "
-        "interrupted run continues where it stopped when the same command is given again.",
+        "interrupted run continues where it stopped when the same command is given again; for another number of "
+        "samples, add --fresh.",
         epilog="example: certcore vote citeseer gcn.safetensors --samples 100000 -o gcn.votes.npz",
     )
     parser.add_argument("dataset", help="the dataset that the model was trained on")
@@ -57,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
         selection=args.selection,
         estimation=args.samples,
         checkpoint=checkpoint,
+        finished=path,
+        fresh=args.fresh,
         jobs=args.jobs,
         scheduler=args.scheduler,
         progress=not args.json,
@@ -71,12 +74,15 @@ def run(args: argparse.Namespace) -> int:
             "theta": np.array(noise.theta),
             "alpha": np.array(args.alpha),
             "digest": np.array(voter.digest),
+            "first": np.array(votes.first),
+            "fresh_after": np.array(votes.fresh_after, dtype=np.int64),
         },
     )
     checkpoint.unlink(missing_ok=True)
     accuracy = float((votes.prediction == dataset.labels).mean())
     if args.json:
-        print(json.dumps({"path": str(path), "samples": votes.n_samples, "accuracy_smoothed_all_nodes": accuracy}))
+        outcome = {"path": str(path), "samples": votes.n_samples, "fresh_after": list(votes.fresh_after)}
+        print(json.dumps(outcome | {"accuracy_smoothed_all_nodes": accuracy}))
     else:
         print(f"{votes.n_samples:,} votes; the smoothed model labels {accuracy:.3f} of all nodes right; wrote {path}")
     return 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
+from certcore.errors import InputError
 from certcore.graph import Graph
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.registry import model_class
@@ -23,7 +24,10 @@ _BATCH_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class TorchVoter:
-    """A trained network on one graph; the weights are plain arrays, so that it travels to any worker."""
+    """A trained network on one graph; the weights are plain arrays, so that it travels to any worker.
+
+    They are copies: training the network further does not change whose votes are counted.
+    """
 
     graph: Graph
     noise: Noise
@@ -32,8 +36,23 @@ class TorchVoter:
     options: dict[str, Any]
     weights: dict[str, np.ndarray]
 
+    #: What it counts with cannot change, so a worker may keep it for later tasks.
+    frozen: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        weights = {key: np.array(value, order="C") for key, value in self.weights.items()}
+        for value in weights.values():
+            value.setflags(write=False)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "options", dict(self.options))
+
     @classmethod
     def of(cls, model: NodeClassifier, graph: Graph, noise: Noise, seed: int) -> TorchVoter:
+        if model_class(model.name) is not type(model):
+            raise InputError(
+                f"the model is a {type(model).__name__}, but {model.name!r} stands for "
+                f"{model_class(model.name).__name__}, whose votes would be counted; use a FunctionVoter for it"
+            )
         if noise.adjacency:
             model.field(graph, noise)  # refuses a model that takes the edges of all samples for the same ones
         weights = {key: value.detach().numpy() for key, value in model.state_dict().items()}
@@ -47,7 +66,7 @@ class TorchVoter:
     def n_classes(self) -> int:
         return int(self.options["n_classes"])
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Names what the votes depend on, and nothing else."""
         revision = model_class(self.model).revision

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import scipy.sparse as sp
 from certcore.errors import InputError
 from certcore.graph import Graph
 from certcore.votes.fused import digest_of
+from certcore.votes.identity import identity
 from certcore.votes.noise import Noise
 from certcore.votes.sampler import Sampler
 
@@ -23,8 +23,10 @@ Classifier = Callable[[sp.csr_array, sp.csr_array], np.ndarray]
 class FunctionVoter:
     """`function(attributes, adjacency)` returns one label per node; both arguments are sparse 0/1 matrices.
 
-    Checkpoints recognise the function by `version`: change it when the function changes. With several processes
-    the function must be importable, that is, defined at the top of a module.
+    Checkpoints and other processes recognise the function by all it depends on: code, defaults, closure, globals it
+    refers to, arrays, torch modules. What cannot be told for certain is refused there; with one job and without a
+    checkpoint any function will do. `version` is added to that, for what no code shows, such as a file that the
+    function reads. With several processes the function must be importable, that is, defined at the top of a module.
     """
 
     graph: Graph
@@ -32,17 +34,17 @@ class FunctionVoter:
     seed: int
     function: Classifier
     n_classes: int
-    version: str = "1"
+    version: str = ""
 
     @property
     def n_nodes(self) -> int:
         return self.graph.n_nodes
 
-    @cached_property
+    @property
     def digest(self) -> str:
-        name = f"{self.function.__module__}.{getattr(self.function, '__qualname__', 'function')}|{self.version}"
-        kind = f"function|{hashlib.sha256(name.encode()).hexdigest()}|{self.n_classes}|{self.noise.theta}|{self.seed}"
-        return digest_of(kind, self.graph, ())
+        """Of the function as it is now: nothing that is reached from it is remembered, for it may have changed."""
+        who = f"{identity(self.function)}|{self.version!r}"
+        return digest_of(f"callable|{who}|{self.n_classes}|{self.noise.theta}|{self.seed}", self.graph, ())
 
     @cached_property
     def _sampler(self) -> Sampler:

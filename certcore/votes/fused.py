@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +22,10 @@ _SHARED_BYTES = 4 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class FusedVoter:
-    """A trained GCN (symmetric or row-normalised) on one graph; plain arrays, so that it travels to any worker."""
+    """A trained GCN (symmetric or row-normalised) on one graph; plain arrays, so that it travels to any worker.
+
+    The weights are copies: training the model further does not change whose votes are counted.
+    """
 
     graph: Graph
     noise: Noise
@@ -34,7 +38,8 @@ class FusedVoter:
 
     def __post_init__(self) -> None:
         for name in ("weights1", "bias1", "weights2", "bias2"):
-            value = np.ascontiguousarray(getattr(self, name), dtype=np.float32)
+            value = np.array(getattr(self, name), dtype=np.float32, order="C")
+            value.setflags(write=False)
             if not np.isfinite(value).all():
                 raise InputError(f"{name} of the model contains NaN or infinite weights; train the model again")
             object.__setattr__(self, name, value)
@@ -46,6 +51,9 @@ class FusedVoter:
                 f"{expected[0]} and {expected[1]} for this graph: was it trained on another dataset?"
             )
 
+    #: What it counts with cannot change, so a worker may keep it for later tasks.
+    frozen: ClassVar[bool] = True
+
     @property
     def n_nodes(self) -> int:
         return self.graph.n_nodes
@@ -54,7 +62,7 @@ class FusedVoter:
     def n_classes(self) -> int:
         return len(self.bias2)
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Names what the votes depend on, and nothing else."""
         kind = f"fused|{self.symmetric}|{'|'.join(self.noise.theta)}|{self.seed}"
@@ -76,7 +84,7 @@ class FusedVoter:
         if not self.noise.attributes:
             fixed = sampler.summed_rows(0, 0, 0, 1, weights1)[0]
         batch = max(1, min(16, _SHARED_BYTES // max(1, self.n_nodes * blocks * WIDE * 4)))
-        return sampler, (weights1, bias1, weights2, self.bias2), fixed, batch
+        return sampler, (weights1, bias1, weights2, self.bias2.copy()), fixed, batch
 
     def count(self, kind: int, first: int, count: int) -> np.ndarray:
         """Votes (nodes, classes) of samples first … first + count − 1."""

@@ -42,7 +42,7 @@ def first_layer(seed, kind, first, batch, attributes, weights, out):
         keep_bits(start, step, keep, keep_all, n_ones, kept[s])
         if len(table):
             start, increments[s] = open_stream(seed, kind + ATTR_ADD, first + s)
-            counters[s], distance = jump(start, increments[s], table)
+            counters[s], distance = jump(start, increments[s], table, n_nodes * n_attrs)
             positions[s] = distance - 1
     columns = np.empty(n_attrs + 1, dtype=np.int32)
     for n in range(n_nodes):
@@ -50,7 +50,7 @@ def first_layer(seed, kind, first, batch, attributes, weights, out):
             count = 0
             if len(table):
                 counters[s], positions[s], count = added_columns(
-                    counters[s], increments[s], positions[s], table, n_attrs, existing[n], columns
+                    counters[s], increments[s], positions[s], table, n_attrs, n_nodes * n_attrs, existing[n], columns
                 )
             for b in range(blocks):
                 total = out[s, b, n]
@@ -73,7 +73,7 @@ def draw_edges(seed, kind, sample, adjacency, words):
         return added[:0]
     n_nodes = len(indptr) - 1
     start, step = open_stream(seed, kind + ADJ_ADD, sample)
-    start, distance = jump(start, step, table)
+    start, distance = jump(start, step, table, n_nodes * n_nodes)
     position = distance - 1
     for i in range(n_nodes):
         # Row i offers every other node (directed) or every later one (undirected: one draw per pair).
@@ -96,7 +96,7 @@ def draw_edges(seed, kind, sample, adjacency, words):
                     added = longer
                 added[count, 0], added[count, 1] = i, j
                 count += 1
-            start, distance = jump(start, step, table)
+            start, distance = jump(start, step, table, n_nodes * n_nodes)
             position += distance
         position -= width
     return added[:count]

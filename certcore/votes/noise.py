@@ -1,7 +1,8 @@
 """The smoothing distribution as numbers that a sampler can use without rounding: thresholds and alias tables.
 
 Every bit of the graph flips on its own: a zero attribute appears with θ of `attr_add`, a one vanishes with θ of
-`attr_del`, likewise for edges. Probabilities are rationals; the tables below represent them to within 2^-59.
+`attr_del`, likewise for edges. Probabilities are rationals; the tables below represent them to within 2^-59, which is
+nothing beside `LEAST`. Closer to 0 or 1 they would be drawn as something else, so they are refused.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from certcore.perturbations import TYPES
 #: An alias table has 2^11 slots; a random word chooses the slot by its low bits and the side by its 48 high ones.
 SLOT_BITS, SIDE_BITS = 11, 48
 
+#: The smallest flip probability besides 0, and the smallest distance from 1 besides 1.
+LEAST = Fraction(1, 10**12)
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -33,10 +37,15 @@ class Noise:
             raise InputError(f"theta has {len(given)} entries; expected four flip probabilities: {', '.join(TYPES)}")
         for name, value in zip(TYPES, given):
             try:
-                read_probability(value, name)  # not Fraction: 1e999999999 would take for ever
+                flip = read_probability(value, name)  # not Fraction: 1e999999999 would take for ever
             except InputError as error:
                 message = f"theta of {name} is {value[:40]!r}; expected a decimal number between 0 and 1"
                 raise InputError(message) from error
+            if 0 < min(flip, 1 - flip) < LEAST:
+                raise InputError(
+                    f"theta of {name} is {value}, too close to {round(flip)} to be drawn as it is; expected "
+                    f"{round(flip)}, or a distance of at least 1e-12 from it"
+                )
         object.__setattr__(self, "theta", given)
 
     @classmethod

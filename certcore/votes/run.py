@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,16 +15,21 @@ import numpy as np
 
 from certcore.base.confidence import MAX_TRIALS
 from certcore.errors import InputError
-from certcore.executor import open_executor, run_tasks
+from certcore.executor import default_jobs, open_executor, run_tasks
 from certcore.npz import read_npz, write_npz
 from certcore.votes.progress import Progress
 
 #: What samples are for, see certcore.votes.streams (kept apart: this module is free of Numba).
 SELECTION, ESTIMATION = 0, 16
+_KINDS = (SELECTION, ESTIMATION)
 
 
 class Voter(Protocol):
-    """Something that counts votes by sample number; it must be picklable."""
+    """Something that counts votes by sample number; it must be picklable.
+
+    `digest` names everything the votes depend on, as it is now. It is asked for where votes are kept in a file or
+    counted elsewhere, and raises `InputError` if there is no certain answer.
+    """
 
     @property
     def n_nodes(self) -> int: ...
@@ -42,6 +48,10 @@ class Votes:
 
     selection: np.ndarray
     estimation: np.ndarray
+    first: int = 0
+    """Number of the first estimation sample."""
+    fresh_after: tuple[int, ...] = ()
+    """How many estimation samples earlier runs had planned, whose votes were dropped: somebody may have seen them."""
 
     @property
     def prediction(self) -> np.ndarray:
@@ -59,6 +69,8 @@ def collect_votes(
     selection: int = 1000,
     estimation: int = 10**6,
     checkpoint: str | os.PathLike[str] | None = None,
+    finished: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
     jobs: int | None = None,
     scheduler: str | None = None,
     chunk: int | None = None,
@@ -68,69 +80,94 @@ def collect_votes(
     """Count the votes of `selection` + `estimation` samples.
 
     With a `checkpoint` file, progress is saved every `every` seconds; after an interruption the same call continues
-    there, also with other workers, other chunks, or more samples than before.
+    there, also with other workers or other chunks. Without one, the run begins with the votes in `finished` (a file of
+    `certcore vote`), if they are this voter's.
+
+    The confidence bound needs a number of samples that was fixed before anybody looked. So a run keeps the numbers it
+    began with; with `fresh`, other numbers are allowed, and all estimation samples are drawn anew.
     """
     if selection < 1 or estimation < 1:
         raise InputError(f"{selection} selection and {estimation} estimation samples; expected at least one of each")
     if max(selection, estimation) > MAX_TRIALS:
         raise InputError(f"{max(selection, estimation):,} samples; expected at most {MAX_TRIALS:,} of each kind")
-    wanted = {SELECTION: selection, ESTIMATION: estimation}
-    state = _State.load(checkpoint, voter) if checkpoint else _State.empty(voter)
-    for kind, limit in wanted.items():
-        if len(state.done[kind]) and state.done[kind].max() > limit:
-            raise InputError(
-                f"{checkpoint} already holds votes of sample {state.done[kind].max():,}, but only {limit:,} are asked "
-                "for; ask for more samples, or use another checkpoint (another --work folder)"
-            )
-    left = [(kind, first, stop) for kind, limit in wanted.items() for first, stop in state.missing(kind, limit)]
+    elsewhere = scheduler is not None or (default_jobs() if jobs is None else jobs) > 1
+    # Counted right here and kept nowhere, votes cannot be taken for those of another model.
+    digest = voter.digest if checkpoint or elsewhere else ""
+    state = _State.load(checkpoint, finished, voter, digest) if checkpoint else _State.empty(voter)
+    state = state.planned_for(selection, estimation, voter, fresh, checkpoint)
+    left = [(kind, first, stop) for kind in (SELECTION, ESTIMATION) for first, stop in state.missing(kind)]
     if left:
+        if elsewhere and scheduler is None:
+            _require_picklable(voter)
         with open_executor(jobs, scheduler) as (executor, workers):
-            chunk = chunk or _chunk_size(voter, wanted[ESTIMATION], workers)
+            chunk = chunk or _chunk_size(voter, estimation, workers)
             bar = Progress("votes", selection + estimation, start=state.count()) if progress else None
             saved = time.monotonic()
+            count = partial(_count, voter, digest) if elsewhere else voter.count
             try:
-                for task, votes in run_tasks(executor, workers, _count, _tasks(voter, left, chunk)):
-                    state.add(task[1], task[2], task[3], votes)
+                for (kind, first, size), votes in run_tasks(executor, workers, count, _tasks(left, chunk)):
+                    state.add(kind, first, size, votes)
                     if bar:
                         bar.update(state.count())
                     if checkpoint and time.monotonic() - saved > every:
-                        state.save(checkpoint, voter)
+                        state.save(checkpoint, voter, digest)
                         saved = time.monotonic()
             finally:
                 if checkpoint:
-                    state.save(checkpoint, voter)
+                    state.save(checkpoint, voter, digest)
                 if bar:
                     bar.close()
-    return Votes(state.votes[SELECTION], state.votes[ESTIMATION])
+        if digest:
+            _require_unchanged(voter, digest)
+    return Votes(state.votes[SELECTION], state.votes[ESTIMATION], state.first[ESTIMATION], state.fresh_after)
 
 
-def _tasks(voter: Voter, left: list[tuple[int, int, int]], chunk: int) -> Iterator[tuple[Voter, int, int, int]]:
+def _tasks(left: list[tuple[int, int, int]], chunk: int) -> Iterator[tuple[int, int, int]]:
     for kind, first, stop in left:
         for start in range(first, stop, chunk):
-            yield voter, kind, start, min(chunk, stop - start)
+            yield kind, start, min(chunk, stop - start)
 
 
-def _count(voter: Voter, kind: int, first: int, count: int) -> np.ndarray:
-    """One task. A worker keeps the voter it already has, with the tables it has built."""
-    return _known(voter.digest, _Held(voter)).count(kind, first, count)
+def _require_picklable(voter: Voter) -> None:
+    try:
+        pickle.dumps(voter)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"the model cannot be sent to other processes ({error}); define its function at the top of a module, or "
+            "count with jobs=1"
+        ) from error
 
 
-class _Held:
-    """Equal to every other one, so that `lru_cache` looks at the digest only."""
-
-    def __init__(self, voter: Voter) -> None:
-        self.voter = voter
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held)
-
-    def __hash__(self) -> int:
-        return 0
+def _require_unchanged(voter: Voter, digest: str) -> None:
+    if voter.digest != digest:
+        raise InputError(
+            "the model changed while its votes were counted (weights, a global, or something it writes itself), so "
+            "they are nobody's votes and were not kept; leave it alone while it votes, and set it to evaluation mode"
+        )
 
 
-@lru_cache(maxsize=2)
-def _known(digest: str, held: _Held) -> Voter:
-    return held.voter
+#: The voter this worker counted with last, by its digest, with the tables it has built.
+_kept: dict[str, Voter] = {}
+
+
+def _count(voter: Voter, digest: str, kind: int, first: int, count: int) -> np.ndarray:
+    """One task on a worker: votes of the voter with this digest, and of no other one.
+
+    A function travels by its name, and what a worker has under that name may be older, or trained less.
+    """
+    held = _kept.get(digest)
+    if held is None:
+        held = voter
+        if voter.digest != digest:
+            raise InputError(
+                "a worker has another model under the same name than this process (edited, trained or changed since "
+                "its module was imported); start the workers again, give the function its weights with "
+                "functools.partial, or count with jobs=1"
+            )
+        if getattr(voter, "frozen", False):
+            _kept.clear()
+            _kept[digest] = voter
+    return held.count(kind, first, count)
 
 
 def _chunk_size(voter: Voter, samples: int, workers: int) -> int:
@@ -146,26 +183,37 @@ class _State:
 
     votes: dict[int, np.ndarray]
     done: dict[int, np.ndarray]
+    #: How many samples of each kind the run was begun for; None before that is known.
+    planned: dict[int, int] | None
+    #: Number of the first sample of each kind.
+    first: dict[int, int]
+    fresh_after: tuple[int, ...] = ()
 
     @classmethod
     def empty(cls, voter: Voter) -> _State:
         shape = (voter.n_nodes, voter.n_classes)
-        kinds = (SELECTION, ESTIMATION)
         return cls(
-            {kind: np.zeros(shape, dtype=np.int64) for kind in kinds},
-            {kind: np.zeros((0, 2), dtype=np.int64) for kind in kinds},
+            {kind: np.zeros(shape, dtype=np.int64) for kind in _KINDS},
+            {kind: np.zeros((0, 2), dtype=np.int64) for kind in _KINDS},
+            None,
+            dict.fromkeys(_KINDS, 0),
         )
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], voter: Voter) -> _State:
-        """The state in a checkpoint; an absent file is an empty state."""
-        if not Path(path).exists():
+    def load(
+        cls, path: str | os.PathLike[str], finished: str | os.PathLike[str] | None, voter: Voter, digest: str
+    ) -> _State:
+        """The state in a checkpoint, or else in the file of a finished run; absent files are an empty state."""
+        arrays = read_npz(path) if Path(path).exists() else None
+        if arrays is None and finished is not None:
+            path, arrays = finished, _finished_run(finished, digest)
+        if arrays is None:
             return cls.empty(voter)
-        arrays = read_npz(path)
         try:
-            if str(arrays["digest"].reshape(-1)[0]) != voter.digest:
+            if str(arrays["digest"].reshape(-1)[0]) != digest:
                 raise InputError(
-                    f"{path} holds votes of another model, graph, noise or seed; delete it or choose another file"
+                    f"{path} holds votes of another model, graph, noise or seed, or of a function that an older "
+                    "version of certcore knew by its name only; delete it or choose another file"
                 )
             votes = {SELECTION: arrays["selection"], ESTIMATION: arrays["estimation"]}
             done = {SELECTION: arrays["selection_done"], ESTIMATION: arrays["estimation_done"]}
@@ -186,17 +234,56 @@ class _State:
             )
             if not fits:
                 raise InputError(f"{path} does not add up: its votes are not those of its samples; delete it")
-        return cls(votes, done)
+        # Older files do not tell how many samples they were for: what they hold is all they can have been for.
+        held = [int(ranges.max(initial=0)) for ranges in done.values()]
+        try:
+            plan, first = _numbers(arrays, "planned", held), _numbers(arrays, "first", [0])
+            starts = dict(zip(_KINDS, (0, *first), strict=True))
+            fresh_after = tuple(_numbers(arrays, "fresh_after", []))
+            state = cls(votes, done, dict(zip(_KINDS, plan, strict=True)), starts, fresh_after)
+            if any(state.outside(kind) for kind in _KINDS):
+                raise ValueError("votes of samples that the run was not for")
+        except ValueError as error:
+            raise InputError(f"{path} does not add up: {error}; delete it") from error
+        return state
 
-    def save(self, path: str | os.PathLike[str], voter: Voter) -> None:
+    def planned_for(
+        self, selection: int, estimation: int, voter: Voter, fresh: bool, path: str | os.PathLike[str] | None
+    ) -> _State:
+        """This state if it is on its way to these numbers of samples; a new one if nothing was seen of it yet."""
+        wanted = {SELECTION: selection, ESTIMATION: estimation}
+        if self.planned == wanted:
+            return self
+        if self.planned is None or not len(self.done[ESTIMATION]):
+            empty = _State.empty(voter)
+            return replace(empty, planned=wanted, first=self.first, fresh_after=self.fresh_after)
+        before = self.planned
+        if not fresh:
+            raise InputError(
+                f"{path} was for {before[SELECTION]:,} selection and {before[ESTIMATION]:,} estimation samples (or "
+                f"holds as many, in a file of an older version), but {selection:,} and {estimation:,} are asked for: "
+                "the confidence needs numbers that are fixed before anybody looks; ask for the same numbers, or draw "
+                "all samples anew with --fresh"
+            )
+        first = {SELECTION: 0, ESTIMATION: self.first[ESTIMATION] + before[ESTIMATION]}
+        return replace(
+            _State.empty(voter), planned=wanted, first=first, fresh_after=(*self.fresh_after, before[ESTIMATION])
+        )
+
+    def save(self, path: str | os.PathLike[str], voter: Voter, digest: str) -> None:
+        _require_unchanged(voter, digest)
+        assert self.planned is not None
         write_npz(
             path,
             {
-                "digest": np.array(voter.digest),
+                "digest": np.array(digest),
                 "selection": self.votes[SELECTION],
                 "estimation": self.votes[ESTIMATION],
                 "selection_done": self.done[SELECTION],
                 "estimation_done": self.done[ESTIMATION],
+                "planned": np.array([self.planned[kind] for kind in _KINDS]),
+                "first": np.array(self.first[ESTIMATION]),
+                "fresh_after": np.array(self.fresh_after, dtype=np.int64),
             },
         )
 
@@ -214,15 +301,54 @@ class _State:
                 merged.append([start, stop])
         self.done[kind] = np.array(merged, dtype=np.int64)
 
-    def missing(self, kind: int, limit: int) -> list[tuple[int, int]]:
-        """Sample numbers below `limit` that are not counted yet, as ranges."""
-        gaps, at = [], 0
+    def _span(self, kind: int) -> tuple[int, int]:
+        """Sample numbers that the run is for."""
+        assert self.planned is not None
+        return self.first[kind], self.first[kind] + self.planned[kind]
+
+    def outside(self, kind: int) -> bool:
+        """Whether there are votes of samples that the run is not for."""
+        low, high = self._span(kind)
+        return bool(self.done[kind].min(initial=low) < low or self.done[kind].max(initial=high) > high)
+
+    def missing(self, kind: int) -> list[tuple[int, int]]:
+        """Sample numbers that are not counted yet, as ranges."""
+        at, limit = self._span(kind)
+        gaps = []
         for start, stop in self.done[kind].tolist():
             if start > at:
-                gaps.append((at, min(start, limit)))
+                gaps.append((at, start))
             at = stop
         return [*gaps, (at, limit)] if at < limit else gaps
 
     def count(self) -> int:
         """Number of samples counted so far."""
         return sum(int((ranges[:, 1] - ranges[:, 0]).sum()) for ranges in self.done.values())
+
+
+def _numbers(arrays: dict[str, np.ndarray], key: str, default: list[int]) -> list[int]:
+    """A few whole numbers of a file."""
+    values = arrays.get(key, np.array(default, dtype=np.int64)).reshape(-1)
+    if values.dtype.kind not in "iu" or (values < 0).any() or (values > MAX_TRIALS**2).any():
+        raise ValueError(f"{key} holds other things than numbers of samples")
+    return [int(value) for value in values]
+
+
+def _finished_run(path: str | os.PathLike[str], digest: str) -> dict[str, np.ndarray] | None:
+    """A file of `certcore vote` read as a checkpoint, if its votes are this voter's."""
+    if not Path(path).exists():
+        return None
+    try:
+        arrays = read_npz(path)
+        if str(arrays["digest"].reshape(-1)[0]) != digest:
+            return None
+        estimation, selection = arrays.pop("votes"), arrays["selection"]
+        first = int(arrays["first"]) if "first" in arrays else 0
+        ends = [int(counts[0].sum()) for counts in (selection, estimation)]
+    except (InputError, KeyError, IndexError, TypeError, ValueError):
+        return None  # something else, which will be written over
+    ranges = {
+        "selection_done": np.array([[0, ends[0]]], dtype=np.int64),
+        "estimation_done": np.array([[first, first + ends[1]]], dtype=np.int64),
+    }
+    return arrays | ranges | {"estimation": estimation}

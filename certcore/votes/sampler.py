@@ -84,7 +84,7 @@ def _draw_attributes(seed, kind, sample, attributes, n_attrs):  # type: ignore[n
     position = np.int64(0)
     if len(table):
         start, step = open_stream(seed, kind + ATTR_ADD, sample)
-        start, distance = jump(start, step, table)
+        start, distance = jump(start, step, table, n_nodes * n_attrs)
         position = distance - 1
     columns = np.empty(n_attrs + 1, dtype=np.int32)
     drawn = np.empty(n_ones + n_attrs + 64, dtype=np.int64)
@@ -100,7 +100,9 @@ def _draw_attributes(seed, kind, sample, attributes, n_attrs):  # type: ignore[n
                 drawn[total] = indices[i]
                 total += 1
         if len(table):
-            start, position, count = added_columns(start, step, position, table, n_attrs, existing[n], columns)
+            start, position, count = added_columns(
+                start, step, position, table, n_attrs, n_nodes * n_attrs, existing[n], columns
+            )
             for i in range(count):
                 drawn[total] = columns[i]
                 total += 1

@@ -89,20 +89,23 @@ def next_gap(counter, increment, table):
 
 
 @compiled(inline="always")
-def jump(counter, increment, table):
-    """Distance from one hit to the next: at least 1, geometric."""
+def jump(counter, increment, table, cells):
+    """Distance from one hit to the next: at least 1, geometric; beyond all `cells` it is only known to be beyond.
+
+    Without that end a hit of probability 1e-12 would be waited for through a billion draws, sample after sample.
+    """
     last = len(table) - 1
     counter, gap = next_gap(counter, increment, table)
     distance = gap + 1
-    while gap == last:
+    while gap == last and distance <= cells:
         counter, gap = next_gap(counter, increment, table)
         distance += gap
     return counter, distance
 
 
 @compiled(inline="always")
-def added_columns(counter, increment, position, table, width, existing, columns):
-    """List the additions in one row of `width` cells, skipping the bits that are set in `existing`.
+def added_columns(counter, increment, position, table, width, cells, existing, columns):
+    """List the additions in one row of `width` cells (of `cells` in all), skipping the bits set in `existing`.
 
     `position` is the next hit, counted from the start of this row; it may lie in a later row. Returns the counter,
     the next hit counted from the start of the next row, and the number of columns listed.
@@ -112,6 +115,6 @@ def added_columns(counter, increment, position, table, width, existing, columns)
         taken = (existing[position >> 6] >> uint64(position & 63)) & uint64(1)
         columns[count] = position
         count += np.int64(uint64(1) - taken)
-        counter, distance = jump(counter, increment, table)
+        counter, distance = jump(counter, increment, table, cells)
         position += distance
     return counter, position - width, count

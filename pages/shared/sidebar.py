@@ -217,7 +217,7 @@ def _local(instance: Instance) -> str:
             format_func=str.capitalize,
             key="local",
             help="Limit what the attacker may do at each single node: a count, or a share of the attributes or edges "
-            "it has.",
+            "it has. In directed graphs, incoming and outgoing edges count together.",
         )
         shares = [0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
         for name in TYPES:
@@ -346,7 +346,8 @@ def _relaxation(instance: Instance) -> tuple[str, int]:
             format_func={"binary": "Binary", "multiclass": "Multi-class"}.__getitem__,
             key="rule",
             help="How votes become a base certificate: the label against one half (binary, as in the paper), "
-            "or against the strongest other class (multi-class).",
+            "or against the strongest other class (multi-class). Choose before you look: taking the better of the two "
+            "afterwards spends α twice, so α would have to be halved.",
         )
     return str(relaxation or "tight"), int(limit)
 

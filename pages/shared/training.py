@@ -36,7 +36,7 @@ def trainers() -> Pool:
 
 def command(dataset: str, model: str, types: str, split: int, samples: int, output: Path) -> list[str]:
     words = [sys.executable, "-m", "certcore", "bundle", dataset, model, types]
-    return [*words, "--split", str(split), "--samples", str(samples), "--jobs", "1", "-o", str(output)]
+    return [*words, "--split", str(split), "--samples", str(samples), "--jobs", "1", "--fresh", "-o", str(output)]
 
 
 def run(words: list[str], job: Job) -> Path:

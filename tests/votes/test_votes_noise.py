@@ -146,3 +146,44 @@ def test_compiled_code_is_cached_by_all_sources():
 
     for function in (gcn_votes, keep_bits):
         assert function._cache.cache_path.startswith(_folder())
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("value", ["1e-20", "1e-13", "0.9999999999999", "0.99999999999999999999"])
+def test_probabilities_that_cannot_be_drawn_are_refused(place, value):
+    theta = ["0", "0", "0", "0"]
+    theta[place] = value
+    with pytest.raises(InputError, match="1e-12"):
+        Noise(tuple(theta))
+
+
+@pytest.mark.parametrize("flip", ["1e-12", "0.999999999999"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_least_probabilities_are_drawn_at_once(flip, directed):
+    """Every path: kernel, sampler, attributes and edges, additions and deletions. Nothing is waited for in vain."""
+    from certcore.votes.fused import FusedVoter
+
+    graph = _graph(directed=directed)
+    sampler = Sampler(graph, Noise((flip,) * 4))
+    clean_x, clean_a = graph.attributes.toarray(), graph.adjacency.toarray()
+    flipped = Fraction(flip) > Fraction(1, 2)
+    for sample in range(3):
+        x, a = sampler.matrices(3, ESTIMATION, sample)
+        assert np.array_equal(x.toarray(), 1 - clean_x if flipped else clean_x)
+        assert np.array_equal(a.toarray(), (1 - clean_a) - np.eye(graph.n_nodes) if flipped else clean_a)
+    weights = (np.ones((graph.n_attrs, 4)), np.zeros(4), np.ones((4, 2)), np.array([0.0, 1.0]))
+    votes = FusedVoter(graph, sampler.noise, 0, True, *weights).count(ESTIMATION, 0, 5)
+    assert votes.sum() == 5 * graph.n_nodes
+
+
+@pytest.mark.parametrize("flip", ["1e-12", "1e-9", "0.999999999999"])
+def test_extreme_tables_keep_their_precision(flip):
+    """The probability of an addition is right to one part in a hundred thousand, also at the ends."""
+    theta, slots, capacity = Fraction(flip), 1 << SLOT_BITS, 1 << SIDE_BITS
+    mass = [0] * slots
+    for slot, entry in enumerate(int(value) for value in gap_table(theta)):
+        mass[slot] += entry >> 16
+        mass[entry & 0xFFFF] += capacity - (entry >> 16)
+    assert abs(Fraction(mass[0], slots * capacity) / theta - 1) < Fraction(1, 10**5)
+    keep, _ = keep_threshold(theta)
+    assert abs(Fraction(int(keep), 2**64) / (1 - theta) - 1) < Fraction(1, 10**5)

@@ -56,7 +56,7 @@ def whole_numbers(
         wrong, odd = False, None
     if wrong:
         raise InputError(f"{what} contains {_quoted(odd)}; expected whole numbers from {low:,} to {high:,}")
-    result = array.astype(np.int64)
+    result = array.astype(np.int64, order="C")
     result.setflags(write=False)
     return result
 

@@ -208,7 +208,7 @@ def _share(value: Any, what: str) -> Fraction:
     return share
 
 
-def _local(value: LocalBudget, what: str, mode: str) -> Any:
+def _local(value: Any, what: str, mode: str) -> Any:
     if value is None:
         return None
     per_node = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) > 0

@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import streamlit as st
 from certcore.errors import InputError
 from certcore.files import atomic_write
 from certcore.instance import Instance, load_instance
+from certcore.npz import read_npz
 from certcore.perturbations import TYPES
 from pages.shared.text import count, markdown, plain, samples
 
@@ -87,11 +89,11 @@ def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
 
 @functools.lru_cache(maxsize=256)
 def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None]:
-    with np.load(path, allow_pickle=False) as arrays:
-        if "theta" in arrays:
-            flips = zip(TYPES, np.asarray(arrays["theta"]).reshape(-1))
-            return tuple(name for name, share in flips if float(share)), int(arrays["n_samples"])
-        return tuple(str(axis) for axis in np.asarray(arrays["base_axes"]).reshape(-1)), None
+    arrays = read_npz(path, keys=("theta", "n_samples", "base_axes"))
+    if "theta" in arrays:
+        flips = zip(TYPES, arrays["theta"].reshape(-1))
+        return tuple(name for name, share in flips if Fraction(str(share))), int(arrays["n_samples"])
+    return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
 
 
 def comparable(name: str, other: str) -> bool:

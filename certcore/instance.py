@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -171,6 +171,14 @@ def load_instance(
         return instance_from_arrays(read_npz(source, name), base_rule=base_rule)
     except MemoryError as error:
         raise InputError("the instance needs more memory than there is; use a smaller one") from error
+
+
+def named(instance: Instance, name: str) -> Instance:
+    """The instance with a name for its graph, where its provenance tells none: that of the file, as people know it."""
+    known = instance.meta.get("dataset")
+    if (isinstance(known, str) and known) or not name:
+        return instance
+    return replace(instance, meta=instance.meta | {"dataset": name})
 
 
 def save_instance(path: str | os.PathLike[str], instance: Instance) -> None:

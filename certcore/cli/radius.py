@@ -58,8 +58,8 @@ def _words(r: Radius) -> str:
         return f"at least {share} stay certified whatever {r.vary} is ({r.certified:,} at {r.value:,})"
     if r.limit_reached:
         return (
-            f"{r.vary} {r.value:,} keeps {r.certified:,} certified, at least {share}; this is the largest budget a threat "
-            "model can hold, larger ones were not looked at"
+            f"{r.vary} {r.value:,} keeps {r.certified:,} certified, at least {share}; this is the largest budget a "
+            "threat model can hold, larger ones were not looked at"
         )
     after = "" if r.next_certified is None else f"; {r.vary} {r.value + 1:,} leaves {r.next_certified:,}"
     return f"{r.vary} {r.value:,} keeps {r.certified:,} certified, at least {share}{after}"

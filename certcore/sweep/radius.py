@@ -174,8 +174,8 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
     # In Python's integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
     exists = sum(int(amounts[paid == cost].sum()) * cost for cost in np.unique(paid).tolist())
     asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(paid.max(initial=1))
-    # What is said here must be what `certify` says at any budget: its relaxed programs do not always count the attributes
-    # that exist, and any budget for edge additions makes the fields global, even if nobody can add one.
+    # What is said here must be what `certify` says at any budget: its relaxed programs do not always count the
+    # attributes that exist, and any budget for edge additions makes the fields global, even if nobody can add one.
     last = max(exists, asked) if axis.kind in (ATTR_ADD, ATTR_DEL) else max(exists, int(axis.kind == ADJ_ADD))
     return min(last, MAX_BUDGET), min(exists, asked) <= MAX_BUDGET
 

@@ -16,13 +16,14 @@ import streamlit as st
 
 from certcore.errors import InputError
 from certcore.files import atomic_write
-from certcore.instance import Instance, load_instance
+from certcore.instance import Instance, load_instance, named
 from certcore.npz import read_npz
 from certcore.perturbations import TYPES
 from pages.shared.text import count, markdown, plain, samples
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_IMPORTED = 20
+IMPORTED = " (imported)"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 
 
@@ -76,7 +77,7 @@ def load(name: str, base_rule: str = "binary") -> Instance:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _load(path: str, changed: int, base_rule: str) -> Instance:
-    return load_instance(path, base_rule=base_rule)
+    return named(load_instance(path, base_rule=base_rule), title(Path(path).stem).removesuffix(IMPORTED))
 
 
 def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
@@ -172,7 +173,7 @@ def model_title(name: str) -> str:
 def title(name: str) -> str:
     """The name of a bundle as people read it: dataset, model, types, split."""
     if name.startswith("import-"):
-        return f"{name[len('import-') + 17 :]} (imported)"
+        return f"{name[len('import-') + 17 :]}{IMPORTED}"
     parts = re.fullmatch(r"([^-]+)-([^-]+)-(.+)-s(\d+)", name)
     if parts is None or parts[2] not in _MODELS:
         return name
@@ -197,4 +198,4 @@ def dataset(instance: Instance) -> str:
     """The name of the graph, if the file tells it."""
     name = instance.meta.get("dataset")
     name = _DATASETS.get(name, name) if isinstance(name, str) else name
-    return plain(name, 40) if isinstance(name, str) and name else "this"
+    return plain(name, 40) if isinstance(name, str) and name else "without a name"

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
+from certcore.reading import whole_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +71,11 @@ def replay(
     problem: Problem, attributes: np.ndarray, deleted: np.ndarray, added: np.ndarray, attackers: np.ndarray
 ) -> Allocation:
     """Replay an integer attack: recompute every field in integers and look each target up in its base certificate."""
-    attributes = np.asarray(attributes, dtype=np.int64)
-    deleted = np.asarray(deleted, dtype=np.int64)
-    added = np.asarray(added, dtype=np.int64).reshape(-1, 2)
+    graph = problem.instance.graph
+    attributes = whole_numbers(attributes, "the attribute flips", -UNLIMITED, UNLIMITED, shape=(2, graph.n_nodes))
+    deleted = whole_numbers(deleted, "the deleted edges", -UNLIMITED, UNLIMITED, shape=(graph.n_edges,))
+    pairs = added if np.size(added) else np.zeros((0, 2), dtype=np.int64)
+    added = whole_numbers(pairs, "the added edges", 0, graph.n_nodes - 1, shape=(None, 2))
     inside = inside_fields(problem, attributes, deleted, len(added))
     attacked = problem.fronts.uncertified_at(problem.targets, inside)
     return Allocation(

@@ -47,7 +47,7 @@ def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, nee
     within `layers` hops, because the sender's degree weighs its messages.
     """
     reach = sp.csr_array(
-        (np.ones(len(targets), dtype=np.int32), targets, np.arange(len(targets) + 1)),
+        (np.ones(len(targets), dtype=np.int32), targets.copy(), np.arange(len(targets) + 1)),
         shape=(len(targets), graph.n_nodes),
     )
     adjacency = graph.adjacency.astype(np.int32)

@@ -10,6 +10,7 @@ import numpy as np
 
 from certcore.errors import InputError
 from certcore.perturbations import TYPES
+from certcore.reading import whole_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +27,14 @@ class Fronts:
     points: np.ndarray
 
     def __post_init__(self) -> None:
-        for name in ("front_of_node", "indptr", "points"):
-            array = np.ascontiguousarray(getattr(self, name), dtype=np.int64)
-            array.setflags(write=False)
+        points = self.points if np.size(self.points) else np.zeros((0, len(TYPES)), dtype=np.int64)
+        points = whole_numbers(points, "the list of front points", 0, 2**62, shape=(None, len(TYPES)))
+        indptr = whole_numbers(self.indptr, "the list of where fronts begin", 0, len(points))
+        if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(points) or (np.diff(indptr) < 0).any():
+            raise InputError(f"fronts begin at {indptr[:5]} …; expected numbers from 0 up to {len(points)}")
+        chosen = whole_numbers(self.front_of_node, "the list of the fronts of nodes", 0, len(indptr) - 2)
+        for name, array in (("front_of_node", chosen), ("indptr", indptr), ("points", points)):
             object.__setattr__(self, name, array)
-        if self.points.ndim != 2 or self.points.shape[1] != len(TYPES):
-            raise InputError(f"front points have shape {self.points.shape}; expected (number of points, 4)")
 
     @property
     def n_nodes(self) -> int:
@@ -44,7 +47,8 @@ class Fronts:
 
     def certified(self, budget: Sequence[int]) -> np.ndarray:
         """Which nodes the base certificate covers at this one budget (bool per node)."""
-        reached = np.all(self.points <= np.asarray(budget, dtype=np.int64), axis=1)
+        limits = whole_numbers(budget, "the budget", 0, 2**62, shape=(len(TYPES),))
+        reached = np.all(self.points <= limits, axis=1)
         return ~self._any_per_front(reached)[self.front_of_node]
 
     def uncertified_at(self, nodes: np.ndarray, inside: np.ndarray) -> np.ndarray:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from certcore.errors import InputError
+from certcore.reading import flag, whole_number, whole_numbers
 
 #: Larger graphs are refused before anything is allocated for them.
 MAX_NODES = 5_000_000
@@ -33,16 +36,13 @@ class Graph:
 
     def __post_init__(self) -> None:
         for name, limit in (("n_nodes", MAX_NODES), ("n_attrs", MAX_ATTRS)):
-            value = int(getattr(self, name))
-            if not (1 if name == "n_nodes" else 0) <= value <= limit:
-                raise InputError(f"{name} is {value}; expected between 1 and {limit:,} (0 attributes are allowed)")
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, whole_number(getattr(self, name), name, int(name == "n_nodes"), limit))
         adj = _csr_arrays(self.adj_indptr, self.adj_indices, self.n_nodes, self.n_nodes, "adj")
         attr = _csr_arrays(self.attr_indptr, self.attr_indices, self.n_nodes, self.n_attrs, "attr")
         for name, array in zip(("adj_indptr", "adj_indices", "attr_indptr", "attr_indices"), (*adj, *attr)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
-        object.__setattr__(self, "directed", bool(self.directed))
+        object.__setattr__(self, "directed", flag(self.directed, "directed"))
         rows = self._adj_rows
         loops = np.flatnonzero(rows == self.adj_indices)
         if len(loops):
@@ -68,16 +68,10 @@ class Graph:
         n_attrs: int | None = None,
     ) -> Graph:
         """Build a graph from an (E, 2) array of edges; undirected edges may be given in either direction or both."""
-        pairs = np.asarray(edges)
-        if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu"):
-            # A (2, E) array would be read as other edges without anybody noticing.
-            raise InputError(
-                f"edges have shape {pairs.shape} and type {pairs.dtype}; expected (number of edges, 2) whole numbers"
-            )
-        pairs = pairs.reshape(-1, 2).astype(np.int64)
-        if len(pairs) and (pairs.min() < 0 or pairs.max() >= n_nodes):
-            odd = pairs[(pairs < 0) | (pairs >= n_nodes)][0]
-            raise InputError(f"an edge names node {odd}; expected indices from 0 to {n_nodes - 1}")
+        n_nodes = whole_number(n_nodes, "n_nodes", 1, MAX_NODES)
+        # A (2, E) array is refused: it would be read as other edges without anybody noticing.
+        given = edges if np.size(edges) else np.zeros((0, 2), dtype=np.int64)
+        pairs = whole_numbers(given, "edges", 0, n_nodes - 1, shape=(None, 2))
         if not directed:
             pairs = np.concatenate([pairs, pairs[:, ::-1]])
         keys = np.unique(pairs[:, 0] * n_nodes + pairs[:, 1])
@@ -119,6 +113,14 @@ class Graph:
         keep = slice(None) if self.directed else rows < self.adj_indices
         return np.stack([rows[keep], self.adj_indices[keep]], axis=1)
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of nodes, edges and attributes: equal for equal graphs."""
+        digest = hashlib.sha256(f"certcore-graph-1|{self.n_nodes}|{self.n_attrs}|{self.directed}".encode())
+        for array in (self.adj_indptr, self.adj_indices, self.attr_indptr, self.attr_indices):
+            digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
     @property
     def n_edges(self) -> int:
         """Number of edges; an undirected edge is one edge (and one bit)."""
@@ -141,12 +143,8 @@ def _csr_arrays(
     """Check one pair of CSR arrays and return it sorted, as int64."""
     arrays = []
     for part, array in (("indptr", indptr), ("indices", indices)):
-        array = np.asarray(array)
-        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-            raise InputError(
-                f"{name}_{part} has shape {array.shape} and type {array.dtype}; expected a flat array of integers"
-            )
-        arrays.append(array.astype(np.int64))
+        largest = 2**62 if part == "indptr" else max(n_cols, 1) - 1
+        arrays.append(whole_numbers(array, f"{name}_{part}", 0, largest))
     pointers, columns = arrays
     if len(pointers) != n_rows + 1:
         raise InputError(f"{name}_indptr has {len(pointers)} entries; expected n_nodes + 1 = {n_rows + 1}")
@@ -155,9 +153,8 @@ def _csr_arrays(
         raise InputError(
             f"{name}_indptr does not describe {name}_indices: it must rise from 0 to {len(columns)} without falling"
         )
-    if len(columns) and (columns.min() < 0 or columns.max() >= n_cols):
-        odd = columns[(columns < 0) | (columns >= n_cols)][0]
-        raise InputError(f"{name}_indices contains {odd}; expected indices from 0 to {n_cols - 1}")
+    if len(columns) and not n_cols:
+        raise InputError(f"{name}_indices has {len(columns)} entries; expected none, since there are no columns")
     rows = np.repeat(np.arange(n_rows), np.diff(pointers))
     keys = np.sort(rows * max(n_cols, 1) + columns)
     twice = np.flatnonzero(keys[1:] == keys[:-1])
@@ -167,3 +164,13 @@ def _csr_arrays(
             f"{name}_indices lists entry ({key // n_cols}, {key % n_cols}) twice; every entry may appear once"
         )
     return pointers, keys % max(n_cols, 1)
+
+
+def pattern(matrix: Any) -> sp.csr_array:
+    """Where a matrix is not zero, as ones with sorted indices: its own copy, each entry once."""
+    given = sp.csr_array(matrix, copy=True)
+    kept = sp.csr_array((given.data != 0, given.indices, given.indptr), shape=given.shape).astype(np.int64)
+    kept.eliminate_zeros()
+    kept.sum_duplicates()  # after the comparison: entries 1 and −1 at one place are no zero
+    kept.sort_indices()
+    return sp.csr_array((np.ones(kept.nnz, dtype=np.int8), kept.indices, kept.indptr), shape=kept.shape)

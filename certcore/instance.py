@@ -5,22 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
+from certcore.base.grid import MAX_CLASSES, BaseCertificate, BaseLocal, GridBase
 from certcore.errors import InputError
-from certcore.graph import Graph, _csr_arrays
+from certcore.graph import Graph, _csr_arrays, pattern
 from certcore.npz import read_npz, write_npz
+from certcore.reading import flag, read_json, whole_number, whole_numbers
 
 EDGE_FIELDS = ("degrees", "messages")
 MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
-MAX_CLASSES = 10**5
 MAX_META_LENGTH = 10**6
 MAX_META_DEPTH = 50
 TEST = 2
@@ -53,10 +53,13 @@ class Instance:
             raise InputError(
                 f"the base certificate covers {self.base.n_nodes} nodes; expected all {n} nodes of the graph"
             )
+        bind = getattr(self.base, "for_graph", None)
+        if bind is not None:
+            object.__setattr__(self, "base", bind(self.graph))
         if self.node_field is None:
-            layers = self.layers
-            if layers is None or not 0 <= int(layers) <= MAX_LAYERS:
-                raise InputError(f"layers is {layers}; expected 0 to {MAX_LAYERS}, or an explicit node field")
+            if self.layers is None:
+                raise InputError("layers is not given; expected the number of layers, or an explicit node field")
+            object.__setattr__(self, "layers", whole_number(self.layers, "layers", 0, MAX_LAYERS))
             if self.edge_field not in EDGE_FIELDS:
                 raise InputError(f"edge_field is {self.edge_field!r}; expected 'degrees' or 'messages'")
         else:
@@ -67,38 +70,23 @@ class Instance:
                 )
             if self.node_field.shape != (n, n):
                 raise InputError(f"the node field has shape {self.node_field.shape}; expected ({n}, {n})")
+            # What a field holds is kept as a file keeps it: a pattern. The edge rule has no say beside it.
+            object.__setattr__(self, "node_field", pattern(self.node_field))
             object.__setattr__(self, "layers", None)
-        if self.targets is None:
-            object.__setattr__(self, "targets", np.arange(n))
-        targets = np.asarray(self.targets)
-        if targets.ndim != 1 or (targets.size and targets.dtype.kind not in "iu"):
-            raise InputError("targets are no flat list of whole numbers; expected node indices")
-        if targets.size and (targets.min() < 0 or targets.max() >= n):
-            odd = targets[(targets < 0) | (targets >= n)][0]
-            raise InputError(f"targets contain node {odd}; expected indices from 0 to {n - 1}")
-        if len(np.unique(targets)) != len(targets):
-            raise InputError("targets name a node twice; every target counts once")
-        object.__setattr__(self, "targets", targets.astype(np.int64))
-        for name, kinds in (("labels", "iu"), ("split", "iu")):
-            value = getattr(self, name)
-            if value is not None:
-                value = np.asarray(value)
-                if value.shape != (n,) or value.dtype.kind not in kinds:
-                    raise InputError(
-                        f"{name} has shape {value.shape} and type {value.dtype}; expected {n} whole numbers"
-                    )
-        if self.split is not None and not np.isin(self.split, (0, 1, 2)).all():
-            raise InputError("split contains a value other than 0 (train), 1 (validation), 2 (test)")
-        if self.labels is not None and np.min(self.labels) < 0:
-            raise InputError(f"labels contain {np.min(self.labels)}; expected classes counted from 0")
-        if self.labels is not None and np.max(self.labels) >= MAX_CLASSES:
-            raise InputError(f"labels contain {np.max(self.labels)}; expected classes from 0 to {MAX_CLASSES - 1:,}")
+            object.__setattr__(self, "edge_field", EDGE_FIELDS[0])
+        given = np.arange(n) if self.targets is None else self.targets
+        object.__setattr__(self, "targets", distinct_nodes(given, "targets", n))
+        for name, largest in (("labels", MAX_CLASSES - 1), ("split", TEST)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_numbers(getattr(self, name), name, 0, largest, shape=(n,)))
         if self.layout is not None:
-            layout = np.asarray(self.layout)
-            if layout.shape != (n, 2) or layout.dtype.kind != "f" or not np.isfinite(layout).all():
-                raise InputError(f"layout has shape {layout.shape}; expected {n} finite (x, y) positions")
+            object.__setattr__(self, "layout", _positions(self.layout, n))
+        for name, most in (("class_names", MAX_CLASSES), ("node_names", n)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _name_tuple(getattr(self, name), name, most))
         if self.node_names is not None and len(self.node_names) != n:
             raise InputError(f"node_names has {len(self.node_names)} entries; expected one per node, {n}")
+        object.__setattr__(self, "meta", _plain_meta(self.meta))
 
     @property
     def prediction(self) -> np.ndarray | None:
@@ -173,13 +161,24 @@ class Instance:
 
 
 def load_instance(
-    source: str | os.PathLike[str] | bytes, *, base_rule: str = "binary", name: str | None = None
+    source: str | os.PathLike[str] | bytes, *, base_rule: str | None = None, name: str | None = None
 ) -> Instance:
-    """Read and validate an instance file (or the bytes of one); nothing in it is unpickled."""
+    """Read and validate an instance file (or the bytes of one); nothing in it is unpickled.
+
+    Votes are read with `base_rule`; without one, with the rule the file was written with (binary if it names none).
+    """
     try:
         return instance_from_arrays(read_npz(source, name), base_rule=base_rule)
     except MemoryError as error:
         raise InputError("the instance needs more memory than there is; use a smaller one") from error
+
+
+def named(instance: Instance, name: str) -> Instance:
+    """The instance with a name for its graph, where its provenance tells none: that of the file, as people know it."""
+    known = instance.meta.get("dataset")
+    if (isinstance(known, str) and known) or not name:
+        return instance
+    return replace(instance, meta=instance.meta | {"dataset": name})
 
 
 def save_instance(path: str | os.PathLike[str], instance: Instance) -> None:
@@ -191,9 +190,12 @@ def instance_to_arrays(instance: Instance) -> dict[str, np.ndarray]:
     """The arrays of an instance file."""
     arrays = _graph_arrays(instance.graph) | _field_arrays(instance) | instance.base.arrays()
     arrays["targets"] = np.asarray(instance.targets)
-    for name in ("labels", "layout", "split"):
+    for name, kind in (("labels", np.int64), ("layout", np.float32), ("split", np.int8)):
         if getattr(instance, name) is not None:
-            arrays[name] = np.asarray(getattr(instance, name))
+            arrays[name] = np.asarray(getattr(instance, name), dtype=kind)
+    rule = instance.base.facts.get("rule", "binary")
+    if rule != "binary":
+        arrays["base_rule"] = np.array(rule)
     for name in ("class_names", "node_names"):
         if getattr(instance, name) is not None:
             arrays[name] = np.array(getattr(instance, name), dtype=str)
@@ -201,7 +203,7 @@ def instance_to_arrays(instance: Instance) -> dict[str, np.ndarray]:
     return arrays
 
 
-def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str = "binary") -> Instance:
+def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None = None) -> Instance:
     """Build an instance from the arrays of a file; every violation is named."""
     graph = Graph(
         _scalar(arrays, "n_nodes"),
@@ -210,7 +212,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str = "bin
         _need(arrays, "adj_indices"),
         _need(arrays, "attr_indptr"),
         _need(arrays, "attr_indices"),
-        bool(_scalar(arrays, "directed", 0)),
+        flag(arrays.get("directed", False), "directed"),
     )
     layers: int | None = None
     node_field = None
@@ -222,7 +224,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str = "bin
         layers = _scalar(arrays, "layers")
     return Instance(
         graph=graph,
-        base=_read_base(arrays, graph, base_rule),
+        base=_read_base(arrays, graph, base_rule or _text(arrays, "base_rule", "binary")),
         layers=layers,
         edge_field=_text(arrays, "edge_field", "degrees"),
         node_field=node_field,
@@ -230,7 +232,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str = "bin
         labels=arrays.get("labels"),
         class_names=_names(arrays, "class_names", MAX_CLASSES),
         node_names=_names(arrays, "node_names", graph.n_nodes),
-        layout=_layout(arrays),
+        layout=arrays.get("layout"),
         split=arrays.get("split"),
         meta=_meta(arrays),
     )
@@ -245,20 +247,13 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         axes = _need(arrays, "base_axes")
         if axes.dtype.kind != "U" or axes.ndim != 1:
             raise InputError("base_axes is no flat list of names; expected one perturbation type per axis of base_grid")
-        local = BaseLocal.from_array(arrays["base_local"]) if "base_local" in arrays else None
-        prediction = arrays.get("prediction")
-        if prediction is not None and (prediction.shape != (graph.n_nodes,) or prediction.dtype.kind not in "iu"):
-            raise InputError(f"prediction has shape {prediction.shape}; expected one class number per node")
-        if prediction is not None and not 0 <= prediction.min() <= prediction.max() < MAX_CLASSES:
-            odd = prediction[(prediction < 0) | (prediction >= MAX_CLASSES)][0]
-            raise InputError(f"prediction contains {odd}; expected class numbers from 0 to {MAX_CLASSES - 1:,}")
         return GridBase(
             arrays["base_grid"],
             tuple(axes.tolist()),
-            local,
-            prediction,
-            bool(_scalar(arrays, "base_global_fields", 0)),
-            not bool(_scalar(arrays, "base_smoothed_edges", 0)),
+            BaseLocal.from_array(arrays["base_local"]) if "base_local" in arrays else None,
+            arrays.get("prediction"),
+            flag(arrays.get("base_global_fields", False), "base_global_fields"),
+            not flag(arrays.get("base_smoothed_edges", False), "base_smoothed_edges"),
         )
     if "votes" not in arrays:
         raise InputError(
@@ -313,13 +308,8 @@ def _need(arrays: dict[str, np.ndarray], key: str) -> np.ndarray:
     return arrays[key]
 
 
-def _scalar(arrays: dict[str, np.ndarray], key: str, default: int | None = None) -> int:
-    if key not in arrays and default is not None:
-        return default
-    value = _need(arrays, key)
-    if value.size != 1 or value.dtype.kind not in "iub":
-        raise InputError(f"{key} has shape {value.shape} and type {value.dtype}; expected one whole number")
-    return int(value.reshape(-1)[0])
+def _scalar(arrays: dict[str, np.ndarray], key: str) -> int:
+    return whole_number(_need(arrays, key), key, 0, 2**62)
 
 
 def _text(arrays: dict[str, np.ndarray], key: str, default: str) -> str:
@@ -342,18 +332,62 @@ def _names(arrays: dict[str, np.ndarray], key: str, most: int) -> tuple[str, ...
     return tuple(value.tolist())
 
 
-def _layout(arrays: dict[str, np.ndarray]) -> np.ndarray | None:
-    layout = arrays.get("layout")
-    return layout.astype(np.float32) if layout is not None and layout.dtype.kind in "fiu" else layout
+def _name_tuple(names: Any, what: str, most: int) -> tuple[str, ...]:
+    """Names that a file can hold: text without the zero character, at which numpy's text ends."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{what} is no list of text; expected one name each")
+    result = tuple(str(name) for name in names)
+    if len(result) > most:
+        raise InputError(f"{what} has {len(result):,} entries; expected at most {most:,}")
+    odd = next((name for name in result if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name)), None)
+    if odd is not None:
+        raise InputError(f"{what} contains {odd!r}; expected Unicode text without zero characters")
+    return result
+
+
+def _positions(layout: Any, n_nodes: int) -> np.ndarray:
+    given = np.asarray(layout)
+    if given.shape != (n_nodes, 2) or given.dtype.kind not in "fiu":
+        raise InputError(f"layout has shape {given.shape}; expected {n_nodes} finite (x, y) positions")
+    if not np.isfinite(given).all() or np.abs(given).max(initial=0) > np.finfo(np.float32).max:
+        raise InputError("layout contains a position that is not finite; expected numbers that 32 bits can hold")
+    positions = given.astype(np.float32)
+    positions.setflags(write=False)
+    return positions
+
+
+def distinct_nodes(nodes: Any, what: str, n_nodes: int) -> np.ndarray:
+    """Indices of nodes, each once."""
+    result = whole_numbers(nodes, what, 0, n_nodes - 1)
+    if len(np.unique(result)) != len(result):
+        raise InputError(f"{what} name a node twice; every target counts once")
+    return result
+
+
+def _plain_meta(meta: Any) -> dict[str, Any]:
+    """The provenance as a file gives it back: what JSON cannot hold is refused, tuples become lists."""
+    if not isinstance(meta, dict):
+        raise InputError("meta is no object; expected a dictionary with the provenance")
+    try:
+        text = json.dumps(meta, ensure_ascii=False, allow_nan=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"meta cannot be written as JSON ({error}); expected text, numbers, lists and objects"
+        ) from error
+    return _meta_of(text)
 
 
 def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    text = _text(arrays, "meta", "{}")
+    return _meta_of(_text(arrays, "meta", "{}"))
+
+
+def _meta_of(text: str) -> dict[str, Any]:
     if len(text) > MAX_META_LENGTH:
         raise InputError(f"meta has {len(text):,} characters; expected at most {MAX_META_LENGTH:,}")
+    meta = read_json(text, "meta")
     try:
-        meta = json.loads(text)
-        # What cannot be written again (NaN, half characters, countless levels) could not be shown with a result.
+        # What cannot be written again (1e999, half characters, countless levels) could not be shown with a result.
         json.dumps(meta, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise InputError("meta is no valid JSON text; expected an object with the provenance") from error

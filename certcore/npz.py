@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 
@@ -21,8 +23,10 @@ MAX_UPLOAD_BYTES = 2**28
 MAX_ENTRIES = 200
 
 
-def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) -> dict[str, np.ndarray]:
-    """All arrays of an `.npz` file, or one clear sentence about why it cannot be read."""
+def read_npz(
+    source: str | os.PathLike[str] | bytes, name: str | None = None, *, keys: Collection[str] | None = None
+) -> dict[str, np.ndarray]:
+    """All arrays of an `.npz` file (or those in `keys`), or one clear sentence about why it cannot be read."""
     label = name or (Path(source).name or str(source) if isinstance(source, str | os.PathLike) else "the upload")
     handle: IO[bytes]
     try:
@@ -43,7 +47,8 @@ def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) ->
         handle.seek(0)
         try:
             with zipfile.ZipFile(handle) as archive:
-                return _read_members(archive, label, MAX_UPLOAD_BYTES if isinstance(source, bytes) else MAX_ARRAY_BYTES)
+                most = MAX_UPLOAD_BYTES if isinstance(source, bytes) else MAX_ARRAY_BYTES
+                return _read_members(archive, label, most, keys)
         except InputError:
             raise
         except Exception as error:  # zipfile, zlib and numpy's header parser fail in a dozen ways on broken files
@@ -52,18 +57,27 @@ def read_npz(source: str | os.PathLike[str] | bytes, name: str | None = None) ->
             ) from error
 
 
-def _read_members(archive: zipfile.ZipFile, label: str, most: int) -> dict[str, np.ndarray]:
+def _read_members(
+    archive: zipfile.ZipFile, label: str, most: int, keys: Collection[str] | None
+) -> dict[str, np.ndarray]:
     members = archive.infolist()
     if len(members) > MAX_ENTRIES:
         raise InputError(f"{label} holds {len(members)} entries; expected at most {MAX_ENTRIES}")
     total = sum(member.file_size for member in members)
     if total > most:
         raise InputError(f"{label} unpacks to {total:,} bytes; expected at most {most:,}")
+    names = Counter(member.filename for member in members)
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        # Readers differ in which one they take: two people would speak of two graphs.
+        raise InputError(f"{label} holds {twice[0]!r} twice; every array may be there once: save it with numpy.savez")
     arrays: dict[str, np.ndarray] = {}
     for member in members:
         if not member.filename.endswith(".npy"):
             continue
         key = member.filename.removesuffix(".npy")
+        if keys is not None and key not in keys:
+            continue
         with archive.open(member) as stream:
             arrays[key] = _read_array(stream, member.file_size, f"{key!r} in {label}", most)
             most -= _size(arrays[key].size, arrays[key].dtype)

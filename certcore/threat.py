@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.graph import MAX_NODES, Graph
 from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
+from certcore.reading import whole_number, whole_numbers
 
 LocalBudget = int | float | str | Decimal | Fraction | Sequence[int] | np.ndarray | None
 
@@ -61,7 +62,9 @@ class ThreatModel:
             object.__setattr__(self, "sigma", _count(self.sigma, "the attacker count σ"))
         if self.targets is not None:
             object.__setattr__(self, "targets", _index_array(self.targets, "targets"))
-        object.__setattr__(self, "protected", np.unique(_index_array(self.protected, "protected nodes")))
+        protected = np.unique(_index_array(self.protected, "protected nodes"))
+        protected.setflags(write=False)
+        object.__setattr__(self, "protected", protected)
         for name in ("node_costs", "edge_costs"):
             costs = getattr(self, name)
             if costs is not None:
@@ -165,7 +168,7 @@ class ThreatModel:
             raise InputError(
                 f"the threat model has an unknown entry {strange[0]!r}; expected {', '.join(sorted(known))}"
             )
-        local = data.get("local") or {}
+        local = {} if data.get("local") is None else data["local"]
         if not isinstance(local, dict) or set(local) - {"mode", *TYPES}:
             raise InputError("the local budgets are not an object of perturbation types and a mode")
         budgets: dict[str, Any] = {name: data.get(name, 0) for name in TYPES}
@@ -182,11 +185,7 @@ class ThreatModel:
 
 
 def _count(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InputError(f"{what} is {value!r}; expected a whole number of at least 0")
-    if not 0 <= int(value) <= MAX_BUDGET:
-        raise InputError(f"{what} is {value}; expected a whole number from 0 to {MAX_BUDGET:,}")
-    return int(value)
+    return whole_number(value, what, 0, MAX_BUDGET)
 
 
 def _share(value: Any, what: str) -> Fraction:
@@ -209,21 +208,19 @@ def _share(value: Any, what: str) -> Fraction:
     return share
 
 
-def _local(value: LocalBudget, what: str, mode: str) -> Any:
+def _local(value: Any, what: str, mode: str) -> Any:
     if value is None:
         return None
     per_node = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) > 0
     if mode == "relative":
         if per_node:
-            return np.array([_share(v, what) for v in np.asarray(value).tolist()] + [None], dtype=object)[:-1]
+            # Not tolist(): a 32-bit 0.29 is read by its own shortest decimal, not by that of its 64-bit neighbour.
+            shares = np.array([_share(v, what) for v in value] + [None], dtype=object)[:-1]
+            shares.setflags(write=False)
+            return shares
         return _share(value, what)
     if per_node:
-        array = np.asarray(value)
-        if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise InputError(f"the local budget for {what} is no flat array of whole numbers; give one count per node")
-        if len(array) and not (array.min() >= 0 and array.max() <= UNLIMITED):
-            raise InputError(f"the local budget for {what} contains {array.min()}; expected counts of at least 0")
-        return array.astype(np.int64)
+        return whole_numbers(value, f"the local budget for {what}", 0, UNLIMITED)
     return _count(value, f"the local budget for {what}")
 
 
@@ -236,25 +233,14 @@ def _floor_shares(shares: np.ndarray, has: np.ndarray) -> np.ndarray:
 
 
 def _index_array(nodes: Any, what: str) -> np.ndarray:
-    array = np.asarray(nodes)
-    if array.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InputError(f"{what} are no flat list of whole numbers; expected node indices")
-    if array.min() < 0:
-        raise InputError(f"{what} contain {array.min()}; expected node indices of at least 0")
+    array = whole_numbers(nodes, what, 0, MAX_NODES - 1)
     if what == "targets" and len(np.unique(array)) != len(array):
         raise InputError("targets name a node twice; every target counts once")
-    return array.astype(np.int64)
+    return array
 
 
 def _costs(costs: Any, name: str) -> np.ndarray:
-    array = np.asarray(costs)
-    if array.ndim != 1 or (
-        array.size and (array.dtype.kind not in "iu" or not 1 <= array.min() <= array.max() <= MAX_COST)
-    ):
-        raise InputError(f"{name} must be a flat list of whole numbers from 1 to {MAX_COST:,}")
-    return array.astype(np.int64)
+    return whole_numbers(costs, name, 1, MAX_COST)
 
 
 def _plain(value: Any) -> Any:

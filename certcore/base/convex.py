@@ -25,6 +25,7 @@ from certcore.base.convex_hidden import HiddenBounds
 from certcore.base.grid import BaseLocal, GridBase
 from certcore.base.network import GcnNetwork
 from certcore.errors import InputError
+from certcore.reading import whole_number, whole_numbers
 
 MODES = ("additions", "flips")
 MAX_BUDGET = 4096
@@ -114,14 +115,9 @@ def convex_certificate(
     if mode not in MODES:
         raise InputError(f"the mode of the convex certificate is {mode!r}; expected 'additions' or 'flips'")
     for name, value, low in (("local budget", local_budget, 1), ("largest budget", max_budget, 0)):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or not low <= value <= MAX_BUDGET:
-            raise InputError(f"the {name} of the convex certificate is {value!r}; expected {low} to {MAX_BUDGET}")
-    chosen = np.arange(network.n_nodes) if nodes is None else np.unique(np.asarray(nodes, dtype=np.int64))
-    if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < network.n_nodes:
-        raise InputError(
-            f"the nodes to certify go from {chosen[0]} to {chosen[-1]}; expected 0 to {network.n_nodes - 1}"
-        )
+        whole_number(value, f"the {name} of the convex certificate", low, MAX_BUDGET)
+    given = np.arange(network.n_nodes) if nodes is None else nodes
+    chosen = np.unique(whole_numbers(given, "the list of nodes to certify", 0, network.n_nodes - 1))
     search = _Search(network, int(local_budget), mode == "flips", int(max_budget))
     radius = search.radii(chosen, progress)
     found = np.full(network.n_nodes, -1, dtype=np.int64)

@@ -66,6 +66,8 @@ def decimal_text(number: Fraction) -> str:
     places = 0
     while (10**places * number).denominator != 1:
         places += 1
+    if places > 30:  # `read_probability` refuses such a decimal, but reads the fraction
+        return str(number)
     digits = str(int(10**places * number)).rjust(places + 1, "0")
     return digits if places == 0 else f"{digits[:-places]}.{digits[-places:]}"
 

@@ -12,6 +12,9 @@ import numpy as np
 from certcore.errors import InputError
 from certcore.fronts import Fronts, fronts_from_grid
 from certcore.perturbations import ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
+from certcore.reading import flag, whole_number, whole_numbers
+
+MAX_CLASSES = 10**5
 
 
 @dataclass(frozen=True)
@@ -24,22 +27,25 @@ class BaseLocal:
     def __post_init__(self) -> None:
         if self.joint is not None and any(value is not None for value in self.per_type):
             raise InputError("the local budget of a base certificate is given per type and joint; give one of them")
-        if any(value is not None and not 0 <= value <= UNLIMITED for value in (*self.per_type, self.joint)):
-            raise InputError(f"the local budget of a base certificate is not from 0 to {UNLIMITED} (None: no limit)")
+        what = "the local budget of a base certificate"
+        if len(self.per_type) != len(TYPES):
+            raise InputError(
+                f"{what} has {len(self.per_type)} entries; expected one per perturbation type (None: no limit)"
+            )
+        a, b, c, d = (None if v is None else whole_number(v, what, 0, UNLIMITED) for v in self.per_type)
+        object.__setattr__(self, "per_type", (a, b, c, d))
+        if self.joint is not None:
+            object.__setattr__(self, "joint", whole_number(self.joint, what, 0, UNLIMITED))
 
     @classmethod
     def from_array(cls, array: np.ndarray) -> BaseLocal:
         """Read the file form: one number (joint for attribute flips), or four (-1: no limit)."""
         array = np.asarray(array)
-        if array.dtype.kind not in "iu" or array.shape not in ((), (1,), (4,)):
+        if array.shape not in ((), (1,), (4,)):
             raise InputError(f"base_local has shape {array.shape}; expected one whole number or four (-1: no limit)")
-        values = [int(v) for v in array.reshape(-1)]
-        if max(values) > UNLIMITED:
-            raise InputError(f"base_local contains {max(values)}; expected at most {UNLIMITED}, or -1 for no limit")
-        if min(values) < -1 or (len(values) == 1 and values[0] < 0):
-            raise InputError(f"base_local contains {min(values)}; expected counts of at least 0 (or -1 for no limit)")
-        if len(values) == 1:
-            return cls(joint=values[0])
+        if array.size == 1:
+            return cls(joint=whole_number(array, "base_local", 0, UNLIMITED))
+        values = whole_numbers(array, "base_local", -1, UNLIMITED, shape=(4,)).tolist()
         a, b, c, d = (None if v < 0 else v for v in values)
         return cls(per_type=(a, b, c, d))
 
@@ -71,7 +77,10 @@ class BaseLocal:
 
 @runtime_checkable
 class BaseCertificate(Protocol):
-    """All the engine asks of a base certificate."""
+    """All the engine asks of a base certificate.
+
+    One that depends on the graph offers `for_graph(graph)` too: itself bound to that graph, or a refusal.
+    """
 
     @property
     def n_nodes(self) -> int: ...
@@ -123,7 +132,15 @@ class GridBase:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", tuple(str(a) for a in self.axes))
+        grid = np.array(self.grid)  # a copy: nobody may change a grid that has been checked
+        grid.setflags(write=False)
+        object.__setattr__(self, "grid", grid)
+        for name in ("global_fields", "fixed_adjacency"):
+            object.__setattr__(self, name, flag(getattr(self, name), name))
         self.fronts()
+        if self.prediction is not None:
+            chosen = whole_numbers(self.prediction, "prediction", 0, MAX_CLASSES - 1, shape=(self.n_nodes,))
+            object.__setattr__(self, "prediction", chosen)
 
     @property
     def n_nodes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from certcore.errors import InputError
 from certcore.fronts import Fronts
 from certcore.graph import Graph
 from certcore.perturbations import ADJ_ADD, ADJ_DEL, TYPES
+from certcore.reading import whole_number, whole_numbers
 
 RULES = ("binary", "multiclass")
 
@@ -52,6 +53,21 @@ class SmoothingBase:
             raise InputError(f"the base rule is {self.rule!r}; expected 'binary' or 'multiclass'")
         if self.graph is not None and self.graph.n_nodes != self.n_nodes:
             raise InputError(f"votes has {self.n_nodes} rows; expected one per node, {self.graph.n_nodes}")
+
+    def for_graph(self, graph: Graph) -> SmoothingBase:
+        """This certificate for that graph; refused if it was made for another one.
+
+        How far a budget can grow depends on the bits there are, so without a graph (or with another one) the same votes
+        would certify something else before than after their way through a file.
+        """
+        if self.graph is None:
+            return replace(self, graph=graph)
+        if self.graph is not graph and self.graph.digest != graph.digest:
+            raise InputError(
+                "the base certificate was made for another graph than the instance's; make it for this graph, or leave "
+                "the graph of SmoothingBase out"
+            )
+        return self
 
     @property
     def n_nodes(self) -> int:
@@ -165,40 +181,21 @@ class SmoothingBase:
 
 
 def _check_samples(value: Any) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not 1 <= value <= MAX_TRIALS:
-        raise InputError(f"n_samples is {value!r}; expected a whole number from 1 to {MAX_TRIALS:,}")
-    return int(value)
+    return whole_number(value, "n_samples", 1, MAX_TRIALS)
 
 
 def _check_votes(votes: Any, n_samples: int) -> np.ndarray:
-    votes = np.asarray(votes)
-    if votes.ndim != 2 or votes.dtype.kind not in "iu" or 0 in votes.shape:
+    if np.ndim(votes) != 2 or 0 in np.shape(votes):
         raise InputError(
-            f"votes has shape {votes.shape} and type {votes.dtype}; expected whole numbers, one row per node and one "
-            "column per class"
+            f"votes has shape {np.shape(votes)}; expected whole numbers, one row per node and one column per class"
         )
-    if votes.min() < 0 or votes.max() > n_samples:
-        odd = votes.min() if votes.min() < 0 else votes.max()
-        raise InputError(f"votes contains {odd}; expected counts from 0 to n_samples, {n_samples}")
-    votes = votes.astype(np.int64)
+    votes = whole_numbers(votes, "votes", 0, n_samples, shape=(None, None))
     sums = votes.sum(axis=1)
     if (sums != n_samples).any():
         node = int(np.flatnonzero(sums != n_samples)[0])
         raise InputError(f"the votes of node {node} sum to {sums[node]}; expected n_samples, {n_samples}")
-    votes.setflags(write=False)
     return votes
 
 
 def _check_prediction(prediction: Any, n_nodes: int, n_classes: int) -> np.ndarray:
-    prediction = np.asarray(prediction)
-    if prediction.shape != (n_nodes,) or prediction.dtype.kind not in "iu":
-        raise InputError(
-            f"prediction has shape {prediction.shape} and type {prediction.dtype}; expected one class number for each "
-            f"of the {n_nodes} nodes"
-        )
-    if prediction.min() < 0 or prediction.max() >= n_classes:
-        odd = prediction[(prediction < 0) | (prediction >= n_classes)][0]
-        raise InputError(f"prediction contains {odd}; expected class numbers from 0 to {n_classes - 1}")
-    prediction = prediction.astype(np.int64)
-    prediction.setflags(write=False)
-    return prediction
+    return whole_numbers(prediction, "prediction", 0, n_classes - 1, shape=(n_nodes,))

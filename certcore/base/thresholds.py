@@ -21,7 +21,8 @@ from certcore.base.joint import Joint
 from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, Smoothing, reach, walk
 from certcore.errors import InputError
 from certcore.fronts import Fronts
-from certcore.perturbations import TYPES
+from certcore.perturbations import TYPES, UNLIMITED
+from certcore.reading import whole_numbers
 
 #: A table that is asked for by its extent has at most this many budgets.
 MAX_CELLS = 10**7
@@ -109,9 +110,8 @@ def threshold_table(
 ) -> ThresholdTable:
     """The table of all budgets up to `extent` (flips per type, both ends included)."""
     smoothing = theta if isinstance(theta, Smoothing) else read_theta(theta)
-    if len(extent) != len(TYPES) or min(extent) < 0:
-        raise InputError(f"the extent of a threshold table is {tuple(extent)}; expected four counts of at least 0")
-    a, b, c, d = (0 if free else int(e) for e, free in zip(extent, smoothing.free))
+    counts = whole_numbers(extent, "the extent of a threshold table", 0, UNLIMITED, shape=(len(TYPES),)).tolist()
+    a, b, c, d = (0 if free else e for e, free in zip(counts, smoothing.free))
     end: Extent = (a, b, c, d)
     if math.prod(e + 1 for e in end) > MAX_CELLS:
         raise InputError(f"a threshold table up to {end} has too many budgets; expected at most {MAX_CELLS:,}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from certcore.cli.options import whole_number
+
 
 def add(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
@@ -28,9 +30,22 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     load.add_argument("file", help="the file to import, or a folder of .content files")
     load.add_argument("--name", help="name to keep it under (default: the file's)")
     load.add_argument("--edges", metavar="FILE", help="edge list, two ids a line (.csv), or .cites (.content)")
-    load.add_argument("--words", type=int, default=200, help="number of words kept from documents (default 200)")
-    load.add_argument("--directed", action="store_true", help="keep the direction of edges (.csv only)")
-    load.add_argument("--all-components", action="store_true", help="keep more than the largest component (.csv only)")
+    load.add_argument(
+        "--words", type=whole_number, default=200, metavar="N", help="number of words kept from documents (default 200)"
+    )
+    asked = load.add_argument_group(
+        "changes", "Data are taken as they are. What does not fit is refused, unless one of these asks for a change."
+    )
+    asked.add_argument("--binarize", action="store_true", help="attributes that are not zero become 1")
+    asked.add_argument("--undirected", action="store_true", help="take edges in both directions")
+    asked.add_argument("--directed", action="store_true", help="keep the direction of edges")
+    asked.add_argument(
+        "--simplify", action="store_true",
+        help="leave out self loops, repeated edges, edge weights and edges to unknown nodes",
+    )  # fmt: skip
+    asked.add_argument(
+        "--largest-component", action="store_true", help="leave out nodes outside the largest connected component"
+    )
     load.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: the cache)")
     load.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
@@ -80,21 +95,26 @@ def _import(args: argparse.Namespace) -> int:
         args.name,
         edges=args.edges,
         words=args.words,
-        connected=not args.all_components,
+        binarize=args.binarize,
+        undirected=args.undirected,
         directed=args.directed,
+        simplify=args.simplify,
+        largest_component=args.largest_component,
     )
     check_counts(dataset)
     path = args.output or dataset_path(dataset.name)
     save_dataset(path, dataset)
-    _tell(dataset.counts | {"path": str(path)}, args.json)
+    _tell(dataset.counts | {"path": str(path), "changes": dataset.changes}, args.json)
     return 0
 
 
 def _tell(facts: dict, as_json: bool) -> None:
     if as_json:
         print(json.dumps(facts))
-    else:
-        print(
-            f"{facts['name']}: {facts['nodes']:,} nodes, {facts['edges']:,} edges, {facts['attributes']:,} attributes, "
-            f"{facts['classes']} classes; {facts['path']}"
-        )
+        return
+    print(
+        f"{facts['name']}: {facts['nodes']:,} nodes, {facts['edges']:,} edges, {facts['attributes']:,} attributes, "
+        f"{facts['classes']} classes; {facts['path']}"
+    )
+    for sentence in facts.get("changes", ()):
+        print(f"changed: {sentence}")

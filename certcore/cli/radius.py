@@ -6,6 +6,7 @@ import argparse
 import threading
 from typing import Any
 
+from certcore.base.exact import decimal_text
 from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
 from certcore.cli.sweeping import interruptible
 from certcore.sweep import Radius, radius
@@ -48,12 +49,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _words(r: Radius) -> str:
-    share = f"{r.needed:,} of {r.targets:,} targets ({r.at_least:.2%})"
+    share = f"{r.needed:,} of {r.targets:,} targets ({decimal_text(100 * r.at_least)} %)"
     if r.value is None:
         return (
             f"even with {r.vary} 0 only {r.certified:,} of {r.targets:,} targets are certified; {share} were asked for"
         )
     if r.unbounded:
         return f"at least {share} stay certified whatever {r.vary} is ({r.certified:,} at {r.value:,})"
+    if r.limit_reached:
+        return (
+            f"{r.vary} {r.value:,} keeps {r.certified:,} certified, at least {share}; this is the largest budget a "
+            "threat model can hold, larger ones were not looked at"
+        )
     after = "" if r.next_certified is None else f"; {r.vary} {r.value + 1:,} leaves {r.next_certified:,}"
     return f"{r.vary} {r.value:,} keeps {r.certified:,} certified, at least {share}{after}"

@@ -4,48 +4,94 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.data.dataset import Dataset, build_dataset, load_dataset_file
+from certcore.base.grid import MAX_CLASSES
+from certcore.data.dataset import Asked, Changes, Dataset, build_dataset, load_dataset_file, numbered_classes
 from certcore.data.linqs import read_linqs
-from certcore.data.texts import from_documents, nearest_neighbours
+from certcore.data.split import TEST, TRAIN, VALIDATION
+from certcore.data.texts import from_documents, neighbour_pairs
 from certcore.errors import InputError
+from certcore.graph import MAX_ATTRS
+from certcore.npz import read_npz
+from certcore.reading import whole_numbers
 
 
-def from_pyg(data: Any, name: str, *, connected: bool = True, source: dict[str, Any] | None = None) -> Dataset:
-    """A torch-geometric `Data` with `x` (dense or sparse, non-zero means 1), `edge_index` and `y`."""
+def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **asked: Unpack[Asked]) -> Dataset:
+    """A torch-geometric `Data` with `x` (0/1), `edge_index` and `y`; its masks become the split, names are kept.
+
+    Nothing is changed unless it is asked for: `binarize`, `undirected` or `directed`, `simplify`, `largest_component`.
+    """
     for key in ("x", "edge_index", "y"):
         if getattr(data, key, None) is None:
             raise InputError(f"the Data object of {name} has no {key}; expected x, edge_index and y")
-    x = data.x.to_dense() if data.x.layout is not _strided() else data.x
-    labels = data.y.cpu().numpy().reshape(-1)
-    # Messages run from the first row to the second: the second receives.
-    edges = data.edge_index.cpu().numpy()[::-1].T
-    classes = tuple(f"class {k}" for k in range(int(labels.max()) + 1))
-    source = source or {"from": "torch-geometric"}
-    attributes = sp.csr_array(x.cpu().numpy())
-    return build_dataset(name, edges, attributes, labels, classes, connected=connected, source=source)
+    attributes = sp.csr_array(_numpy(data.x))
+    n_nodes = attributes.shape[0]
+    y = _numpy(data.y)
+    labels = whole_numbers(
+        y.reshape(-1) if y.size == n_nodes else y, f"y of {name}", 0, MAX_CLASSES - 1, shape=(n_nodes,)
+    )
+    index = _numpy(data.edge_index)
+    if index.ndim != 2 or len(index) != 2:
+        raise InputError(f"edge_index of {name} has shape {index.shape}; expected two rows, senders and receivers")
+    weights = [_numpy(data[key]).reshape(-1) for key in ("edge_weight", "edge_attr") if _has(data, key)]
+    names = data["node_names"] if _has(data, "node_names") else None
+    if names is None and asked.get("largest_component"):
+        names = range(n_nodes)  # which node of the original each one was
+    if names is not None and len(names) != n_nodes:
+        raise InputError(f"node_names of {name} has {len(names)} entries; expected one for each of {n_nodes:,} nodes")
+    return build_dataset(
+        name,
+        index[::-1].T,  # messages run from the first row to the second: the second receives
+        attributes,
+        labels,
+        numbered_classes(labels),
+        weights=np.concatenate(weights) if weights else None,
+        node_names=None if names is None else tuple(map(str, names)),
+        split=_split_of_masks(data, name, n_nodes),
+        source=source or {"from": "torch-geometric"},
+        **asked,
+    )
 
 
-def _strided() -> Any:
-    import torch
+def _has(data: Any, key: str) -> bool:
+    return getattr(data, key, None) is not None
 
-    return torch.strided
+
+def _numpy(tensor: Any) -> np.ndarray:
+    dense = tensor.to_dense() if getattr(tensor, "is_sparse", False) or "sparse" in str(tensor.layout) else tensor
+    return np.asarray(dense.detach().cpu().numpy())
+
+
+def _split_of_masks(data: Any, name: str, n_nodes: int) -> np.ndarray | None:
+    """Train, validation and test masks as one array; a node in no mask gets -1."""
+    split = np.full(n_nodes, -1, dtype=np.int8)
+    masks = {"train_mask": TRAIN, "val_mask": VALIDATION, "test_mask": TEST}
+    found = [key for key in masks if _has(data, key)]
+    for key in found:
+        mask = _numpy(data[key])
+        if mask.shape != (n_nodes,) or mask.dtype != np.bool_:
+            raise InputError(
+                f"{key} of {name} has shape {mask.shape} and type {mask.dtype}; expected {n_nodes:,} booleans: where "
+                f"there are several splits choose one, data.{key} = data.{key}[:, 0]"
+            )
+        twice = np.flatnonzero(mask & (split >= 0))
+        if len(twice):
+            raise InputError(f"node {twice[0]} of {name} is in two of the masks; expected every node in one at most")
+        split[mask] = masks[key]
+    return split if found else None
 
 
 def from_networkx(
-    graph: Any,
-    name: str,
-    *,
-    attribute: str = "x",
-    label: str = "y",
-    connected: bool = True,
-    directed: bool | None = None,
+    graph: Any, name: str, *, attribute: str = "x", label: str = "y", weight: str = "weight", **asked: Unpack[Asked]
 ) -> Dataset:
-    """A networkx graph whose nodes carry a 0/1 vector (`attribute`) and a class (`label`); u → v: v receives from u."""
+    """A networkx graph whose nodes carry a 0/1 vector (`attribute`) and a class (`label`); u → v: v receives from u.
+
+    Nothing is changed unless it is asked for: `binarize`, `undirected`, `simplify`, `largest_component`.
+    """
     nodes = list(graph.nodes)
     if not nodes:
         raise InputError(f"the networkx graph {name} has no nodes; expected at least one")
@@ -55,6 +101,9 @@ def from_networkx(
             raise InputError(f"node {lacking[0]!r} of {name} has no {key!r}; expected it at every node")
     position = {node: i for i, node in enumerate(nodes)}
     edges = np.array([(position[v], position[u]) for u, v in graph.edges()], dtype=np.int64).reshape(-1, 2)
+    weights = [value for _, _, value in graph.edges(data=weight, default=1)]
+    if graph.is_directed() and not asked.get("undirected"):
+        asked["directed"] = True
     rows = [np.asarray(graph.nodes[node][attribute]).reshape(-1) for node in nodes]
     if len({len(row) for row in rows}) > 1:
         raise InputError(f"the {attribute!r} of the nodes of {name} differ in length; expected vectors of one length")
@@ -65,19 +114,19 @@ def from_networkx(
         np.stack(rows),
         labels,
         class_names,
+        both_ways=not graph.is_directed(),
+        weights=np.array(weights, dtype=object),
         node_names=tuple(map(str, nodes)),
-        directed=bool(graph.is_directed()) if directed is None else directed,
-        connected=connected,
         source={"from": "networkx"},
+        **asked,
     )
 
 
-def from_tables(
-    edges: str | Path | None, attributes: str | Path, name: str, *, connected: bool = True, directed: bool = False
-) -> Dataset:
+def from_tables(edges: str | Path | None, attributes: str | Path, name: str, **asked: Unpack[Asked]) -> Dataset:
     """An edge list (two ids a line) and a CSV of nodes: id, then one column per attribute, then the class.
 
     Without an edge list the columns are taken as words, and each node is linked to its three nearest neighbours.
+    Nothing is changed unless it is asked for: `binarize`, `undirected` or `directed`, `simplify`, `largest_component`.
     """
     table = _rows(attributes)
     if len(table) < 2 or len(table[0]) < 3:
@@ -97,13 +146,13 @@ def from_tables(
     try:
         values = np.array([row[1:-1] for row in body], dtype=np.float64)
     except ValueError as error:
-        raise InputError(f"an attribute in {Path(attributes).name} is no number ({error}); non-zero means 1") from error
+        raise InputError(f"an attribute in {Path(attributes).name} is no number ({error}); expected 0 or 1") from error
     class_names, labels = _classes([row[-1].strip() for row in body])
     source = {"from": ", ".join(Path(file).name for file in (edges, attributes) if file is not None)}
     if edges is None:
         return build_dataset(
-            name, nearest_neighbours(values != 0), values, labels, class_names, node_names=tuple(ids), connected=False,
-            source=source,
+            name, neighbour_pairs(values != 0), values, labels, class_names, both_ways=True, node_names=tuple(ids),
+            source=source, **asked,
         )  # fmt: skip
     pairs = []
     for number, row in enumerate(_rows(edges), start=1):
@@ -123,9 +172,8 @@ def from_tables(
         labels,
         class_names,
         node_names=tuple(ids),
-        directed=directed,
-        connected=connected,
         source=source,
+        **asked,
     )
 
 
@@ -135,10 +183,12 @@ def import_file(
     *,
     edges: str | Path | None = None,
     words: int = 200,
-    connected: bool = True,
-    directed: bool = False,
+    **asked: Unpack[Asked],
 ) -> Dataset:
-    """Import by ending: .npz (ours, or as Cora-ML is published), .content [+ .cites], .csv + edges, .tsv, .txt."""
+    """Import by ending: .npz (ours, or as Cora-ML is published), .content [+ .cites], .csv + edges, .tsv, .txt.
+
+    Nothing is changed unless it is asked for: `binarize`, `undirected` or `directed`, `simplify`, `largest_component`.
+    """
     path = Path(path)
     if not path.exists():
         raise InputError(f"there is no file {path}; give an .npz, .content, .csv, .tsv or .txt file")
@@ -148,57 +198,84 @@ def import_file(
         parts = sorted(path.glob("*.content"))
         if not parts:
             raise InputError(f"the folder {path} has no .content files; give one that has, or a single file")
-        return read_linqs(name, "\n".join(map(_text, parts)), source={"from": ", ".join(part.name for part in parts)})
+        source = {"from": ", ".join(part.name for part in parts)}
+        return read_linqs(name, "\n".join(map(_text, parts)), source=source, **asked)
     if path.suffix == ".npz":
-        return _import_npz(path, name)
+        return _import_npz(path, name, asked)
     if path.suffix == ".content":
         cites = Path(edges) if edges else path.with_suffix(".cites")
         # WebKB has .cites too, but the paper links documents by their words; so links need to be asked for.
         linked = _text(cites) if edges or (cites.exists() and name != "webkb") else None
-        return read_linqs(name, _text(path), linked, source={"from": path.name})
+        return read_linqs(name, _text(path), linked, source={"from": path.name}, **asked)
     if path.suffix == ".csv":
-        return from_tables(edges, path, name, connected=connected, directed=directed)
+        return from_tables(edges, path, name, **asked)
     if path.suffix in (".tsv", ".txt", ".tab"):
         lines = [line.partition("\t") for line in _text(path).splitlines() if line.strip()]
         if not lines or not all(tab for _, tab, _ in lines):
             raise InputError(f"{path.name} has a line without a tab; expected `class<tab>text` on every line")
         texts, classes = [text for _, _, text in lines], [label.strip() for label, _, _ in lines]
-        return from_documents(name, texts, classes, n_words=words, source={"from": path.name})
+        return from_documents(name, texts, classes, n_words=words, source={"from": path.name}, **asked)
     raise InputError(f"{path.name} has an unknown ending; expected .npz, .content, .csv, .tsv or .txt")
 
 
-def _import_npz(path: Path, name: str) -> Dataset:
+def _import_npz(path: Path, name: str, asked: Asked) -> Dataset:
     """Clean arrays as we write them, or the `adj_data, adj_indices, …` arrays in which Cora-ML is published."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            published = {
-                "adj_indices",
-                "adj_indptr",
-                "adj_shape",
-                "attr_indices",
-                "attr_indptr",
-                "attr_shape",
-                "labels",
-            }
-            if not published <= set(file.files):
-                return load_dataset_file(path, name)
-            adj = sp.csr_array(
-                (np.ones(len(file["adj_indices"])), file["adj_indices"], file["adj_indptr"]),
-                shape=tuple(file["adj_shape"]),
-            )
-            ones = file["attr_data"] if "attr_data" in file.files else np.ones(len(file["attr_indices"]))
-            attributes = sp.csr_array(
-                (ones, file["attr_indices"], file["attr_indptr"]), shape=tuple(file["attr_shape"])
-            )
-            labels = file["labels"]
-    except InputError:
-        raise
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"{path.name} cannot be read as arrays without pickles ({error})") from error
-    rows, columns = adj.nonzero()
-    classes = tuple(f"class {k}" for k in range(int(labels.max()) + 1))
+    arrays = read_npz(path)
+    published = {"adj_indices", "adj_indptr", "adj_shape", "attr_indices", "attr_indptr", "attr_shape", "labels"}
+    if not published <= set(arrays):
+        return _again(load_dataset_file(path, name), asked)
+    matrices = []
+    for part in ("adj", "attr"):
+        shape = whole_numbers(arrays[f"{part}_shape"], f"{part}_shape", 1, MAX_ATTRS, shape=(2,)).tolist()
+        indices = whole_numbers(arrays[f"{part}_indices"], f"{part}_indices", 0, shape[1] - 1)
+        indptr = whole_numbers(arrays[f"{part}_indptr"], f"{part}_indptr", 0, len(indices), shape=(shape[0] + 1,))
+        data = arrays.get(f"{part}_data", np.ones(len(indices)))
+        try:
+            matrix = sp.csr_array((data, indices.copy(), indptr.copy()), shape=shape)
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            raise InputError(
+                f"the {part} arrays of {path.name} are no sparse matrix ({error}); save it again"
+            ) from error
+        matrices.append(matrix)
+    adj, attributes = matrices
+    if adj.shape != (attributes.shape[0],) * 2:
+        raise InputError(f"{path.name} has {adj.shape} adjacencies for {attributes.shape[0]:,} nodes; expected N × N")
+    adj.eliminate_zeros()
+    rows = np.repeat(np.arange(adj.shape[0]), np.diff(adj.indptr))
+    labels = whole_numbers(arrays["labels"], "labels", 0, MAX_CLASSES - 1, shape=(attributes.shape[0],))
     return build_dataset(
-        name, np.stack([rows, columns], axis=1), attributes, labels, classes, source={"from": path.name}
+        name,
+        np.stack([rows, adj.indices], axis=1),
+        attributes,
+        labels,
+        numbered_classes(labels),
+        weights=adj.data,
+        source={"from": path.name},
+        **asked,
+    )
+
+
+def _again(dataset: Dataset, asked: Asked) -> Dataset:
+    """A dataset of ours, changed as asked for; what was done to it before stays on record."""
+    if not any(asked.values()):
+        return dataset
+    changes = Changes(dataset.name, asked)
+    changes.done += dataset.changes
+    graph = dataset.graph
+    if graph.directed and not asked.get("undirected"):
+        asked["directed"] = True
+    return build_dataset(
+        dataset.name,
+        graph.edges,
+        graph.attributes,
+        dataset.labels,
+        dataset.class_names,
+        both_ways=not graph.directed,
+        node_names=dataset.node_names,
+        split=dataset.split,
+        source=dataset.source,
+        changes=changes,
     )
 
 

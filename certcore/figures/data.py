@@ -263,7 +263,7 @@ class FrontFigure(Figure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "points", np.reshape(np.asarray(self.points, dtype=np.int64), (-1, 2)))
+        object.__setattr__(self, "points", self.points if np.size(self.points) else np.zeros((0, 2), dtype=np.int64))
         _numbers(self, "points", (None, 2), "the front")
         for name in ("received", "budgets"):
             value = getattr(self, name)

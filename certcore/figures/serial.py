@@ -12,6 +12,7 @@ import numpy as np
 from certcore.errors import InputError
 from certcore.figures.data import FIGURES, Bars, Figure, Line
 from certcore.figures.recipe import Recipe
+from certcore.reading import read_json
 
 FORMAT = "certcore-figure-1"
 _PARTS = {"lines": Line, "recipes": Recipe}
@@ -44,10 +45,7 @@ def to_plain(value: Any) -> Any:
 
 def from_json(text: str | bytes) -> Figure:
     """Read what `to_json` wrote."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the figure is no JSON text ({type(error).__name__}); export it again as JSON") from error
+    data = read_json(text, "the figure")
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("type") not in FIGURES:
         raise InputError(f"the JSON text holds no figure; expected an object with format {FORMAT!r} and a known type")
     cls = FIGURES[data["type"]]

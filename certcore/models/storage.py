@@ -15,6 +15,7 @@ from certcore.errors import InputError
 from certcore.files import atomic_write
 from certcore.models.base import NodeClassifier
 from certcore.models.registry import model_class
+from certcore.reading import read_json
 
 FORMAT = "certcore-model-1"
 
@@ -32,22 +33,26 @@ def load_model(path: str | os.PathLike[str]) -> tuple[NodeClassifier, dict[str, 
     path = Path(path)
     try:
         with safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {}).get("certcore", "{}"))
+            header = read_json((file.metadata() or {}).get("certcore", "{}"), f"the description in {path}")
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
     except FileNotFoundError as error:
         raise InputError(f"there is no model {path}; train one with `certcore train`") from error
+    except InputError:
+        raise
     except (SafetensorError, OSError, ValueError) as error:
         raise InputError(f"{path} is no readable safetensors file ({error}); train the model again") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"{path} carries no {FORMAT} description; expected a file written by `certcore train`")
     try:
-        model = model_class(header["model"])(**header["options"])
+        model, facts = model_class(header["model"])(**header["options"]), dict(header["facts"])
         model.load_state_dict(tensors)
-    except (KeyError, TypeError, RuntimeError) as error:
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
         first = str(error).strip().splitlines()[0]
         raise InputError(f"the tensors in {path} do not fit its model ({first}); train the model again") from error
     require_finite(model, str(path))
-    return model.eval(), header["facts"]
+    return model.eval(), facts
 
 
 def require_finite(model: torch.nn.Module, where: str) -> None:

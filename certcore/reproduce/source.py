@@ -18,6 +18,7 @@ from certcore.errors import InputError
 from certcore.graph import Graph
 from certcore.instance import Instance, load_instance
 from certcore.npz import read_npz, write_npz
+from certcore.reading import read_json, whole_numbers
 
 #: Beside the package in a checkout; in the working folder where the package is installed (the container).
 ROOT = next((p for p in (Path(__file__).resolve().parents[2], Path.cwd()) if (p / "docs/results").is_dir()), Path())
@@ -120,9 +121,9 @@ def keep_votes(bundle: str | Path, output: str | Path) -> None:
     arrays = read_npz(bundle)
     if "votes" not in arrays:
         raise InputError(f"{Path(bundle).name} holds no votes; expected an instance made by smoothing")
-    meta = json.loads(str(arrays["meta"].reshape(-1)[0]))
+    meta = read_json(str(arrays["meta"].reshape(-1)[0]), "meta")
     kept = {key: value for key, value in arrays.items() if not key.startswith(_GRAPH_KEYS)}
-    kept["votes"] = kept["votes"].astype(np.int32)
+    kept["votes"] = whole_numbers(kept["votes"], "votes", 0, 2**31 - 1, shape=(None, None)).astype(np.int32)
     kept["explicit_field"] = np.array("field_indptr" in arrays)
     # Paths of the machine that counted are nobody's business.
     meta["source"] = {key: value for key, value in meta.get("source", {}).items() if key != "path"}
@@ -136,7 +137,7 @@ def join_votes(path: str | Path, dataset: Dataset) -> Instance:
     from certcore.bundle import dataset_digest
 
     arrays = read_npz(path)
-    meta: dict[str, Any] = json.loads(str(arrays["meta"].reshape(-1)[0]))
+    meta: dict[str, Any] = read_json(str(arrays["meta"].reshape(-1)[0]), "meta")
     if meta["checksums"]["dataset"] != dataset_digest(dataset):
         raise InputError(
             f"{Path(path).name} was counted on another version of {dataset.name}; expected a graph with the checksum "

@@ -18,6 +18,7 @@ from certcore import __version__
 from certcore.errors import InputError
 from certcore.files import atomic_write
 from certcore.instance import Instance
+from certcore.reading import read_json
 from certcore.reproduce.source import RESULTS
 
 FORMAT = "certcore-result-1"
@@ -116,7 +117,7 @@ def write_result(folder: Path, result: Result, key: str) -> Path:
 def read_result(path: Path) -> tuple[Result, str]:
     """A result and its key."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json(path.read_text(encoding="utf-8"), path.name)
         if record["format"] != FORMAT:
             raise InputError(f"{path.name} has the format {record['format']!r}; expected {FORMAT}")
         names = ("experiment", "source", "split", "variant", "settings", "facts", "values", "provenance")

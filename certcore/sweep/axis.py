@@ -12,8 +12,9 @@ import numpy as np
 from certcore.errors import InputError
 from certcore.fronts import Fronts
 from certcore.perturbations import TYPES
+from certcore.reading import whole_numbers
 from certcore.sweep.solver import Place
-from certcore.threat import ThreatModel
+from certcore.threat import MAX_BUDGET, ThreatModel
 
 #: More points than this are surely a mistake.
 MAX_VALUES = 100_000
@@ -65,11 +66,9 @@ class Axis:
 
 def whole_values(values: Sequence[Any] | np.ndarray, axis: Axis) -> list[int]:
     """Ascending whole numbers of at least 0."""
-    numbers = np.asarray(list(values))
-    if numbers.ndim != 1 or not 1 <= len(numbers) <= MAX_VALUES:
-        raise InputError(f"{len(numbers)} values for {axis.name}; expected 1 to {MAX_VALUES:,}")
-    if numbers.dtype.kind not in "iu" or numbers.min() < 0:
-        raise InputError(f"the values for {axis.name} are not all whole numbers of at least 0")
+    if not 1 <= len(values) <= MAX_VALUES:
+        raise InputError(f"{len(values)} values for {axis.name}; expected 1 to {MAX_VALUES:,}")
+    numbers = whole_numbers(values, f"the list of values for {axis.name}", 0, MAX_BUDGET)
     if (np.diff(numbers) <= 0).any():
         raise InputError(f"the values for {axis.name} are not ascending; sort them and drop repeats")
     return [int(v) for v in numbers]

@@ -15,6 +15,7 @@ from certcore.errors import InputError
 from certcore.instance import Instance
 from certcore.perturbations import ADJ_DEL
 from certcore.program.problem import Problem
+from certcore.reading import whole_number, whole_numbers
 from certcore.solve.status import Status
 from certcore.sweep.session import Session, as_session, check_options
 from certcore.sweep.solver import Answer, Place, Solver
@@ -96,19 +97,16 @@ def defend(
     check_options(relaxation, time_limit)
     if relaxation == "exact":
         raise InputError("defend works with the relaxations tight and paper; every step is then verified")
-    if not 1 <= k <= 1000:
-        raise InputError(f"{k} nodes to protect; expected 1 to 1,000")
-    if not 1 <= tries <= 100:
-        raise InputError(f"{tries} candidates per step; expected 1 to 100")
+    k = whole_number(k, "the number of nodes to protect", 1, 1000)
+    tries = whole_number(tries, "the number of candidates per step", 1, 100)
     started = time.perf_counter()
     session = as_session(source)
     instance = session.instance
     limit = time_limit or RELAXED_TIME_LIMIT
     allowed = np.ones(instance.graph.n_nodes, dtype=bool)
     if candidates is not None:
-        threat.replace(protected=candidates).check(instance.graph)
         allowed[:] = False
-        allowed[np.asarray(candidates, dtype=np.int64)] = True
+        allowed[whole_numbers(candidates, "candidates", 0, instance.graph.n_nodes - 1)] = True
     scratch = Session(instance, max_solvers=2)
     first = _look(session, threat, relaxation, limit, cancel)
     steps: list[Step] = []

@@ -28,14 +28,16 @@ from certcore.threat import MAX_BUDGET, ThreatModel
 class Radius:
     """The largest value of what was varied at which at least `at_least` of the targets are certified.
 
-    `value` is None if not even 0 keeps the share. With `unbounded` no larger value exists that an attacker could
-    use: the share stays certified whatever it is.
+    `value` is None if not even 0 keeps the share. With `unbounded` it is proven that the share stays certified whatever
+    the value is. With `limit_reached` the search ended at the largest budget there can be in a threat model: the share
+    stays certified up to there, and nothing is known beyond.
     """
 
     vary: str
-    at_least: float
+    at_least: Fraction
     value: int | None
     unbounded: bool
+    limit_reached: bool
     certified: int
     """Certified targets at `value` (at 0 if there is none)."""
     next_certified: int | None
@@ -56,9 +58,10 @@ class Radius:
         """The fields of `radius --json`."""
         return {
             "vary": self.vary,
-            "at_least": self.at_least,
+            "at_least": float(self.at_least),
             "value": self.value,
             "unbounded": self.unbounded,
+            "limit_reached": self.limit_reached,
             "certified": self.certified,
             "ratio": self.ratio,
             "next_certified": self.next_certified,
@@ -93,7 +96,7 @@ def radius(
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
     search = _Search(session, threat, axis, relaxation, time_limit, cancel)
-    largest = largest_useful(problem, axis)
+    largest, all_there_is = largest_useful(problem, axis)
     low, high = -1, largest + 1  # certified enough at `low`, not at `high`
     if search.enough(0, needed):
         low = 0
@@ -117,9 +120,10 @@ def radius(
     value = low if low >= 0 else None
     return Radius(
         vary=axis.name,
-        at_least=float(share),
+        at_least=share,
         value=value,
-        unbounded=low == largest,
+        unbounded=low == largest and all_there_is,
+        limit_reached=low == largest and not all_there_is,
         certified=search.count(max(low, 0)),
         next_certified=search.counts.get(high),
         targets=targets,
@@ -133,42 +137,47 @@ def radius(
 
 
 def read_share(value: float | str | Fraction) -> Fraction:
-    """A share from 0 to 1, exactly: 0.29 means 29/100."""
+    """A share from 0 to 1, exactly: 0.29 means 29/100. Every digit counts: 0.99996 is not all of them."""
     try:
         if isinstance(value, Fraction):
             share = value
         else:
             decimal = Decimal(str(value))
-            if decimal and abs(decimal.adjusted()) > 30:  # 1e999999 would fill the memory as a fraction
-                raise ValueError("too large or too small")
+            # 1e999999 would fill the memory as a fraction, and a number as JSON holds no more than 15 digits.
+            if decimal and (abs(decimal.adjusted()) > 30 or len(decimal.normalize().as_tuple().digits) > 15):
+                raise ValueError("too large, too small or too long")
             share = Fraction(decimal)
     except (InvalidOperation, ValueError, OverflowError) as error:
-        raise InputError(f"the share is {value!r}; expected a number from 0 to 1") from error
+        raise InputError(f"the share is {value!r}; expected a number from 0 to 1 with at most 15 digits") from error
     if not 0 <= share <= 1:
         raise InputError(f"the share is {value}; expected a number from 0 to 1")
     return share
 
 
-def largest_useful(problem: Problem, axis: Axis) -> int:
-    """Beyond this value nothing changes: there is nothing left to flip, or nobody left to control."""
+def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
+    """The last value to look at, and whether nothing changes beyond it.
+
+    Nothing changes once everything that exists can be paid for, or once every target can get all the flips that any
+    point of its front asks for. Where both come to more than a threat model can hold, the rest stays unknown.
+    """
     graph, threat = problem.instance.graph, problem.threat
     if axis.is_sigma:
-        return graph.n_nodes
-    caps = problem.capacities[axis.kind]
-    if axis.kind in (ATTR_ADD, ATTR_DEL):
-        costs = np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
-        total = int((caps * costs).sum())
-        # Without local budgets and σ the relaxed programs do not count what exists: points end somewhere instead.
-        total = max(
-            total, int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(costs.max(initial=1))
-        )
-    elif axis.kind == ADJ_DEL:
-        costs = np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
-        total = int(costs.sum())
+        return graph.n_nodes, True
+    costs: np.ndarray | None = None
+    if axis.kind == ADJ_DEL:
+        amounts, costs = np.ones(graph.n_edges, np.int64), threat.edge_costs  # type: ignore[assignment]
     else:
-        assert axis.kind == ADJ_ADD
-        total = int(caps.sum())
-    return min(total, MAX_BUDGET)
+        amounts = problem.capacities[axis.kind]
+        if axis.kind in (ATTR_ADD, ATTR_DEL):
+            costs = threat.node_costs  # type: ignore[assignment]
+    paid = np.ones(len(amounts), np.int64) if costs is None else np.asarray(costs)
+    # In Python's integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
+    exists = sum(int(amounts[paid == cost].sum()) * cost for cost in np.unique(paid).tolist())
+    asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(paid.max(initial=1))
+    # What is said here must be what `certify` says at any budget: its relaxed programs do not always count the
+    # attributes that exist, and any budget for edge additions makes the fields global, even if nobody can add one.
+    last = max(exists, asked) if axis.kind in (ATTR_ADD, ATTR_DEL) else max(exists, int(axis.kind == ADJ_ADD))
+    return min(last, MAX_BUDGET), min(exists, asked) <= MAX_BUDGET
 
 
 class _Search:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.reading import whole_number
 
 if TYPE_CHECKING:
     from certcore.models.base import NodeClassifier
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
 def check_numbers(split: int, seed: int | None, epochs: int | None) -> None:
     """Numbers that people type: refused with a sentence before anything begins."""
-    if split < 0:
-        raise InputError(f"the split is {split}; expected 0, 1, 2, …")
-    if seed is not None and not 0 <= seed < 2**62:
-        raise InputError(f"the seed is {seed}; expected a whole number from 0 to 2^62")
-    if epochs is not None and epochs < 1:
-        raise InputError(f"the number of epochs is {epochs}; expected at least 1")
+    whole_number(split, "the split", 0, 2**62)
+    if seed is not None:
+        whole_number(seed, "the seed", 0, 2**62 - 1)
+    if epochs is not None:
+        whole_number(epochs, "the number of epochs", 1, 10**9)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.program import program_at
 from certcore.program.structure import build_structure
+from certcore.reading import read_json, whole_numbers
 from certcore.solve.relaxed import Proven, rows_of
 from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE_BITS, exact_bound
@@ -93,13 +94,13 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
             raise InputError(
                 f"the proof is larger than {MAX_BYTES:,} bytes; expected a file written by certify --proof"
             )
-        proof = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+        proof = read_json(data.decode("utf-8"), "the proof")
     except InputError:  # a ValueError too
         raise
     except OSError as error:
         raise InputError(f"cannot read the proof: {error.strerror or error}; give the path of a proof file") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError("the proof is no valid JSON text; expected a file written by certify --proof") from error
+    except ValueError as error:
+        raise InputError("the proof is no UTF-8 text; expected a file written by certify --proof") from error
     if not isinstance(proof, dict) or proof.get("format") != FORMAT:
         raise InputError(f"this is no proof of format {FORMAT}; expected a file written by certify --proof")
     missing, strange = sorted(_KEYS - set(proof)), sorted(set(proof) - _KEYS)
@@ -194,10 +195,6 @@ def whole_graph_attacked(problem: Problem) -> int:
 
 
 def _integers(values: Any, largest: int) -> np.ndarray:
-    if not isinstance(values, list) or not all(type(v) is int and 0 <= v <= largest for v in values):
+    if not isinstance(values, list):
         raise InputError(f"expected a list of whole numbers from 0 to {largest}")
-    return np.array(values, dtype=np.int64)
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    return whole_numbers(values, "a list of the proof", 0, largest)

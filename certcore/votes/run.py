@@ -17,6 +17,7 @@ from certcore.base.confidence import MAX_TRIALS
 from certcore.errors import InputError
 from certcore.executor import default_jobs, open_executor, run_tasks
 from certcore.npz import read_npz, write_npz
+from certcore.reading import whole_number
 from certcore.votes.progress import Progress
 
 #: What samples are for, see certcore.votes.streams (kept apart: this module is free of Numba).
@@ -86,10 +87,8 @@ def collect_votes(
     The confidence bound needs a number of samples that was fixed before anybody looked. So a run keeps the numbers it
     began with; with `fresh`, other numbers are allowed, and all estimation samples are drawn anew.
     """
-    if selection < 1 or estimation < 1:
-        raise InputError(f"{selection} selection and {estimation} estimation samples; expected at least one of each")
-    if max(selection, estimation) > MAX_TRIALS:
-        raise InputError(f"{max(selection, estimation):,} samples; expected at most {MAX_TRIALS:,} of each kind")
+    selection = whole_number(selection, "the number of selection samples", 1, MAX_TRIALS)
+    estimation = whole_number(estimation, "the number of estimation samples", 1, MAX_TRIALS)
     elsewhere = scheduler is not None or (default_jobs() if jobs is None else jobs) > 1
     # Counted right here and kept nowhere, votes cannot be taken for those of another model.
     digest = voter.digest if checkpoint or elsewhere else ""
@@ -229,7 +228,7 @@ class _State:
                 # In order and apart from each other: no sample counts twice.
                 and (np.diff(ranges.reshape(-1)) >= 0).all()
                 and ranges.min(initial=0) >= 0
-                and counts.min(initial=0) >= 0
+                and 0 <= counts.min(initial=0) <= counts.max(initial=0) <= MAX_TRIALS  # or sums could wrap around
                 and (counts.sum(axis=1) == (ranges[:, 1] - ranges[:, 0]).sum()).all()
             )
             if not fits:

@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,14 @@ import streamlit as st
 
 from certcore.errors import InputError
 from certcore.files import atomic_write
-from certcore.instance import Instance, load_instance
+from certcore.instance import Instance, load_instance, named
+from certcore.npz import read_npz
 from certcore.perturbations import TYPES
 from pages.shared.text import count, markdown, plain, samples
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_IMPORTED = 20
+IMPORTED = " (imported)"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 
 
@@ -74,7 +77,7 @@ def load(name: str, base_rule: str = "binary") -> Instance:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _load(path: str, changed: int, base_rule: str) -> Instance:
-    return load_instance(path, base_rule=base_rule)
+    return named(load_instance(path, base_rule=base_rule), title(Path(path).stem).removesuffix(IMPORTED))
 
 
 def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
@@ -87,11 +90,11 @@ def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
 
 @functools.lru_cache(maxsize=256)
 def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None]:
-    with np.load(path, allow_pickle=False) as arrays:
-        if "theta" in arrays:
-            flips = zip(TYPES, np.asarray(arrays["theta"]).reshape(-1))
-            return tuple(name for name, share in flips if float(share)), int(arrays["n_samples"])
-        return tuple(str(axis) for axis in np.asarray(arrays["base_axes"]).reshape(-1)), None
+    arrays = read_npz(path, keys=("theta", "n_samples", "base_axes"))
+    if "theta" in arrays:
+        flips = zip(TYPES, arrays["theta"].reshape(-1))
+        return tuple(name for name, share in flips if Fraction(str(share))), int(arrays["n_samples"])
+    return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
 
 
 def comparable(name: str, other: str) -> bool:
@@ -170,7 +173,7 @@ def model_title(name: str) -> str:
 def title(name: str) -> str:
     """The name of a bundle as people read it: dataset, model, types, split."""
     if name.startswith("import-"):
-        return f"{name[len('import-') + 17 :]} (imported)"
+        return f"{name[len('import-') + 17 :]}{IMPORTED}"
     parts = re.fullmatch(r"([^-]+)-([^-]+)-(.+)-s(\d+)", name)
     if parts is None or parts[2] not in _MODELS:
         return name
@@ -195,4 +198,4 @@ def dataset(instance: Instance) -> str:
     """The name of the graph, if the file tells it."""
     name = instance.meta.get("dataset")
     name = _DATASETS.get(name, name) if isinstance(name, str) else name
-    return plain(name, 40) if isinstance(name, str) and name else "this"
+    return plain(name, 40) if isinstance(name, str) and name else "without a name"

@@ -41,9 +41,14 @@ def promise(view: View, vary: str, label: str) -> None:
             f"**No limit:** {share} % of the labels stay certified whatever this budget is.", icon=":material/verified:"
         )
         return
+    after = (
+        "Larger budgets were not looked at."
+        if found.next_certified is None
+        else f"One more leaves {count(found.next_certified)}, fewer than {share} %."
+    )
     st.success(
         f"**{label}: up to {count(found.value)}** keep {count(found.certified)} of {count(found.targets)} labels "
-        f"certified. One more leaves {count(found.next_certified or 0)}, fewer than {share} %.",
+        f"certified. {after}",
         icon=":material/verified:",
     )
     if st.button("Move the slider there", icon=":material/arrow_forward:", help="Sets this budget in the sidebar."):

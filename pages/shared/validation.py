@@ -26,10 +26,16 @@ OPTIONAL_KEYS = ("targets", "labels", "class_names", "node_names", "layout", "sp
 
 
 def read(parts: list[tuple[str, bytes]]) -> dict[str, np.ndarray]:
-    """The arrays of one or more files together; the later file wins where both name a key."""
+    """The arrays of one or more files together; where two files disagree about a key, neither is believed."""
     arrays: dict[str, np.ndarray] = {}
     for name, data in parts:
-        arrays |= read_npz(data, name)
+        more = read_npz(data, name)
+        twice = [key for key in more if key in arrays and not np.array_equal(more[key], arrays[key])]
+        if twice:
+            raise InputError(
+                f"the files hold different {twice[0]!r}; expected it in one of them: remove it from the other"
+            )
+        arrays |= more
     return arrays
 
 

@@ -21,7 +21,7 @@ from certcore.data import (
     make_split,
     save_dataset,
 )
-from certcore.data.dataset import build_dataset
+from certcore.data.dataset import Asked, build_dataset
 from certcore.data.linqs import read_linqs
 from certcore.data.texts import from_documents, nearest_neighbours
 from certcore.errors import InputError
@@ -30,8 +30,21 @@ CONTENT = "a 1 0 1 red\nb 0 1 1 blue\nc 1 1 0 red\nd 0 0 1 blue\ne 1 0 0 red\n"
 CITES = "a b\nb c\nc a\nb b\nd x\nd e\n"
 
 
-def test_linqs_keeps_the_largest_component():
-    dataset = read_linqs("tiny", CONTENT, CITES)
+ALL: Asked = {"binarize": True, "undirected": True, "simplify": True, "largest_component": True}
+
+
+def test_linqs_is_changed_only_as_asked_for():
+    for without in ("undirected", "simplify"):
+        with pytest.raises(InputError, match=f"--{without}"):
+            read_linqs("tiny", CONTENT, CITES, **{key: True for key in ALL if key != without})
+    assert read_linqs("tiny", CONTENT, CITES, undirected=True, simplify=True).graph.n_nodes == 5
+    dataset = read_linqs("tiny", CONTENT, CITES, **ALL)
+    assert [sentence.split(":")[0] for sentence in dataset.changes] == [
+        "1 citations of unknown nodes",
+        "1 self loops",
+        "4 edges in one direction only",
+        "2 connected components",
+    ]
     assert dataset.node_names == ("a", "b", "c")
     assert dataset.graph.n_edges == 3
     assert dataset.class_names == ("blue", "red")
@@ -84,16 +97,51 @@ def test_shared_files_can_be_imported(shared_data, tmp_path, capsys):
     assert load_dataset_file(out).graph.n_edges == 7981
 
 
-def test_published_npz_form_is_made_symmetric_and_connected(tmp_path):
+def test_published_npz_form_is_made_symmetric_and_connected_when_asked(tmp_path):
     adj = sp.csr_array(([1, 1, 1], ([0, 1, 3], [1, 2, 3])), shape=(4, 4))
     attr = sp.csr_array(np.array([[0.5, 0], [0, 1], [1, 1], [1, 0]]))
     arrays = {f"adj_{k}": getattr(adj, k) for k in ("data", "indices", "indptr", "shape")}
     arrays |= {f"attr_{k}": getattr(attr, k) for k in ("data", "indices", "indptr", "shape")}
     np.savez(tmp_path / "g.npz", labels=np.array([0, 1, 0, 1]), **arrays)
-    dataset = import_file(tmp_path / "g.npz")
+    for without in ("binarize", "undirected", "simplify"):
+        with pytest.raises(InputError, match=f"--{without}"):
+            import_file(tmp_path / "g.npz", **{key: True for key in ALL if key != without})
+    dataset = import_file(tmp_path / "g.npz", **ALL)
     assert dataset.graph.n_nodes == 3
     assert dataset.graph.edges.tolist() == [[0, 1], [1, 2]]
     assert dataset.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
+    whole = import_file(tmp_path / "g.npz", binarize=True, directed=True, simplify=True)
+    assert whole.graph.directed
+    assert whole.graph.n_nodes == 4
+    adj = sp.csr_array((np.array([2.5]), ([0], [1])), shape=(4, 4))
+    arrays |= {f"adj_{k}": getattr(adj, k) for k in ("data", "indices", "indptr", "shape")}
+    np.savez(tmp_path / "weighted.npz", labels=np.array([0, 1, 0, 1]), **arrays)
+    with pytest.raises(InputError, match="weights"):
+        import_file(tmp_path / "weighted.npz", binarize=True, undirected=True)
+
+
+def test_the_command_changes_nothing_unless_asked_and_says_what_it_changed(tmp_path, capsys):
+    nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    nodes.write_text("id,w1,w2,class\nn1,1,0,x\nn2,0,2.5,y\nn3,1,1,x\nn4,1,1,x\n")
+    edges.write_text("n1,n2\nn2,n3\nn2,n3\n")
+    words = ["data", "import", str(nodes), "--edges", str(edges), "-o", str(tmp_path / "o.npz")]
+    options = ["--binarize", "--undirected", "--simplify"]
+    for option in options:
+        assert main([*words, *(other for other in options if other != option)]) == 2
+        assert option in capsys.readouterr().err
+    assert main([*words, *options, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["nodes"] == 4
+    assert [sentence.split()[0] for sentence in facts["changes"]] == ["1", "1", "2"]
+    assert main([*words, *options, "--largest-component"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("changed: ") == 4
+    again = load_dataset_file(tmp_path / "o.npz")
+    assert again.graph.n_nodes == 3
+    assert len(again.changes) == 4
+    # The record grows with the next step.
+    third = import_file(tmp_path / "o.npz", "third", largest_component=True)
+    assert third.changes == again.changes
 
 
 def test_documents(tmp_path):
@@ -116,14 +164,20 @@ def test_tables(tmp_path):
     nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
     nodes.write_text("id,w1,w2,class\nn1,1,0,x\nn2,0,2.5,y\nn3,1,1,x\n")
     edges.write_text("source,target\nn1,n2\nn2,n3\n")
-    dataset = from_tables(edges, nodes, "t")
+    with pytest.raises(InputError, match="--binarize"):
+        from_tables(edges, nodes, "t", undirected=True)
+    with pytest.raises(InputError, match="one direction only"):
+        from_tables(edges, nodes, "t", binarize=True)
+    with pytest.raises(InputError, match="both directed and undirected"):
+        from_tables(edges, nodes, "t", binarize=True, directed=True, undirected=True)
+    dataset = from_tables(edges, nodes, "t", binarize=True, undirected=True)
     assert dataset.graph.edges.tolist() == [[0, 1], [1, 2]]
     assert dataset.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
-    directed = from_tables(edges, nodes, "t", directed=True)
+    directed = from_tables(edges, nodes, "t", binarize=True, directed=True)
     assert directed.graph.edges.tolist() == [[1, 0], [2, 1]]  # n2 receives from n1
     edges.write_text("n1 n2\nn2 n9\n")
     with pytest.raises(InputError, match="n9"):
-        from_tables(edges, nodes, "t")
+        from_tables(edges, nodes, "t", binarize=True)
     nodes.write_text("id,w1,class\nn1,1,x\nn2,x\n")
     with pytest.raises(InputError, match="line 3"):
         from_tables(edges, nodes, "t")
@@ -152,7 +206,10 @@ def test_networkx():
     for node in graph.nodes:
         graph.nodes[node]["x"] = [node % 2, 1]
         graph.nodes[node]["y"] = graph.nodes[node]["club"]
-    dataset = from_networkx(graph, "karate")
+    with pytest.raises(InputError, match="weights"):
+        from_networkx(graph, "karate")
+    dataset = from_networkx(graph, "karate", simplify=True)
+    assert len(dataset.changes) == 1
     assert (dataset.graph.n_nodes, dataset.graph.n_edges) == (34, 78)
     assert dataset.class_names == ("Mr. Hi", "Officer")
     del graph.nodes[5]["x"]
@@ -165,28 +222,120 @@ def test_networkx_direction_is_who_receives():
     for i, node in enumerate(graph.nodes):
         graph.nodes[node].update(x=[1, i % 2], y=i % 2)
     assert from_networkx(graph, "d").graph.edges.tolist() == [[1, 0], [2, 1]]
+    both = from_networkx(graph, "d", undirected=True)
+    assert both.graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert len(both.changes) == 1
+    graph.add_node("alone", x=[0, 0], y=0)
+    assert from_networkx(graph, "d").node_names == ("a", "b", "c", "alone")
+    assert from_networkx(graph, "d", largest_component=True).node_names == ("a", "b", "c")
+    graph.nodes["alone"]["x"] = [0, 0.25]
+    with pytest.raises(InputError, match="--binarize"):
+        from_networkx(graph, "d")
 
 
-def test_pyg():
+@pytest.fixture
+def pyg():
     torch = pytest.importorskip("torch")
     data_module = pytest.importorskip("torch_geometric.data")
-    edge_index = torch.tensor([[0, 1, 1, 2, 3], [1, 0, 2, 1, 3]])
-    data = data_module.Data(x=torch.tensor([[1.0, 0], [0, 0.3], [1, 1], [1, 0]]), edge_index=edge_index)
-    with pytest.raises(InputError, match="no y"):
-        from_pyg(data, "p")
-    data.y = torch.tensor([0, 1, 0, 1])
-    dataset = from_pyg(data, "p")
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    x = torch.tensor([[1.0, 0], [0, 1], [1, 1], [1, 0]])
+    return data_module.Data(x=x, edge_index=edge_index, y=torch.tensor([0, 1, 0, 1]))
+
+
+def test_pyg_is_taken_as_it_is(pyg):
+    dataset = from_pyg(pyg, "p")
     assert dataset.graph.edges.tolist() == [[0, 1], [1, 2]]
-    assert dataset.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
+    assert dataset.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 1], [1, 0]]
+    assert not dataset.graph.directed
+    assert dataset.changes == []
+    assert dataset.split is None
+    pyg.y = None
+    with pytest.raises(InputError, match="no y"):
+        from_pyg(pyg, "p")
+
+
+def test_pyg_continuous_features_are_not_made_ones(pyg):
+    pyg.x = pyg.x + 0.25
+    with pytest.raises(InputError, match="binarize=True"):
+        from_pyg(pyg, "p")
+    assert len(from_pyg(pyg, "p", binarize=True).changes) == 1
+
+
+def test_pyg_edges_in_one_direction_are_not_doubled(pyg):
+    pyg.edge_index = pyg.edge_index[:, [0, 2]]
+    with pytest.raises(InputError, match="undirected=True"):
+        from_pyg(pyg, "p")
+    directed = from_pyg(pyg, "p", directed=True)
+    assert directed.graph.edges.tolist() == [[1, 0], [2, 1]]
+    assert directed.changes == []
+    undirected = from_pyg(pyg, "p", undirected=True)
+    assert undirected.graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert len(undirected.changes) == 1
+
+
+def test_pyg_nodes_are_dropped_only_when_asked_and_can_be_found_again(pyg):
+    import torch
+
+    assert from_pyg(pyg, "p").graph.n_nodes == 4
+    pyg.edge_index = torch.tensor([[1, 2, 2, 3], [2, 1, 3, 2]])
+    dataset = from_pyg(pyg, "p", largest_component=True)
+    assert dataset.node_names == ("1", "2", "3")
+    assert len(dataset.changes) == 1
+    pyg.node_names = ["anna", "bob", "carl", "dora"]
+    assert from_pyg(pyg, "p", largest_component=True).node_names == ("bob", "carl", "dora")
+
+
+def test_pyg_masks_become_the_split(pyg, tmp_path):
+    import torch
+
+    pyg.train_mask = torch.tensor([True, False, False, False])
+    pyg.val_mask = torch.tensor([False, True, False, False])
+    pyg.test_mask = torch.tensor([False, False, True, False])
+    dataset = from_pyg(pyg, "p")
+    assert dataset.split.tolist() == [0, 1, 2, -1]
+    assert from_pyg(pyg, "p", largest_component=True).split.tolist() == [0, 1, 2]
+    save_dataset(tmp_path / "p.npz", dataset)
+    assert load_dataset_file(tmp_path / "p.npz").split.tolist() == [0, 1, 2, -1]
+    pyg.val_mask = pyg.train_mask
+    with pytest.raises(InputError, match="two of the masks"):
+        from_pyg(pyg, "p")
+    pyg.val_mask = torch.zeros((4, 10), dtype=torch.bool)
+    with pytest.raises(InputError, match="choose one"):
+        from_pyg(pyg, "p")
+
+
+def test_pyg_loops_repetitions_and_weights_are_not_dropped_silently(pyg):
+    import torch
+
+    plain = pyg.edge_index
+    for extra in ([[3], [3]], [[0, 1], [1, 0]]):
+        pyg.edge_index = torch.cat([plain, torch.tensor(extra)], dim=1)
+        with pytest.raises(InputError, match="simplify=True"):
+            from_pyg(pyg, "p")
+        assert len(from_pyg(pyg, "p", simplify=True).changes) == 1
+    pyg.edge_index = plain
+    pyg.edge_attr = torch.tensor([1.0, 1, 0.5, 0.5])
+    with pytest.raises(InputError, match="simplify=True"):
+        from_pyg(pyg, "p")
+    pyg.edge_attr = torch.ones(4)
+    assert from_pyg(pyg, "p").changes == []
+    pyg.y = torch.tensor([0, 1, 0, 10**12])
+    with pytest.raises(InputError, match="1000000000000"):
+        from_pyg(pyg, "p")
+
+
+def test_unknown_options_are_refused(pyg):
+    with pytest.raises(InputError, match="connected"):
+        from_pyg(pyg, "p", connected=True)
 
 
 def test_labels_outside_the_range():
     graph = citation_like(60, 30, 3).graph
     labels = np.zeros(60, dtype=int)
     labels[7] = 5
-    with pytest.raises(InputError, match=r"node 7 .* label 5"):
+    with pytest.raises(InputError, match=r"labels of bad contains 5"):
         Dataset("bad", graph, labels, ("a", "b"))
-    with pytest.raises(InputError, match="integers"):
+    with pytest.raises(InputError, match="whole numbers"):
         Dataset("bad", graph, labels.astype(float), ("a", "b"))
 
 

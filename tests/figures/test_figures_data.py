@@ -87,7 +87,7 @@ def test_map_table_keeps_gaps_and_counts() -> None:
         (lambda: figures.GraphFigure(positions=[[0, 0]], edges=[[0, 1]], state=[0]), "indices"),
         (lambda: figures.DistributionFigure(edges=[0, 1], series=(figures.Bars(label="x", values=[1, 2]),)), "counts"),
         (lambda: figures.from_json("[]"), "no figure"),
-        (lambda: figures.from_json("{"), "no JSON"),
+        (lambda: figures.from_json("{"), "no valid JSON"),
         (lambda: figures.from_json('{"format": "certcore-figure-1", "type": "CurveFigure"}'), "lacks"),
     ],
 )

@@ -82,7 +82,7 @@ def test_pointers_whose_differences_wrap_around_do_not_crash(key: str, tmp_path:
         [sys.executable, "-c", CRASH, str(path)], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-300:]
-    assert f"{key} does not describe" in done.stdout
+    assert f"{key} contains -9223372036854775808" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_pointers_whose_differences_wrap_around_do_not_crash(key: str, tmp_path:
         ("votes", "votes", np.zeros((40_000_000, 1), dtype=np.int8), "more than there is room for"),
         ("instance", "attr_indices", np.zeros(40_000_000, dtype=np.int8), "more than there is room for"),
         ("instance", "base_grid", np.zeros((12, 5000, 5000), dtype=bool), "unpacks to"),
-        ("instance", "prediction", np.full(12, 2**62), "class numbers"),
-        ("instance", "prediction", np.full(12, -3), "class numbers"),
-        ("instance", "labels", np.full(12, 2**62), "classes from 0"),
+        ("instance", "prediction", np.full(12, 2**62), "prediction contains"),
+        ("instance", "prediction", np.full(12, -3), "prediction contains"),
+        ("instance", "labels", np.full(12, 2**62), "labels contains"),
         ("votes", "alpha", np.array("1/3"), "no end as a decimal"),
     ],
 )

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from certcore import GridBase, InputError, Instance, ThreatModel, certify
+from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, save_instance
+from certcore.cli import main
+from certcore.program.problem import Problem
 from certcore.sweep import Curve, Session, curve, defend, radius
+from certcore.sweep.axis import Axis
+from certcore.sweep.radius import largest_useful
+from certcore.threat import MAX_BUDGET
 from tests.support import random_graph
 from tests.sweep.cases import middling, smoothed_like
 
@@ -50,7 +56,56 @@ def test_radius_over_sigma_and_where_nothing_changes_any_more() -> None:
     assert limited.unbounded
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, "many", float("nan"), "1e999999"])
+def test_unbounded_is_said_only_where_it_is_proven() -> None:
+    """With costs of a million the largest budget of a threat model pays for some of the flips only."""
+    graph = Graph.from_edges(3, np.zeros((0, 2), dtype=int), np.ones((3, 2000), dtype=np.int8))
+    # Certified up to 1,499 deletions, and no further: 1,500 cost 1.5e9, more than the largest budget.
+    instance = Instance(graph, GridBase(np.ones((3, 1500), dtype=bool), ("attr_del",)), layers=0)
+    dear = radius(instance, ThreatModel(node_costs=[10**6] * 3), "attr_del", 1)
+    assert dear.value == MAX_BUDGET
+    assert dear.limit_reached
+    assert not dear.unbounded
+    assert dear.to_json()["limit_reached"] is True
+    cheap = radius(instance, ThreatModel(), "attr_del", 1)
+    assert cheap.value == 1499
+    assert not cheap.unbounded
+    assert not cheap.limit_reached
+    # Where a single flip costs a million but everything that exists can be paid for, the end is proven.
+    small = Graph.from_edges(3, np.zeros((0, 2), dtype=int), np.ones((3, 20), dtype=np.int8))
+    instance = Instance(small, GridBase(np.ones((3, 30), dtype=bool), ("attr_del",)), layers=0)
+    assert radius(instance, ThreatModel(node_costs=[10**6] * 3, local_attr_del=20), "attr_del", 1).unbounded
+
+
+def test_costs_beyond_64_bits_do_not_wrap_around() -> None:
+    n = 200_000
+    graph = Graph.from_edges(n, np.zeros((0, 2), dtype=int), n_attrs=50_000_000)
+    instance = Instance(graph, GridBase(np.ones((n, 2), dtype=bool), ("attr_add",)), layers=0)
+    problem = Problem(instance, ThreatModel(node_costs=np.full(n, 10**6)))
+    assert largest_useful(problem, Axis("attr_add")) == (MAX_BUDGET, False)
+
+
+def test_edge_additions_that_nobody_can_make_count_as_in_certify() -> None:
+    graph = Graph.from_edges(6, np.array([(0, 1), (2, 3), (4, 5)]), np.ones((6, 2), dtype=np.int8))
+    grid = np.ones((6, 3, 3), dtype=bool)
+    grid[:, 2:, :] = False
+    instance = Instance(graph, GridBase(grid, ("attr_del", "adj_add")), layers=1)
+    threat = ThreatModel(attr_del=2, local_adj_add=0)
+    found = radius(instance, threat, "adj_add", "0.5")
+    counts = [certify(instance, threat.replace(adj_add=k), attack=False).certified for k in (0, 1, 5)]
+    assert found.value == max((k for k, count in zip((0, 1, 5), counts) if count >= found.needed), default=None)
+    assert found.unbounded == (counts[-1] >= found.needed)
+
+
+@pytest.mark.parametrize(("share", "text"), [("0.99996", "99.996 %"), ("0.5", "50 %"), ("1", "100 %")])
+def test_the_share_asked_for_is_told_in_all_its_digits(
+    share: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_instance(tmp_path / "i.npz", smoothed_like(0, n=20))
+    assert main(["radius", str(tmp_path / "i.npz"), "--vary", "attr_del", "--at-least", share]) == 0
+    assert f"({text})" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, "many", float("nan"), "1e999999", "0.99999999999999999999"])
 def test_shares_that_are_none(share: object) -> None:
     with pytest.raises(InputError):
         radius(smoothed_like(0, n=20), ThreatModel(), "attr_del", share)  # type: ignore[arg-type]

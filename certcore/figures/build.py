@@ -24,7 +24,7 @@ from certcore.figures.layout import positions_of
 from certcore.figures.recipe import Recipe
 from certcore.figures.style import STATES
 from certcore.perturbations import TYPES
-from certcore.sweep.curve import average_radius
+from certcore.splits import average_radius, band, mean
 
 STATE_KEYS = tuple(STATES)
 
@@ -69,17 +69,17 @@ def mean_lines(
     for which in (kind, "naive") if naive else (kind,):
         counts = [curve.naive if which == "naive" else curve.certified for curve in curves]
         ratios = np.array([np.asarray(c) / max(int(curve.targets), 1) for c, curve in zip(counts, curves)])
-        mean, deviation = ratios.mean(axis=0), ratios.std(axis=0, ddof=1)
+        middle, around = mean(ratios), band(ratios)
         lines.append(
             Line(
                 values=values,
-                ratio=mean,
+                ratio=middle,
                 kind=which,
                 name=name,
                 group=group,
-                low=np.clip(mean - deviation, 0, 1),
-                high=np.clip(mean + deviation, 0, 1),
-                average_radius=average_radius(values, mean),
+                low=None if around is None else around[0],
+                high=None if around is None else around[1],
+                average_radius=average_radius(values, middle),
             )
         )
     return tuple(lines)

@@ -10,7 +10,7 @@ from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claim import Row, rows
 from certcore.reproduce.claims import CLAIMS
 from certcore.reproduce.experiments import EXPERIMENTS
-from certcore.reproduce.measure import average_radius, mean_ratio
+from certcore.reproduce.measure import mean_ratio, whole_radius
 from certcore.reproduce.store import Result, Results
 
 VERDICTS = ("reproduced", "better", "corrected", "bracketed", "differs", "not run")
@@ -85,7 +85,7 @@ def _radii(results: Results) -> list[tuple[str, ...]]:
                 if (result.experiment, result.source, result.variant) == (experiment, source, variant):
                     same.setdefault(result.samples, []).append(result)
             for samples, found in sorted(same.items(), key=lambda item: item[0] or 0):
-                naive, collective = (average_radius(mean_ratio(found, key)) for key in ("naive", "certified"))
+                naive, collective = (whole_radius(mean_ratio(found, key)) for key in ("naive", "certified"))
                 accuracy = [r.facts["accuracy"].get("smoothed", r.facts["accuracy"].get("clean")) for r in found]
                 known = [number for number in accuracy if number is not None]
                 lines.append(

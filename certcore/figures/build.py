@@ -19,6 +19,7 @@ from certcore.figures.data import (
     FrontFigure,
     GraphFigure,
     Line,
+    Meaning,
 )
 from certcore.figures.layout import positions_of
 from certcore.figures.recipe import Recipe
@@ -230,6 +231,7 @@ def votes_figure(
         categories=tuple(names),
         series=(Bars(label="votes", values=np.asarray(votes)),),
         label="votes",
+        meaning=Meaning.PLAIN,
         limit=None,
         **{"name": "votes", "title": title, **more},
     )
@@ -419,6 +421,7 @@ def compare_figure(
         log=log,
         marker=marker,
         columns=("instance", "accuracy", "r̄ naive", "r̄ collective", "gain (×)"),
+        meanings=(Meaning.PLAIN, Meaning.PLAIN, Meaning.CERTIFIED, Meaning.CERTIFIED, Meaning.CERTIFIED),
         rows=tuple(rows),
         **{"name": f"compare-{vary}", **more},
     )

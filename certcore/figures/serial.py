@@ -66,5 +66,7 @@ def _part(key: str, value: Any) -> Any:
     if key in ("ratio", "reference", "certified", "reference_certified") and isinstance(value, list):
         return np.array([[np.nan if v is None else v for v in row] for row in value])
     return (
-        tuple(value) if key in ("names", "groups", "categories", "columns", "levels") and value is not None else value
+        tuple(value)
+        if key in ("names", "groups", "categories", "columns", "meanings", "levels") and value is not None
+        else value
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certcore.reproduce.store import Result, Results
+from certcore.rounding import percent_down, percent_up, rounded_down
 from certcore.splits import average_radius, deviation, mean
 
 
@@ -53,7 +54,7 @@ def radius(results: list[Result], key: str = "certified") -> Ours | None:
         return None
     known = [number for number in single if number is not None]
     spread = _spread(known)
-    return Ours(value, f"{value:.2f}", spread, len(results), results[0].samples)
+    return Ours(value, rounded_down(value, 2), spread, len(results), results[0].samples)
 
 
 def at_budget(results: list[Result], budget: int, key: str = "certified") -> Ours | None:
@@ -71,7 +72,7 @@ def at_budget(results: list[Result], budget: int, key: str = "certified") -> Our
         return None
     spread = _spread(numbers)
     value = float(np.mean(numbers))
-    return Ours(value, f"{value:.1%}", spread, len(numbers), results[0].samples)
+    return Ours(value, percent_down(value), spread, len(numbers), results[0].samples)
 
 
 def map_ratio(results: list[Result], key: str = "certified") -> np.ndarray:
@@ -115,6 +116,12 @@ def fewest(*lists: list[Result]) -> tuple[int, int | None]:
     """Splits and samples to state for a comparison: the smaller of each."""
     samples = [result.samples for found in lists for result in found if result.samples is not None]
     return min(len(found) for found in lists), min(samples) if samples else None
+
+
+def gain_text(difference: float, *, up: bool = False) -> str:
+    """A difference of certified ratios with its sign: a gain is not made larger, unless it is an upper limit."""
+    text = (percent_up if up else percent_down)(float(difference))
+    return text if text.startswith("-") else f"+{text}"
 
 
 def _seconds(value: float) -> str:

@@ -12,6 +12,7 @@ from certcore.reproduce.claims import CLAIMS
 from certcore.reproduce.experiments import EXPERIMENTS
 from certcore.reproduce.measure import mean_ratio, whole_radius
 from certcore.reproduce.store import Result, Results
+from certcore.rounding import percent_up, rounded_down, rounded_up
 
 VERDICTS = ("reproduced", "better", "corrected", "bracketed", "differs", "not run")
 HEADINGS = ("what the paper reports", "paper", "ours", "ours / paper", "verdict", "splits", "votes", "remark", "where")
@@ -94,8 +95,8 @@ def _radii(results: Results) -> list[tuple[str, ...]]:
                         variant,
                         str(len(found)),
                         _votes(samples) if samples else "–",
-                        "–" if naive is None else f"{naive:.2f}",
-                        "does not reach 0" if collective is None else f"{collective:.2f}",
+                        "–" if naive is None else rounded_down(naive, 2),
+                        "does not reach 0" if collective is None else rounded_down(collective, 2),
                         f"{sum(known) / len(known):.3f}" if known else "–",
                     )
                 )
@@ -133,4 +134,4 @@ def _votes(number: int) -> str:
 
 
 def _spread(spread: float, text: str) -> str:
-    return f"{spread:.1%}" if text.endswith("%") else f"{spread:.2f}"
+    return percent_up(spread) if text.endswith("%") else rounded_up(spread, 2)

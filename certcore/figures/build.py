@@ -98,7 +98,7 @@ def curve_figure(
     title: str = "",
     name: str = "",
     facts: dict[str, Any] | None = None,
-    recipes: Sequence[Recipe] = (),
+    recipe: Recipe | None = None,
 ) -> CurveFigure:
     """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
 
@@ -132,7 +132,7 @@ def curve_figure(
         title=title,
         name=name or f"curve-{vary}",
         facts=facts or {},
-        recipes=tuple(recipes),
+        recipe=recipe,
     )
 
 
@@ -153,7 +153,7 @@ def contour_figure(
     title: str = "",
     name: str = "",
     facts: dict[str, Any] | None = None,
-    recipes: Sequence[Recipe] = (),
+    recipe: Recipe | None = None,
 ) -> ContourFigure:
     """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
 
@@ -185,7 +185,7 @@ def contour_figure(
         title=title,
         name=name or ("contours" if show == "ratio" else show) + f"-{x}-{y}",
         facts=facts or {},
-        recipes=tuple(recipes),
+        recipe=recipe,
     )
 
 

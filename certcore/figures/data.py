@@ -31,15 +31,14 @@ class Meaning(StrEnum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Figure:
-    """What all figures have: a name for files, a title (drawn only when asked), facts, and their recipes."""
+    """What all figures have: a name for files, a title (drawn only when asked), facts, and their recipe."""
 
     name: str = "figure"
     title: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    recipes: tuple[Recipe, ...] = ()
+    recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recipes", tuple(self.recipes))
         object.__setattr__(self, "facts", dict(self.facts))
 
 

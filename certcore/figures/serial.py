@@ -14,7 +14,7 @@ from certcore.figures.data import FIGURES, Bars, Figure, Line
 from certcore.figures.recipe import Recipe
 
 FORMAT = "certcore-figure-1"
-_PARTS = {"lines": Line, "recipes": Recipe}
+_PARTS = {"lines": Line}
 
 
 def to_json(figure: Figure, *, indent: int | None = 1) -> str:
@@ -59,6 +59,8 @@ def from_json(text: str | bytes) -> Figure:
 
 
 def _part(key: str, value: Any) -> Any:
+    if key == "recipe":
+        return None if value is None else Recipe(**value)
     if key == "series":
         return tuple(Bars(**item) for item in value)
     if key in _PARTS:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from certcore.figures import ContourFigure, CurveFigure, Figure, Line
+from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
 from certcore.reproduce.judge import FEWEST
 from certcore.reproduce.measure import map_ratio, sub_curve
 from certcore.reproduce.store import Result, Results
@@ -53,7 +53,11 @@ def pictures(results: Results) -> list[Picture]:
         _gap(results, "gap-attributes", "fig_milp_attr", "attr_del"),
         _gap(results, "gap-edges", "fig_milp_adj", "adj_del"),
     ]
-    return [picture for picture in made if picture is not None]
+    return [
+        replace(picture, figure=replace(picture.figure, recipe=Recipe("paper", (picture.figure.name,))))
+        for picture in made
+        if picture is not None
+    ]
 
 
 def mean_lines(

@@ -11,12 +11,10 @@ import numpy as np
 
 from certcore.errors import InputError
 from certcore.fronts import Fronts
+from certcore.numbers import MAX_VALUES
 from certcore.perturbations import TYPES
 from certcore.sweep.solver import Place
 from certcore.threat import ThreatModel
-
-#: More points than this are surely a mistake.
-MAX_VALUES = 100_000
 
 
 @dataclass(frozen=True)

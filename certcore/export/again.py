@@ -11,7 +11,6 @@ import numpy as np
 
 from certcore.attack_text import read_attack
 from certcore.certificate import Certificate
-from certcore.certify import certify
 from certcore.errors import InputError
 from certcore.figures import build
 from certcore.figures.data import Figure
@@ -93,10 +92,11 @@ class _Kitchen:
         """With the attack of the recipe replayed; without one an attack is looked for."""
         threat = self.threat(self.instance)
         text = self.options.get("attack")
+        session = Session(self.instance)  # as everywhere else: equal programs find equal solutions among several
         if text is None:
-            return certify(self.instance, threat, relaxation=self.recipe.relaxation, proof=False)
+            return session.certify(threat, relaxation=self.recipe.relaxation)
         attack = read_attack(self.instance, threat, text)
-        found = certify(self.instance, threat, relaxation=self.swept, attack=False, proof=False)
+        found = session.certify(threat, relaxation=self.swept, attack=False)
         return dataclasses.replace(found, attack=attack)
 
     def curve(self, instance: Instance, threat: ThreatModel, relaxation: str) -> Curve:

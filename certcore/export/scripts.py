@@ -106,7 +106,12 @@ def command_script(figure: Figure) -> str:
     if figure.recipe is None or reason is not None:
         raise InputError(f"no command line makes this figure again: {reason}; export it as Python script or JSON")
     command = draw_command(figure.recipe, f"{for_file_name(figure.name)}.csv")
-    return f"#!/bin/sh\n# {for_comment(figure.name)}, certcore {__version__}\n{command}\n"
+    head = f"#!/bin/sh\n# {for_comment(figure.name)}, certcore {__version__}\n"
+    if figure.recipe.options.get("relaxed"):
+        head += (
+            "# where the linear program has several optimal solutions, another one of them may be found: same bound\n"
+        )
+    return f"{head}{command}\n"
 
 
 def python_script(figure: Figure) -> str:

@@ -27,7 +27,7 @@ of the instance it was computed from. Nothing here is typed by hand.
 
 - *ours* is a mean over splits, ± the sample standard deviation, where there is more than one split. r̄ is computed from
   the averaged ratios, as in the paper; its ± is that of the splits' own r̄. Numbers from different numbers of votes are
-  never averaged.
+  never averaged. Certified numbers are rounded down, deviations and what an attack reaches up.
 - *verdict*: `reproduced` (within the tolerance stated in `certcore/reproduce/claims.py`, or the sentence holds),
   `better` (outside of it, in the certificate's or the clock's favour, or beyond the paper), `corrected` (what may be
   claimed where the paper's rule is not sound), `bracketed` (the paper's value lies within our proven bracket),

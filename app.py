@@ -34,7 +34,7 @@ with left:
                 curves,
                 vary=vary,
                 marker=sweeps.position(view.threat, vary),
-                recipes=exports.recipe(view, "curve", vary=vary, values=values),
+                recipe=exports.recipe(view, "curve", vary=vary, values=values),
             )
     charts.show_latest(figure, view.instance.digest, key="mini", height=330)
     if ready:
@@ -55,7 +55,9 @@ with right:
             if task.result:
                 labels, certified, naive, sizes = zip(*task.result)
                 names = [class_name(view.instance, label) for label in labels]
-                bars_figure = figures.class_figure(names, certified, naive, sizes)
+                bars_figure = figures.class_figure(
+                    names, certified, naive, sizes, recipe=exports.recipe(view, "classes")
+                )
         charts.show_latest(bars_figure, view.instance.digest, key="classes", height=330)
         if ready:
             work.line(task)

@@ -16,6 +16,7 @@ from certcore.base.grid import MAX_CLASSES, BaseCertificate, BaseLocal, GridBase
 from certcore.errors import InputError
 from certcore.graph import Graph, _csr_arrays, pattern
 from certcore.npz import read_npz, write_npz
+from certcore.numbers import INDICES, read_numbers
 from certcore.reading import flag, read_json, whole_number, whole_numbers
 
 EDGE_FIELDS = ("degrees", "messages")
@@ -116,7 +117,8 @@ class Instance:
         return digest.hexdigest()
 
     def select_targets(self, which: str | None) -> np.ndarray:
-        """Targets by name: None (the instance's own), `all`, `test`, `class:K`, or a file with one index per line."""
+        """Targets by name: None (the instance's own), `all`, `test`, `class:K`, indices such as
+        `3,5,10:20`, or a file with one index per line."""
         n = self.graph.n_nodes
         assert self.targets is not None
         if which is None:
@@ -145,6 +147,11 @@ class Instance:
             if not len(chosen):
                 raise InputError(f"no node is predicted as class {wanted}; choose another class")
             return chosen
+        if INDICES.fullmatch(which):
+            nodes = read_numbers(which, "the list of nodes")
+            if nodes[-1] >= n:
+                raise InputError(f"the list names node {nodes[-1]:,}; expected indices from 0 to {n - 1:,}")
+            return np.array(nodes, dtype=np.int64)
         return _targets_from_file(which, n)
 
     def facts(self) -> dict[str, Any]:

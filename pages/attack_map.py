@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
+from certcore.attack_text import attack_text
 from certcore.figures.style import STATES
 from pages.shared import attack, controls, exports, graphview, headline, state
 from pages.shared.charts import is_dark
@@ -91,8 +92,13 @@ if relaxed:
         "This is where the proven bound comes from; it is **not** an attack.",
         icon=":material/blur_on:",
     )
+replayed = None if relaxed or result.attack is None else attack_text(view.instance, result.threat, result.attack)
 figure = figures.graph_figure(
-    view.instance, result, relaxed=relaxed, recipes=exports.recipe(view, "certify"), facts=result.facts
+    view.instance,
+    result,
+    relaxed=relaxed,
+    recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed),
+    facts=result.facts,
 )
 rows = attack.table(view.instance, result, figure, relaxed)
 codes = np.asarray(figure.state)

@@ -8,7 +8,7 @@ import streamlit as st
 from certcore import figures
 from certcore.base.exact import confidence_text
 from certcore.perturbations import LABELS, TYPES
-from pages.shared import charts, controls, state, why
+from pages.shared import charts, controls, exports, state, why
 from pages.shared.frame import frame
 from pages.shared.text import budget_words, count, markdown, percent, samples
 from pages.shared.words import accuracy, is_convex
@@ -82,7 +82,10 @@ with left:
         key="by",
         help="Budget on the vertical axis.",
     )
-    figure = figures.base_figure(fronts, x, None if y == "none" else y, nodes=view.targets)
+    second = None if y == "none" else y
+    figure = figures.base_figure(
+        fronts, x, second, nodes=view.targets, recipe=exports.recipe(view, "base", x=x, y=second)
+    )
     charts.show(figure, key="base_map", height=380)
 with right_side:
     if "votes" in instance.base.arrays():
@@ -90,7 +93,8 @@ with right_side:
             "How sure the votes are", anchor=False, help="p: lower bound on how often the label wins under noise."
         )
         p = why.lower_bounds(instance)
-        charts.show(figures.distribution_figure(p[view.targets]), key="p_distribution", height=330)
+        spread = figures.distribution_figure(p[view.targets], recipe=exports.recipe(view, "distribution"))
+        charts.show(spread, key="p_distribution", height=330)
         half = " (p ≤ ½)" if view.rule == "binary" else ""
         st.caption(
             f"{count(int((~clean[view.targets]).sum()))} of {count(len(view.targets))} targets abstain{half}: "

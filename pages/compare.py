@@ -7,7 +7,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.errors import InputError
-from pages.shared import bundles, charts, controls, state, sweeps, work
+from pages.shared import bundles, charts, controls, exports, state, sweeps, work
 from pages.shared.frame import frame
 from pages.shared.text import markdown
 from pages.shared.words import accuracy
@@ -101,7 +101,21 @@ if lines:
     entries = [
         figures.CompareEntry(member.name, line, accuracy(member.instances[0])) for member, line in zip(family, lines)
     ]
-    figure = figures.compare_figure(entries, vary=vary, log=log, marker=sweeps.position(view.threat, vary))
+    drawn = list(instances)[: len(lines)]
+    again = exports.recipe(
+        view,
+        "compare",
+        threat=free,
+        instances=drawn,
+        own_targets=True,
+        vary=vary,
+        values=[int(v) for v in lines[0][0].values],
+        names=[member.name for member in family[: len(lines)]],
+        log=log,
+    )
+    figure = figures.compare_figure(
+        entries, vary=vary, log=log, marker=sweeps.position(view.threat, vary), recipe=again
+    )
     charts.show(figure, key="compare", height=470)
     work.line(task)
     # r̄ needs every integer to the end; it is computed after the picture, whatever part of the axis is drawn.

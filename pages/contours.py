@@ -98,7 +98,16 @@ if ready:
         kind="paper" if relaxation == "paper" and show != "paper" else "collective",
         levels=tuple(sorted(float(level) for level in levels)),
         marker=None if across is None or up is None else (across, up),
-        recipes=exports.recipe(view, "surface", x=x, x_values=xs, y=y, y_values=ys),
+        recipe=exports.recipe(
+            view,
+            "map",
+            x=x,
+            x_values=xs,
+            y=y,
+            y_values=ys,
+            show=show,
+            levels=sorted(float(level) for level in levels),
+        ),
     )
     clicked = charts.show(
         figure,

@@ -96,14 +96,27 @@ family = sweeps.family(view, by, members, vary, instances)
 task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
 ours = sweeps.first_kind(task)
 if ours:
+    shows_paper = paper and view.relaxation != "paper"
     figure = figures.curve_figure(
         ours,
         vary=vary,
         names=[member.name for member in family],
-        paper=task.result.get("paper", []) if paper and view.relaxation != "paper" else [],
+        paper=task.result.get("paper", []) if shows_paper else [],
         log=log,
         marker=sweeps.position(view.threat, vary),
-        recipes=exports.recipe(view, "curve", vary=vary, values=values or [int(v) for v in ours[0][0].values]),
+        recipe=exports.recipe(
+            view,
+            "curve",
+            threat=family[0].threat,
+            instances=names if len(instances) > 1 else (),
+            vary=vary,
+            values=[int(v) for v in ours[0][0].values],
+            family=family[0].axis or None,
+            # Only the lines that are there already.
+            members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
+            paper=shows_paper,
+            log=log,
+        ),
     )
     clicked = charts.show(
         figure,

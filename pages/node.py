@@ -6,8 +6,9 @@ import numpy as np
 import streamlit as st
 
 from certcore import figures
+from certcore.attack_text import attack_text
 from certcore.perturbations import LABELS
-from pages.shared import attack, charts, controls, headline, neighbourhood, state, why
+from pages.shared import attack, charts, controls, exports, headline, neighbourhood, state, why
 from pages.shared.frame import frame, go_to_node, stop
 from pages.shared.sidebar import class_name, node_name
 from pages.shared.text import count, markdown, plain
@@ -94,6 +95,15 @@ with right:
             received=received,
             budgets=view.threat.budgets,
             node=plain(node_name(instance, node)),
+            recipe=exports.recipe(
+                view,
+                "front",
+                threat=result.threat,
+                node=node,
+                x=x,
+                y=y,
+                attack=None if result.attack is None else attack_text(instance, result.threat, result.attack),
+            ),
         ),
         key="front",
         height=340,
@@ -102,4 +112,4 @@ with right:
         f"Shaded: certified. The star is what this node receives in the replayed attack, in {LABELS[x]} and "
         f"{LABELS[y]}."
     )
-why.votes(instance, node)
+why.votes(instance, node, exports.recipe(view, "votes", node=node))

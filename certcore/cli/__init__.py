@@ -25,6 +25,7 @@ COMMANDS = (
     "surface",
     "radius",
     "defend",
+    "draw",
     "figures",
     "report",
     "reproduce",

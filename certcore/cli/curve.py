@@ -17,7 +17,7 @@ from certcore.cli.options import (
     read_threat,
     write_csv,
 )
-from certcore.cli.sweeping import Progress, add_workers, interruptible, read_values
+from certcore.cli.sweeping import VALUES, VALUES_HELP, Progress, add_workers, interruptible, read_values
 from certcore.errors import InputError
 from certcore.files import atomic_write, require_writable
 from certcore.instance import load_instance
@@ -35,7 +35,7 @@ def add(subparsers: Any) -> None:
     )
     add_instance(parser)
     parser.add_argument("--vary", required=True, metavar="TYPE|local-TYPE|sigma", help="what to vary")
-    parser.add_argument("--values", required=True, metavar="A:B[:STEP]", help="its values, both ends included")
+    parser.add_argument("--values", required=True, metavar=VALUES, help=VALUES_HELP)
     parser.add_argument(
         "--splits",
         nargs="+",

@@ -6,6 +6,7 @@ import argparse
 import csv
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -70,14 +71,19 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
         "--sigma", type=whole_number, metavar="N", help="how many nodes the attacker controls (default: all)"
     )
     group.add_argument(
-        "--targets", metavar="all|test|class:K|FILE",
-        help="whose labels are counted (default: the instance's own targets); FILE has one node index per line",
+        "--targets", metavar="all|test|class:K|INDICES|FILE",
+        help="whose labels are counted (default: the instance's own targets); INDICES such as 3,5,10:20; a FILE "
+        "has one per line",
     )  # fmt: skip
-    group.add_argument("--protect", metavar="FILE", help="nodes that cannot be touched, one index per line")
     group.add_argument(
-        "--node-costs", metavar="FILE", help="cost of an attribute flip, one whole number per node and line"
+        "--protect", metavar="INDICES|FILE", help="nodes that cannot be touched: 3,5,10:20, or one index per line"
     )
-    group.add_argument("--edge-costs", metavar="FILE", help="cost of a deletion, one whole number per edge and line")
+    group.add_argument(
+        "--node-costs",
+        metavar="N,N,…|FILE",
+        help="cost of an attribute flip, one whole number per node (in a file: per line)",
+    )
+    group.add_argument("--edge-costs", metavar="N,N,…|FILE", help="cost of a deletion, one whole number per edge")
 
 
 def add_relaxation(parser: argparse.ArgumentParser) -> None:
@@ -150,11 +156,13 @@ def _local_count(text: str, name: str) -> int:
 
 def _existing(path: str) -> str:
     if path in ("all", "test") or path.startswith("class:"):
-        raise InputError(f"--protect takes a file with one node index per line, not {path!r}")
+        raise InputError(f"--protect takes indices such as 3,5,10:20 or a file with one per line, not {path!r}")
     return path
 
 
 def _numbers(path: str) -> np.ndarray:
+    if re.fullmatch(r"\d{1,12}(,\d{1,12})+", path, flags=re.ASCII):
+        return np.array([int(word) for word in path.split(",")], dtype=np.int64)
     try:
         with open(path, encoding="utf-8") as handle:
             words = handle.read(64 * 2**20).split()

@@ -17,7 +17,7 @@ from certcore.cli.options import (
     read_threat,
     write_csv,
 )
-from certcore.cli.sweeping import Progress, add_workers, interruptible, read_values
+from certcore.cli.sweeping import VALUES, VALUES_HELP, Progress, add_workers, interruptible, read_values
 from certcore.files import atomic_write, require_writable
 from certcore.sweep import Surface, surface
 
@@ -35,9 +35,7 @@ def add(subparsers: Any) -> None:
     add_instance(parser)
     for name in ("x", "y"):
         parser.add_argument(f"--{name}", required=True, metavar="TYPE|sigma", help=f"what varies along {name}")
-        parser.add_argument(
-            f"--{name}-values", required=True, metavar="A:B[:STEP]", help="its values, both ends included"
-        )
+        parser.add_argument(f"--{name}-values", required=True, metavar=VALUES, help=VALUES_HELP)
     add_threat(parser)
     add_relaxation(parser)
     add_workers(parser)

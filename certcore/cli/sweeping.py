@@ -7,14 +7,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 from certcore.cli.options import whole_number
-from certcore.errors import InputError
-from certcore.sweep.axis import MAX_VALUES
+from certcore.numbers import read_numbers
 
 Result = TypeVar("Result")
+#: How values are written, for the help of every option that takes some.
+VALUES = "A:B[:STEP],…"
+VALUES_HELP = "its values: numbers and ranges with both ends included, such as 0,1,2,5,10:100:10"
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
@@ -23,41 +24,8 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
 
 
 def read_values(text: str, option: str, *, shares: bool = False) -> list[Any]:
-    """`A:B[:STEP]`, both ends included; whole numbers, or decimals where values are shares of something."""
-    parts = text.split(":")
-    numbers = [_number(part, shares) for part in parts]
-    if not 1 <= len(parts) <= 3 or any(n is None for n in numbers):
-        kind = "decimals" if shares else "whole numbers"
-        raise InputError(f"{option} is {text[:40]!r}; expected A:B or A:B:STEP in {kind}, both ends included")
-    first = numbers[0]
-    last = numbers[1] if len(numbers) > 1 else first
-    step = numbers[2] if len(numbers) > 2 else 1
-    assert first is not None
-    assert last is not None
-    assert step is not None
-    if step <= 0 or last < first:
-        raise InputError(f"{option} is {text[:40]!r}; expected A at most B and a step of at least 1")
-    if (last - first) / step > MAX_VALUES:
-        raise InputError(f"{option} asks for more than {MAX_VALUES:,} values; choose a larger step")
-    values = []
-    while first <= last:
-        values.append(first)
-        first += step
-    if values[-1] != last:
-        values.append(last)
-    return [str(v) for v in values] if shares else [int(v) for v in values]
-
-
-def _number(text: str, shares: bool) -> Decimal | None:
-    try:
-        value = Decimal(text) if len(text) <= 20 else None
-    except InvalidOperation:
-        return None
-    if value is None or not value.is_finite() or value < 0:
-        return None
-    if value and abs(value.adjusted()) > 30:  # 1e999999 would overflow as soon as it is divided by a step
-        return None
-    return value if shares or value == value.to_integral_value() else None
+    """Values of an axis: numbers and ranges, such as `0,1,2,5,10:100:10`."""
+    return read_numbers(text, option, shares=shares)
 
 
 def interruptible(work: Callable[[threading.Event], Result]) -> tuple[Result, bool]:

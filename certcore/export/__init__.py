@@ -8,9 +8,13 @@
     export.file_name(figure, "pdf")                    # -> "curve-attr_del.pdf"
 
 Keys: pdf, svg, png, latex (stand-alone pgfplots/TikZ), tabular (LaTeX table), csv, json, html (interactive,
-self-contained), python (script that makes it again), command (command line that computes the numbers).
+self-contained), python (script that makes it again), command (the one command that does).
 Options of `export`: width "one-column" (8.5 cm), "two-column" (17.5 cm) or centimetres; dpi (png); title=True to
 draw the title; dark=True (html). All functions may be called from any thread; each takes about a second at most.
+
+A figure with a recipe can be made again, here or by `certcore draw`, with the same numbers:
+
+    export.make(figure.recipe)                         # -> the figure, computed from its instance files
 
 Certificates and instances:
 
@@ -32,6 +36,7 @@ Reports (the command `certcore report INSTANCE -o DIR`, one click in the dashboa
 
 from __future__ import annotations
 
+from certcore.export.again import make
 from certcore.export.batch import write_batch
 from certcore.export.certificate import allocation, guarantee, proof, provenance
 from certcore.export.citation import bibtex
@@ -50,6 +55,7 @@ __all__ = [
     "file_name",
     "formats",
     "guarantee",
+    "make",
     "proof",
     "provenance",
     "report_html",

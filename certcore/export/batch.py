@@ -14,6 +14,7 @@ from certcore import __version__
 from certcore.errors import InputError
 from certcore.export.extent import curve_values, zero_budget
 from certcore.export.formats import export, file_name
+from certcore.export.formats import formats as formats_of
 from certcore.export.report import default_threat
 from certcore.figures.build import CompareEntry, base_figure, compare_figure, curve_figure, distribution_figure
 from certcore.figures.data import Figure
@@ -88,9 +89,12 @@ def write_batch(
 
 
 def write_figure(figure: Figure, folder: Path, formats: Sequence[str], width: str | float) -> list[Path]:
-    """One figure in several formats."""
+    """One figure in several formats, of those it has."""
     paths = []
+    known = {format.key for format in formats_of(figure)}
     for format in formats:
+        if format == "command" and format not in known:
+            continue
         path = folder / file_name(figure, format)
         with atomic_write(path) as handle:
             handle.write(export(figure, format, width=width))
@@ -180,10 +184,9 @@ def _values(sessions: list[Session], threat: ThreatModel, vary: str, end: int | 
 def _figures(group: str, members: list[_Bundle], curves: list[Any], vary: str, values: list[int]) -> list[Figure]:
     first = members[0].instance
     threat = default_threat(first).replace(**{vary: 0}).to_json()
-    recipes = [
-        Recipe("curve", str(bundle.path), threat=threat, arguments={"vary": vary, "values": values})
-        for bundle in members
-    ]
+    paths = tuple(str(bundle.path) for bundle in members)
+    whole = Recipe("curve", paths, threat=threat, options={"vary": vary, "values": values, "log": values[-1] > 100})
+    single = Recipe("base", paths[:1])
     facts = first.facts()
     figures: list[Figure] = [
         curve_figure(
@@ -192,18 +195,26 @@ def _figures(group: str, members: list[_Bundle], curves: list[Any], vary: str, v
             log=values[-1] > 100,
             title=f"{group}: certified ratio",
             facts=facts,
-            recipes=recipes,
+            recipe=whole,
         )
     ]
     axes = [name for name in TYPES if name in first.base.axes][:2]
     figures.append(
         base_figure(
-            first.base.fronts(), *axes, title=f"{group}: covered node by node", facts=facts, nodes=first.targets
+            first.base.fronts(),
+            *axes,
+            title=f"{group}: covered node by node",
+            facts=facts,
+            nodes=first.targets,
+            recipe=single,
         )
     )
     p = getattr(first.base, "probability", None)
     if p is not None:
-        figures.append(distribution_figure(np.asarray(p), title=f"{group}: distribution of p", facts=facts))
+        told = Recipe("distribution", paths[:1], targets="all")
+        figures.append(
+            distribution_figure(np.asarray(p), title=f"{group}: distribution of p", facts=facts, recipe=told)
+        )
     return figures
 
 

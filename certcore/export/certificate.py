@@ -15,6 +15,7 @@ from certcore import __version__
 from certcore.base.exact import confidence_text, decimal_text
 from certcore.certificate import Certificate, rounded_down
 from certcore.errors import InputError
+from certcore.figures.data import Meaning
 from certcore.figures.table import Table, make_table
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
@@ -128,7 +129,8 @@ def allocation(instance: Instance, certificate: Certificate, *, integer: bool = 
     for i in order[touched[order]].tolist():
         name = [] if instance.node_names is None else [instance.node_names[i]]
         rows.append([i, *name, str(nodes["state"][i]), *(_whole(nodes[key][i]) for key in used)])
-    return make_table(columns, rows)
+    meanings = {"node": Meaning.INDEX} | dict.fromkeys(used, Meaning.ATTACKED)
+    return make_table(columns, rows, [meanings.get(column, Meaning.PLAIN) for column in columns])
 
 
 def _whole(value: Any) -> Any:

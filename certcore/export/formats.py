@@ -8,7 +8,7 @@ from typing import Any
 
 from certcore.errors import InputError
 from certcore.export.html import figure_page
-from certcore.export.scripts import command_script, python_script
+from certcore.export.scripts import command_script, has_command, python_script
 from certcore.export.vector import render
 from certcore.figures.data import Figure
 from certcore.figures.escape import for_file_name
@@ -78,8 +78,10 @@ _MAKERS: dict[str, tuple[Format, Callable[..., bytes]]] = {
 
 
 def formats(figure: Figure | None = None) -> tuple[Format, ...]:
-    """All formats, in the order menus show them; every figure has every format."""
-    return tuple(format for format, _ in _MAKERS.values())
+    """All formats, in the order menus show them; a command only for figures that one command makes again."""
+    return tuple(
+        format for format, _ in _MAKERS.values() if format.key != "command" or figure is None or has_command(figure)
+    )
 
 
 def export(

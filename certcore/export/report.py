@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from certcore.attack_text import attack_text
 from certcore.certificate import Certificate
 from certcore.errors import InputError
+from certcore.export.again import class_counts
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.extent import curve_values, zero_budget
-from certcore.export.scripts import command_lines
+from certcore.export.scripts import certify_command, draw_command, untold
 from certcore.figures.build import (
     base_figure,
     class_figure,
@@ -24,6 +26,7 @@ from certcore.figures.build import (
     graph_figure,
 )
 from certcore.figures.data import Figure
+from certcore.figures.escape import for_file_name
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance import Instance
@@ -130,7 +133,10 @@ def build_report(
             drawn.append(figure)
     _tell(progress, total, total, "done")
     certificate = maker.certificate
-    recipes = [maker.recipe("certify"), *(recipe for figure in drawn for recipe in figure.recipes)]
+    commands = [certify_command(maker.recipe("graph"))]
+    for figure in drawn:
+        if figure.recipe is not None and untold(figure.recipe) is None:
+            commands.append(draw_command(figure.recipe, f"{for_file_name(figure.name)}.csv"))
     return Report(
         instance=instance,
         certificate=certificate,
@@ -139,7 +145,7 @@ def build_report(
         figures=tuple(drawn),
         allocation=None if certificate.attack is None else allocation(instance, certificate),
         provenance=provenance(instance, certificate, source),
-        commands=tuple(dict.fromkeys(command for recipe in recipes for command in command_lines(recipe))),
+        commands=tuple(commands),
     )
 
 
@@ -177,17 +183,16 @@ class _Maker:
         self.certificate: Any = None
         self.facts = instance.facts() | {"threat": threat.to_json()}
 
-    def recipe(self, command: str, *, label: str = "", targets: str | None = None, **arguments: Any) -> Recipe:
+    def recipe(self, kind: str, *, targets: str | None = None, **options: Any) -> Recipe:
         return Recipe(
-            command=command,
-            instance=self.source,
+            kind=kind,
+            instances=(self.source,),
             threat=self.threat.to_json(),
             targets=targets or self.targets,
             nodes=self.nodes if targets is None and self.targets is None else None,
-            relaxation=self.relaxation if command == "certify" else self.swept,
+            relaxation=self.relaxation if kind in ("graph", "front") else self.swept,
             base_rule=self.base_rule,
-            arguments=arguments,
-            label=label,
+            options=options,
         )
 
     def curve(self, vary: str) -> Figure:
@@ -201,7 +206,7 @@ class _Maker:
             marker=here,
             title=f"Certified ratio against {what}",
             facts=self.facts,
-            recipes=(self.recipe("curve", vary=vary, values=values),),
+            recipe=self.recipe("curve", vary=vary, values=values),
         )
 
     def full_curve(self, vary: str) -> Figure | None:
@@ -219,7 +224,7 @@ class _Maker:
             title=f"Certified ratio against {LABELS[vary]}, to the end",
             name=f"curve-full-{vary}",
             facts=self.facts,
-            recipes=(self.recipe("curve", vary=vary, values=values),),
+            recipe=self.recipe("curve", vary=vary, values=values, log=end > 100),
         )
 
     def pair(self) -> tuple[str, str] | None:
@@ -246,37 +251,27 @@ class _Maker:
             marker=(getattr(self.threat, x), getattr(self.threat, y)),
             title=f"Certified ratio over {LABELS[x]} and {LABELS[y]}",
             facts=self.facts,
-            recipes=(self.recipe("surface", x=x, x_values=xs, y=y, y_values=ys),),
+            recipe=self.recipe("map", x=x, x_values=xs, y=y, y_values=ys),
         )
 
     def classes(self) -> Figure | None:
+        targets = self.certificate.target_nodes
         prediction = self.instance.prediction
-        if prediction is None:
+        if prediction is None or not 1 < len(np.unique(prediction[targets])) <= _MOST_CLASSES:
             return None
-        mine = np.zeros(self.instance.graph.n_nodes, dtype=bool)
-        mine[self.certificate.target_nodes] = True
-        names, counts, recipes = [], [], []
-        present = np.unique(prediction[mine]).tolist()
-        if not 1 < len(present) <= _MOST_CLASSES:
+        found = class_counts(self.session, self.threat, targets, self.swept, cancel=self.cancel)
+        if found is None:
             return None
-        for k in present:
-            threat = self.threat.replace(targets=np.flatnonzero(mine & (prediction == k)))
-            result = self.session.certify(threat, relaxation=self.swept, attack=False, cancel=self.cancel)
-            counts.append((result.certified, result.naive_certified, result.targets))
-            known = self.instance.class_names
-            names.append(known[k] if known is not None and k < len(known) else f"class {k}")
-            recipes.append(self.recipe("certify", label=names[-1], targets=f"class:{k}"))
-        # `class:K` means all nodes of a class; where only some nodes are targets no command line says the same.
-        whole = mine.all()
-        certified, naive, sizes = zip(*counts)
+        present, certified, naive, sizes = found
+        known = self.instance.class_names
         return class_figure(
-            names,
+            [known[k] if known is not None and k < len(known) else f"class {k}" for k in present],
             certified,
             naive,
             sizes,
             title="Certified ratio per predicted class (each class as its own target set)",
             facts=self.facts,
-            recipes=tuple(recipes) if whole else (),
+            recipe=self.recipe("classes"),
         )
 
     def graph(self) -> Figure | None:
@@ -284,7 +279,11 @@ class _Maker:
             return None
         title = "The best attack found (whole numbers, replayed)"
         return graph_figure(
-            self.instance, self.certificate, title=title, facts=self.facts, recipes=(self.recipe("certify"),)
+            self.instance,
+            self.certificate,
+            title=title,
+            facts=self.facts,
+            recipe=self.recipe("graph", attack=attack_text(self.instance, self.threat, self.certificate.attack)),
         )
 
     def relaxed(self) -> Figure | None:
@@ -297,7 +296,7 @@ class _Maker:
             relaxed=True,
             title=title,
             facts=self.facts,
-            recipes=(self.recipe("certify"),),
+            recipe=self.recipe("graph", relaxed=True),
         )
 
     def base(self) -> Figure:
@@ -308,10 +307,16 @@ class _Maker:
             nodes=self.certificate.target_nodes,
             title="Share of targets that the base certificate covers, node by node",
             facts=self.facts,
+            recipe=self.recipe("base"),
         )
 
     def distribution(self) -> Figure | None:
         p = getattr(self.instance.base, "probability", None)
         if p is None:
             return None
-        return distribution_figure(np.asarray(p), title="Distribution of p over all nodes", facts=self.facts)
+        return distribution_figure(
+            np.asarray(p),
+            title="Distribution of p over all nodes",
+            facts=self.facts,
+            recipe=self.recipe("distribution", targets="all"),
+        )

@@ -16,7 +16,6 @@ from certcore.export.citation import bibtex
 from certcore.export.formats import export, file_name
 from certcore.export.report import Report
 from certcore.export.report_page import report_html
-from certcore.export.scripts import TARGETS_FILE
 from certcore.export.vector import render_pages
 from certcore.figures.serial import to_plain
 from certcore.files import atomic_write
@@ -34,8 +33,6 @@ def report_files(report: Report) -> Iterator[tuple[str, Callable[[], bytes]]]:
     yield "provenance.json", lambda: _json(report.provenance)
     yield "citation.bib", lambda: bibtex(smoothing="alpha" in report.instance.base.facts).encode()
     yield "commands.sh", lambda: ("#!/bin/sh\n" + "\n".join(report.commands) + "\n").encode()
-    if any(TARGETS_FILE in command for command in report.commands):
-        yield TARGETS_FILE, lambda: "".join(f"{node}\n" for node in report.certificate.target_nodes).encode()
     yield "data/instance.npz", lambda: _instance(report)
     if report.allocation is not None:
         table = report.allocation

@@ -7,7 +7,6 @@ import html
 import json
 
 from certcore import __version__
-from certcore.certificate import rounded_down
 from certcore.export.citation import bibtex
 from certcore.export.html import chart, facts_table, page
 from certcore.export.report import Report
@@ -17,6 +16,7 @@ from certcore.figures.describe import alt_text
 from certcore.figures.escape import for_file_name, for_html
 from certcore.figures.serial import to_plain
 from certcore.figures.table import Table, summary
+from certcore.rounding import rounded_up, share_down
 
 _MOST_ROWS = 60
 _MOST_PROOF = 300_000
@@ -41,11 +41,11 @@ def _subject(report: Report) -> str:
 def _numbers(report: Report) -> str:
     c = report.certificate
     checked = "proven in exact arithmetic" if c.verified else "the solver's word, not verified"
-    share = rounded_down(c.certified, c.targets, 2)
+    share = share_down(c.certified, c.targets, 2)
     rows = [
         ("certified together (collective)", f"{c.certified:,} of {c.targets:,} ({share})"),
         ("certified one by one (naive)", f"{c.naive_certified:,} of {c.targets:,}"),
-        ("can be attacked at most", f"{float(c.bound):,.3f} labels ({checked})"),
+        ("can be attacked at most", f"{rounded_up(c.bound)} labels ({checked})"),
     ]
     if c.attack_found is not None:
         rows.append(("best attack found", f"{c.attack_found:,} labels lose their base certificate (replayed)"))

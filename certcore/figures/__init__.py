@@ -13,7 +13,7 @@ A figure is a frozen object of plain numbers. Build it from results of the engin
     figures.from_json(figures.to_json(figure))          # the same figure again
     export.export(figure, "pdf", width="one-column")    # bytes; see certcore.export for all formats
 
-Figure classes (all fields by keyword; every one also takes name, title, facts, recipes):
+Figure classes (all fields by keyword; every one also takes name, title, facts, recipe):
 
     CurveFigure         certified ratio against one budget: vary, lines: tuple[Line], log, marker, plateaus,
                         x_label
@@ -22,7 +22,7 @@ Figure classes (all fields by keyword; every one also takes name, title, facts, 
     ContourFigure       map over two budgets: x, y, x_values, y_values, ratio[nx, ny], reference[nx, ny],
                         reference_kind, kind, show ("ratio", "reference", "difference"), levels, marker,
                         x_log, y_log, measure, certified, reference_certified, targets (NaN: not computed yet)
-    BarFigure           certified ratio per class, votes: categories, series: tuple[Bars], label, sizes, limit
+    BarFigure           certified ratio per class, votes: categories, series: tuple[Bars], label, meaning, sizes, limit
     GraphFigure         graph with attack: positions, edges, state, groups, palette, deleted, amount,
     attackers,
                         protected, spent, names, relaxed
@@ -31,7 +31,7 @@ Figure classes (all fields by keyword; every one also takes name, title, facts, 
     CompareFigure       several instances on the same axes: as CurveFigure, with columns and rows of a table
 
 Builders (`certcore.figures.build`), all duck-typed on the engine's results; they pass name=, title=, facts=
-and recipes= on to the figure:
+and recipe= on to the figure:
 
     lines_of(curve, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
     mean_lines(curves_of_splits, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]

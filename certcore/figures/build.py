@@ -19,12 +19,13 @@ from certcore.figures.data import (
     FrontFigure,
     GraphFigure,
     Line,
+    Meaning,
 )
 from certcore.figures.layout import positions_of
 from certcore.figures.recipe import Recipe
 from certcore.figures.style import STATES
 from certcore.perturbations import TYPES
-from certcore.sweep.curve import average_radius
+from certcore.splits import average_radius, band, mean
 
 STATE_KEYS = tuple(STATES)
 
@@ -69,17 +70,17 @@ def mean_lines(
     for which in (kind, "naive") if naive else (kind,):
         counts = [curve.naive if which == "naive" else curve.certified for curve in curves]
         ratios = np.array([np.asarray(c) / max(int(curve.targets), 1) for c, curve in zip(counts, curves)])
-        mean, deviation = ratios.mean(axis=0), ratios.std(axis=0, ddof=1)
+        middle, around = mean(ratios), band(ratios)
         lines.append(
             Line(
                 values=values,
-                ratio=mean,
+                ratio=middle,
                 kind=which,
                 name=name,
                 group=group,
-                low=np.clip(mean - deviation, 0, 1),
-                high=np.clip(mean + deviation, 0, 1),
-                average_radius=average_radius(values, mean),
+                low=None if around is None else around[0],
+                high=None if around is None else around[1],
+                average_radius=average_radius(values, middle),
             )
         )
     return tuple(lines)
@@ -97,7 +98,7 @@ def curve_figure(
     title: str = "",
     name: str = "",
     facts: dict[str, Any] | None = None,
-    recipes: Sequence[Recipe] = (),
+    recipe: Recipe | None = None,
 ) -> CurveFigure:
     """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
 
@@ -131,7 +132,7 @@ def curve_figure(
         title=title,
         name=name or f"curve-{vary}",
         facts=facts or {},
-        recipes=tuple(recipes),
+        recipe=recipe,
     )
 
 
@@ -152,7 +153,7 @@ def contour_figure(
     title: str = "",
     name: str = "",
     facts: dict[str, Any] | None = None,
-    recipes: Sequence[Recipe] = (),
+    recipe: Recipe | None = None,
 ) -> ContourFigure:
     """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
 
@@ -184,7 +185,7 @@ def contour_figure(
         title=title,
         name=name or ("contours" if show == "ratio" else show) + f"-{x}-{y}",
         facts=facts or {},
-        recipes=tuple(recipes),
+        recipe=recipe,
     )
 
 
@@ -230,6 +231,7 @@ def votes_figure(
         categories=tuple(names),
         series=(Bars(label="votes", values=np.asarray(votes)),),
         label="votes",
+        meaning=Meaning.PLAIN,
         limit=None,
         **{"name": "votes", "title": title, **more},
     )
@@ -419,6 +421,7 @@ def compare_figure(
         log=log,
         marker=marker,
         columns=("instance", "accuracy", "r̄ naive", "r̄ collective", "gain (×)"),
+        meanings=(Meaning.PLAIN, Meaning.PLAIN, Meaning.CERTIFIED, Meaning.CERTIFIED, Meaning.CERTIFIED),
         rows=tuple(rows),
         **{"name": f"compare-{vary}", **more},
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,29 @@ from certcore.figures.style import KINDS, STATES
 MAX_LINES = 40
 
 
+class Meaning(StrEnum):
+    """What numbers mean, which decides how they are rounded for people (never in CSV and JSON)."""
+
+    PLAIN = "plain"
+    """Neither certified nor attacked (accuracies, coordinates): to the nearest."""
+    CERTIFIED = "certified"
+    """Promised: down."""
+    ATTACKED = "attacked"
+    """Reached or reachable by an attacker: up."""
+    INDEX = "index"
+    """A name that happens to be a number: every digit, no separators."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Figure:
-    """What all figures have: a name for files, a title (drawn only when asked), facts, and their recipes."""
+    """What all figures have: a name for files, a title (drawn only when asked), facts, and their recipe."""
 
     name: str = "figure"
     title: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    recipes: tuple[Recipe, ...] = ()
+    recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recipes", tuple(self.recipes))
         object.__setattr__(self, "facts", dict(self.facts))
 
 
@@ -89,15 +102,17 @@ class CurveFigure(Figure):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompareFigure(CurveFigure):
-    """Several instances on the same axes, with a table below."""
+    """Several instances on the same axes, with a table below; `meanings` says what each of its columns means."""
 
     columns: tuple[str, ...] = ()
+    meanings: tuple[Meaning, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     name: str = "compare"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "meanings", meanings_of(self.columns, self.meanings))
         object.__setattr__(self, "rows", tuple(tuple(row) for row in self.rows))
         for row in self.rows:
             if len(row) != len(self.columns):
@@ -181,6 +196,7 @@ class BarFigure(Figure):
     categories: tuple[str, ...]
     series: tuple[Bars, ...]
     label: str = "certified ratio"
+    meaning: Meaning = Meaning.CERTIFIED
     sizes: np.ndarray | None = None
     limit: float | None = 1.0
     name: str = "classes"
@@ -188,6 +204,7 @@ class BarFigure(Figure):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "categories", tuple(str(c) for c in self.categories))
+        object.__setattr__(self, "meaning", meanings_of((self.label,), (self.meaning,))[0])
         object.__setattr__(self, "series", tuple(self.series))
         n = len(self.categories)
         if n == 0 or not self.series:
@@ -301,6 +318,18 @@ class DistributionFigure(Figure):
                 raise InputError(
                     f"series {bars.label!r} has {len(bars.values)} counts; expected one per bin, {len(self.edges) - 1}"
                 )
+
+
+def meanings_of(columns: Sequence[str], meanings: Sequence[str]) -> tuple[Meaning, ...]:
+    """One meaning per column; none at all means that all of them are plain."""
+    if not meanings:
+        return (Meaning.PLAIN,) * len(columns)
+    known = [str(meaning) for meaning in Meaning]
+    if len(meanings) != len(columns) or any(meaning not in known for meaning in meanings):
+        raise InputError(
+            f"a table of {len(columns)} columns has the meanings {list(meanings)}; expected one of {known} each"
+        )
+    return tuple(Meaning(meaning) for meaning in meanings)
 
 
 FIGURES: dict[str, type[Figure]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import singledispatch
 
 import numpy as np
@@ -16,7 +17,9 @@ from certcore.figures.data import (
     GraphFigure,
 )
 from certcore.figures.escape import clean
-from certcore.figures.style import KINDS, RATIO_LABEL, STATES, axis_label
+from certcore.figures.style import BAND_LABEL, KINDS, RATIO_LABEL, STATES, axis_label
+from certcore.figures.table import format_cell
+from certcore.rounding import rounded_down
 
 _MOST_LINES = 8
 
@@ -31,7 +34,12 @@ def line_label(name: str, kind: str, average_radius: float | None = None) -> str
     """What a legend says about a line: its name, its kind, its average radius."""
     parts = [clean(name, 60), KINDS[kind].label]
     label = ", ".join(part for part in parts if part)
-    return label if average_radius is None else f"{label} (r̄ = {average_radius:,.2f})"
+    return label if average_radius is None else f"{label} (r̄ = {rounded_down(average_radius, 2)})"
+
+
+def level_label(level: float) -> str:
+    """The level of a contour line with every digit it has: 0.9999999 is not 1."""
+    return f"{Decimal(repr(float(level))).normalize():f}"
 
 
 @alt_text.register
@@ -41,11 +49,12 @@ def _curve(figure: CurveFigure) -> str:
     for line in figure.lines[:_MOST_LINES]:
         first, last = f"{line.values[0]:g}", f"{line.values[-1]:g}"
         said.append(
-            f"{line_label(line.name, line.kind, line.average_radius)}: {line.ratio[0]:.3f} at {first}, "
-            f"{line.ratio[-1]:.3f} at {last}"
+            f"{line_label(line.name, line.kind, line.average_radius)}: "
+            f"{rounded_down(float(line.ratio[0]))} at {first}, {rounded_down(float(line.ratio[-1]))} at {last}"
         )
     more = len(figure.lines) - _MOST_LINES
     rest = f"; and {more} more lines" if more > 0 else ""
+    rest += f". {BAND_LABEL.capitalize()}" if any(line.low is not None for line in figure.lines) else ""
     return f"Curve of the {RATIO_LABEL} against {clean(axis)}. {'; '.join(said)}{rest}."
 
 
@@ -58,9 +67,9 @@ def _contour(figure: ContourFigure) -> str:
     text += f", {known.sum()} of {known.size} cells"
     if known.any():
         low, high = np.nanmin(figure.filled), np.nanmax(figure.filled)
-        text += f", from {low:.3f} to {high:.3f}"
+        text += f", from {rounded_down(float(low))} to {rounded_down(float(high))}"
     if figure.levels:
-        levels = ", ".join(f"{level:g}" for level in figure.levels)
+        levels = ", ".join(level_label(level) for level in figure.levels)
         text += f". Lines at {levels}: {KINDS[figure.kind].label} solid"
         if figure.reference is not None:
             text += f", {KINDS[figure.reference_kind].label} dotted"
@@ -81,7 +90,8 @@ def measure(figure: ContourFigure) -> str:
 def _bars(figure: BarFigure) -> str:
     said = []
     for i, name in enumerate(figure.categories[:12]):
-        values = ", ".join(f"{clean(bars.label, 30)} {bars.values[i]:,.4g}" for bars in figure.series)
+        numbers = [(bars.label, format_cell(bars.values[i].item(), figure.meaning)) for bars in figure.series]
+        values = ", ".join(f"{clean(label, 30)} {text}" for label, text in numbers)
         said.append(f"{clean(name, 30)}: {values}")
     return f"Bars of {clean(figure.label)}. {'; '.join(said)}."
 

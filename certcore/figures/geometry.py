@@ -6,6 +6,10 @@ import numpy as np
 
 #: Where the budget 0 is drawn on a logarithmic axis.
 LOG_ZERO = 0.5
+#: How much wider than high a graph is drawn, everywhere.
+GRAPH_ASPECT = 1.6
+#: Lines of at most so many values have a mark at each.
+EVERY_MARK = 25
 
 
 def positions(values: np.ndarray, log: bool) -> np.ndarray:
@@ -136,6 +140,40 @@ def spread_marks(x: np.ndarray, offset: int = 0, total: int = 1, wanted: int = 9
     span = x[-1] - x[0]
     goals = x[0] + span * (np.arange(wanted) + (offset + 0.5) / max(total, 1)) / wanted
     return np.unique(np.clip(np.searchsorted(x, goals), 0, len(x) - 1))
+
+
+def line_marks(x: np.ndarray, offset: int, total: int, family: bool) -> np.ndarray:
+    """Indices of a line that carry a mark: all of few values.
+
+    Of many values none, where dashes tell the lines apart already; in a family some, which its legend then says.
+    """
+    if len(x) <= EVERY_MARK:
+        return np.arange(len(x))
+    return spread_marks(x, offset, total) if family else np.arange(0)
+
+
+def graph_shares(positions: np.ndarray) -> np.ndarray:
+    """Where the nodes of a graph stand in its picture: shares of its width from the left, of its height from the top.
+
+    A few far-out nodes must not squeeze all others into the middle.
+    """
+    points = np.asarray(positions, dtype=float)
+    low, high = points.min(axis=0), points.max(axis=0)
+    inner = np.percentile(points, [0.5, 99.5], axis=0)
+    tight = (inner[1] - inner[0]) < 0.5 * (high - low)
+    low, high = np.where(tight, inner[0], low), np.where(tight, inner[1], high)
+    share = (points - low) / np.maximum(high - low, 1e-9)
+    # Those outside move closer, the further the more, into a margin: in their order, not onto one line.
+    margin = np.where(tight, 0.1, 0.0)
+    before, beyond = np.maximum(-share, 0), np.maximum(share - 1, 0)
+    pulled = np.clip(share, 0, 1) * (1 - 2 * margin) + margin * (1 + beyond / (0.3 + beyond) - before / (0.3 + before))
+    return np.clip(pulled, 0, 1)
+
+
+def graph_places(positions: np.ndarray) -> np.ndarray:
+    """The same picture in coordinates that point up, as print, LaTeX and Plotly do: GRAPH_ASPECT wide, 1 high."""
+    shares = graph_shares(positions)
+    return np.column_stack([GRAPH_ASPECT * shares[:, 0], 1 - shares[:, 1]])
 
 
 def edge_keys(edges: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,30 +18,35 @@ from certcore.figures.data import (
     Figure,
     FrontFigure,
     GraphFigure,
+    Meaning,
 )
-from certcore.figures.describe import line_label, measure
+from certcore.figures.describe import level_label, line_label, measure
 from certcore.figures.escape import clean, for_comment, for_latex
 from certcore.figures.geometry import (
+    GRAPH_ASPECT,
     cell_edges,
     front_extent,
+    graph_places,
     label_spot,
     level_lines,
+    line_marks,
     log_ticks,
     plateau,
     positions,
     remaining,
-    spread_marks,
     staircase,
 )
 from certcore.figures.style import (
     ADDED_COLOUR,
     ADDED_LABEL,
     ATTACKER_LABEL,
+    BAND_LABEL,
     BLACK,
     DELETED_COLOUR,
     DELETED_LABEL,
     GREY,
     KINDS,
+    MARKS_LABEL,
     PLATEAU_LABEL,
     PROTECTED_COLOUR,
     PROTECTED_LABEL,
@@ -54,7 +59,9 @@ from certcore.figures.style import (
     series_colour,
     series_marker,
 )
+from certcore.figures.table import make_table
 from certcore.figures.tabular import rows_as_tabular
+from certcore.rounding import rounded_down
 
 #: TeX reads its source into memory line by line and path by path: keep both short.
 _PER_PATH = 250
@@ -97,14 +104,25 @@ def _colour(code: str) -> str:
     return "cc" + code[1:].upper()
 
 
-def _points(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> str:
+def _points(
+    x: Sequence[float] | np.ndarray,
+    y: Sequence[float] | np.ndarray,
+    x_meaning: Meaning = Meaning.PLAIN,
+    y_meaning: Meaning = Meaning.PLAIN,
+) -> str:
     """Coordinates, a few on each line."""
-    pairs = [f"({_number(a)},{_number(b)})" for a, b in zip(np.asarray(x).tolist(), np.asarray(y).tolist())]
+    across, up = np.asarray(x).tolist(), np.asarray(y).tolist()
+    pairs = [f"({_number(a, x_meaning)},{_number(b, y_meaning)})" for a, b in zip(across, up)]
     return "\n".join(" ".join(pairs[i : i + 8]) for i in range(0, len(pairs), 8))
 
 
-def _number(value: float) -> str:
-    return f"{value:.6g}"
+def _number(value: float, meaning: Meaning = Meaning.PLAIN) -> str:
+    """A coordinate; certified ratios are never more than they are, also in the source."""
+    return f"{value:.6g}" if meaning is not Meaning.CERTIFIED else _short(rounded_down(value, 6))
+
+
+def _short(decimal: str) -> str:
+    return decimal.replace(",", "").rstrip("0").rstrip(".")
 
 
 def _list(items: Iterable[object]) -> str:
@@ -161,6 +179,7 @@ def _curve(figure: CurveFigure, width_cm: float) -> str:
     body: list[str] = []
     family = len({line.group for line in figure.lines}) > 1
     starts = []
+    some = False
     for k, line in enumerate(figure.lines):
         kind = KINDS[line.kind]
         colour = _colour(series_colour(line.group) if family else kind.colour)
@@ -170,19 +189,29 @@ def _curve(figure: CurveFigure, width_cm: float) -> str:
             around = _points(np.concatenate([across, across[::-1]]), np.concatenate([top, bottom[::-1]]))
             fill = f"draw=none, fill={colour}, fill opacity=0.18, forget plot"
             body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
-        marks = spread_marks(np.log(x) if figure.log else x, k, len(figure.lines)) + 1
+        marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family) + 1
+        some |= 0 < len(marks) < len(x)
         symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).latex
-        style = f"const plot mark right, color={colour}, {kind.dash.latex}, line width=0.9pt, mark={symbol}, "
-        style += f"mark size=1.5pt, mark options={{solid}}, mark indices={{{_list(marks.tolist())}}}"
-        body.append(f"\\addplot[{style}] coordinates {{\n{_points(x, line.ratio)}\n}};")
+        style = f"const plot mark right, color={colour}, {kind.dash.latex}, line width=0.9pt, "
+        style += f"mark={symbol}, mark size=1.5pt, mark options={{solid}}, " if len(marks) else "mark=none, "
+        style += f"mark indices={{{_list(marks.tolist()) or 1}}}"
+        points = _points(x, line.ratio, y_meaning=Meaning.CERTIFIED)
+        body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
         label = for_latex(line_label(line.name, line.kind, line.average_radius), 160)
         body.append(f"\\addlegendentry{{{label}}}")
         start = plateau(line.values, line.ratio) if figure.plateaus and line.kind != "naive" else None
         if start is not None:
             starts.append((float(x[start]), float(line.ratio[start])))
+    if any(line.low is not None for line in figure.lines):
+        body.append(f"\\addlegendimage{{area legend, draw=none, fill={_colour(GREY)}, fill opacity=0.3}}")
+        body.append(f"\\addlegendentry{{{for_latex(BAND_LABEL)}}}")
+    if some:
+        body.append(f"\\addlegendimage{{only marks, mark=o, mark size=1.5pt, color={_colour(GREY)}}}")
+        body.append(f"\\addlegendentry{{{for_latex(MARKS_LABEL)}}}")
     if starts:
+        xs, ys = zip(*starts)
         style = "only marks, mark=|, mark size=4pt, black, mark options={line width=1.2pt}"
-        body.append(f"\\addplot[{style}] coordinates {{\n{_points(*zip(*starts))}\n}};")
+        body.append(f"\\addplot[{style}] coordinates {{\n{_points(xs, ys, y_meaning=Meaning.CERTIFIED)}\n}};")
         body.append(f"\\addlegendentry{{{PLATEAU_LABEL}}}")
     if figure.marker is not None:
         where = _number(float(positions(np.array([figure.marker]), figure.log)[0]))
@@ -192,7 +221,8 @@ def _curve(figure: CurveFigure, width_cm: float) -> str:
         )
     after = ""
     if isinstance(figure, CompareFigure) and figure.rows:
-        table = rows_as_tabular(figure.columns, figure.rows)
+        below = make_table(figure.columns, figure.rows, figure.meanings)
+        table = rows_as_tabular(below, below.rows)
         after = f"\\node[anchor=north, font=\\footnotesize] at (current bounding box.south) {{{table}}};\n"
     return _axis(options, body, after)
 
@@ -239,7 +269,7 @@ def _contour(figure: ContourFigure, width_cm: float) -> str:
     cells = []
     for i, j in np.argwhere(np.isfinite(filled)).tolist():
         corners = ((xs[i], ys[j]), (xs[i + 1], ys[j]), (xs[i + 1], ys[j + 1]), (xs[i], ys[j + 1]))
-        value = _number(filled[i, j])
+        value = _number(filled[i, j], Meaning.CERTIFIED)
         cells.append("\n".join(f"{_number(x)} {_number(y)} {value}" for x, y in corners))
     body = []
     if cells:
@@ -270,9 +300,9 @@ def _contour_lines(figure: ContourFigure, xs: np.ndarray, ys: np.ndarray) -> lis
             if spot is not None:
                 at = f"(axis cs:{_number(spot[0])},{_number(spot[1])})"
                 style = r"font=\scriptsize, fill=white, fill opacity=0.75, text opacity=1, inner sep=1pt"
-                body.append(f"\\node[{style}] at {at} {{{level:g}}};")
+                body.append(f"\\node[{style}] at {at} {{{level_label(level)}}};")
         if figure.levels:
-            levels = ", ".join(f"{level:g}" for level in figure.levels)
+            levels = ", ".join(level_label(level) for level in figure.levels)
             body.append(f"\\addlegendimage{{black, line width=0.9pt, {dash}}}")
             body.append(f"\\addlegendentry{{{for_latex(KINDS[kind].label)} = {levels}}}")
     return body
@@ -307,7 +337,7 @@ def _bars(figure: BarFigure, width_cm: float) -> str:
         fill = f"area legend, draw=black, line width=0.2pt, fill={_colour(kind.colour)}"
         if kind.hatch:
             fill += f", postaction={{pattern={_HATCHES[kind.hatch]}}}"
-        body.append(f"\\addplot[{fill}] coordinates {{\n{_points(bars.values, np.arange(count))}\n}};")
+        body.append(f"\\addplot[{fill}] coordinates {{\n{_points(bars.values, np.arange(count), figure.meaning)}\n}};")
         if len(figure.series) > 1:
             body.append(f"\\addlegendentry{{{for_latex(bars.label)}}}")
     return _axis(options, body)
@@ -315,8 +345,7 @@ def _bars(figure: BarFigure, width_cm: float) -> str:
 
 @_picture.register
 def _graph(figure: GraphFigure, width_cm: float) -> str:
-    low, high = figure.positions.min(axis=0), figure.positions.max(axis=0)
-    where = (figure.positions - low) / max(float((high - low).max()), 1e-12) * width_cm
+    where = graph_places(figure.positions) * width_cm / GRAPH_ASPECT
     kept = remaining(figure.edges, figure.deleted).tolist()
     many = len(kept) > 1500
     body = _tikz_edges(where, kept, f"gray!60, line width={0.1 if many else 0.25}pt")

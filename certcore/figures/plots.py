@@ -18,13 +18,16 @@ from certcore.figures.data import (
     FrontFigure,
     GraphFigure,
 )
-from certcore.figures.describe import alt_text, line_label, measure
+from certcore.figures.describe import alt_text, level_label, line_label, measure
 from certcore.figures.escape import for_plotly
 from certcore.figures.geometry import (
+    GRAPH_ASPECT,
     cell_edges,
     front_extent,
+    graph_places,
     label_spot,
     level_lines,
+    line_marks,
     log_ticks,
     plateau,
     positions,
@@ -36,11 +39,13 @@ from certcore.figures.style import (
     ADDED_COLOUR,
     ADDED_LABEL,
     ATTACKER_LABEL,
+    BAND_LABEL,
     BLACK,
     DELETED_COLOUR,
     DELETED_LABEL,
     GREY,
     KINDS,
+    MARKS_LABEL,
     PLATEAU_LABEL,
     PROTECTED_COLOUR,
     PROTECTED_LABEL,
@@ -54,6 +59,8 @@ from certcore.figures.style import (
     series_colour,
     series_marker,
 )
+from certcore.figures.table import format_cell
+from certcore.rounding import rounded_down, rounded_up
 
 #: Above this many nodes and edges the graph is drawn by WebGL; below, as SVG, which needs no graphics card.
 _WEBGL_FROM = 12_000
@@ -104,6 +111,7 @@ def _draw(figure: Figure, dark: bool) -> go.Figure:
 def _curve(figure: CurveFigure, dark: bool) -> go.Figure:
     screen = go.Figure()
     family = len({line.group for line in figure.lines}) > 1
+    some = False
     axis = for_plotly(figure.x_label or axis_label(figure.vary))
     for k, line in enumerate(figure.lines):
         kind = KINDS[line.kind]
@@ -112,29 +120,44 @@ def _curve(figure: CurveFigure, dark: bool) -> go.Figure:
         if line.low is not None and line.high is not None:
             screen.add_trace(_band(x, line.low, line.high, colour, f"band-{k}"))
         label = for_plotly(line_label(line.name, line.kind, line.average_radius))
-        data = [line.values]
-        hover = f"{axis}: %{{customdata[0]:,}}<br>{RATIO_LABEL}: %{{y:.4f}}"
+        # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
+        data: list[list[Any]] = [line.values.tolist(), _ratios(line.ratio)]
+        hover = f"{axis}: %{{customdata[0]:,}}<br>{RATIO_LABEL}: %{{customdata[1]}}"
         if line.certified is not None:
-            data += [line.certified, np.full(len(x), line.targets or 0)]
-            hover += "<br>certified: %{customdata[1]:,} of %{customdata[2]:,} nodes"
+            data += [line.certified.tolist(), [line.targets or 0] * len(x)]
+            hover += "<br>certified: %{customdata[2]:,} of %{customdata[3]:,} nodes"
         if line.low is not None and line.high is not None:
-            data += [line.low, line.high]
+            data += [_ratios(line.low), _ratios(line.high)]
             at = len(data) - 2
-            hover += f"<br>over splits: %{{customdata[{at}]:.4f}} … %{{customdata[{at + 1}]:.4f}}"
+            hover += f"<br>one deviation over splits: %{{customdata[{at}]}} … %{{customdata[{at + 1}]}}"
+        marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
+        some |= 0 < len(marks) < len(x)
+        # Without a mark a point could not be clicked: it is there, but not seen.
+        seen = 1 if len(marks) else 0
         screen.add_trace(
             go.Scatter(
                 x=x,
                 y=line.ratio,
-                customdata=np.column_stack(data),
+                customdata=[list(cell) for cell in zip(*data)],
                 name=label,
                 mode="lines+markers",
                 line={"color": colour, "dash": kind.dash.screen, "width": 2.5, "shape": "vh"},
-                marker={"symbol": series_marker(line.group).screen, "size": 7, "maxdisplayed": 10},
-                unselected={"marker": {"opacity": 1}},
+                marker={
+                    "symbol": series_marker(line.group).screen,
+                    "size": 7,
+                    "opacity": seen,
+                    "maxdisplayed": 0 if len(marks) in (0, len(x)) else len(marks),
+                },
+                unselected={"marker": {"opacity": seen}},
+                selected={"marker": {"opacity": 1}},
                 hovertemplate=f"<b>{label}</b><br>{hover}<extra></extra>",
                 legendgroup=f"line-{k}",
             )
         )
+    if any(line.low is not None for line in figure.lines):
+        _legend_only(screen, BAND_LABEL, {"symbol": "square", "size": 14, "color": _translucent(GREY, 0.35)})
+    if some:
+        _legend_only(screen, MARKS_LABEL, {"symbol": "circle-open", "size": 7, "color": GREY})
     if figure.plateaus:
         _plateaus(screen, figure, dark)
     if figure.marker is not None:
@@ -156,6 +179,16 @@ def _curve(figure: CurveFigure, dark: bool) -> go.Figure:
         screen.update_xaxes(type="log", dtick=None, tickvals=where_ticks, ticktext=text)
     screen.update_layout(hovermode="closest", clickmode="event+select")
     return screen
+
+
+def _ratios(values: np.ndarray) -> list[str]:
+    """Certified ratios as text, never more than they are."""
+    return [rounded_down(value, 4) if np.isfinite(value) else "not computed" for value in values.tolist()]
+
+
+def _legend_only(screen: go.Figure, label: str, marker: dict[str, Any]) -> None:
+    """An entry of the legend that explains something without being a line."""
+    screen.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=label, hoverinfo="skip"))
 
 
 def _whole(end: float) -> dict[str, Any]:
@@ -193,7 +226,9 @@ def _plateaus(screen: go.Figure, figure: CurveFigure, dark: bool) -> None:
         go.Scatter(
             x=positions(np.array([line.values[start] for line, start in starts]), figure.log),
             y=[line.ratio[start] for line, start in starts],
-            customdata=[[float(line.values[start])] for line, start in starts],
+            customdata=[
+                [float(line.values[start]), rounded_down(float(line.ratio[start]), 4)] for line, start in starts
+            ],
             name=PLATEAU_LABEL,
             mode="markers",
             marker={
@@ -202,7 +237,8 @@ def _plateaus(screen: go.Figure, figure: CurveFigure, dark: bool) -> None:
                 "line": {"width": 2.5},
                 "color": on_background(BLACK, dark),
             },
-            hovertemplate="constant from %{customdata[0]:,} on<br>" + f"{RATIO_LABEL}: %{{y:.4f}}<extra></extra>",
+            hovertemplate="constant from %{customdata[0]:,} on<br>"
+            + f"{RATIO_LABEL}: %{{customdata[1]}}<extra></extra>",
         )
     )
 
@@ -219,20 +255,13 @@ def _contour(figure: ContourFigure, dark: bool) -> go.Figure:
     if difference:
         low, high = min(0.0, float(known.min(initial=0))), max(1e-9, float(known.max(initial=0)))
     colours = colour_scale(difference)
-    grid_x, grid_y = np.meshgrid(figure.x_values, figure.y_values, indexing="ij")
-    data = [grid_x, grid_y]
-    hover = f"{axis_label(figure.x)}: %{{customdata[0]:,}}<br>{axis_label(figure.y)}: %{{customdata[1]:,}}"
-    hover += f"<br>{what}: %{{z:.4f}}"
-    if figure.reference is not None:
-        data += [figure.ratio, figure.reference]
-        hover += f"<br>{KINDS[figure.kind].label}: %{{customdata[2]:.4f}}"
-        hover += f"<br>{KINDS[figure.reference_kind].label}: %{{customdata[3]:.4f}}"
+    data, hover = cell_hover(figure)
     screen.add_trace(
         go.Heatmap(
             x=xs,
             y=ys,
             z=filled.T,
-            customdata=np.stack(data, axis=-1).transpose(1, 0, 2),
+            customdata=[[data[i][j] for i in range(len(data))] for j in range(len(figure.y_values))],
             zmin=low,
             zmax=high,
             colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
@@ -276,6 +305,23 @@ def _contour(figure: ContourFigure, dark: bool) -> go.Figure:
     return screen
 
 
+def cell_hover(figure: ContourFigure) -> tuple[list[list[list[Any]]], str]:
+    """For each cell of a map its budgets and its numbers as text, and what the tooltip says about them."""
+    names = [for_plotly(measure(figure))]
+    parts = [figure.filled]
+    if figure.reference is not None:
+        names += [KINDS[figure.kind].label, KINDS[figure.reference_kind].label]
+        parts += [figure.ratio, figure.reference]
+    texts = [[_ratios(column) for column in part] for part in parts]
+    data = [
+        [[x, y, *(text[i][j] for text in texts)] for j, y in enumerate(figure.y_values.tolist())]
+        for i, x in enumerate(figure.x_values.tolist())
+    ]
+    hover = f"{axis_label(figure.x)}: %{{customdata[0]:,}}<br>{axis_label(figure.y)}: %{{customdata[1]:,}}"
+    hover += "".join(f"<br>{name}: %{{customdata[{k}]}}" for k, name in enumerate(names, 2))
+    return data, hover
+
+
 def _contour_lines(screen: go.Figure, figure: ContourFigure, xs: np.ndarray, ys: np.ndarray, dark: bool) -> None:
     parts = [(figure.kind, "solid", figure.ratio)]
     if figure.reference is not None:
@@ -285,7 +331,7 @@ def _contour_lines(screen: go.Figure, figure: ContourFigure, xs: np.ndarray, ys:
             lines = level_lines(grid, level, xs, ys)
             gap = np.full((1, 2), np.nan)
             path = np.concatenate([np.concatenate([line, gap]) for line in lines] or [gap])
-            name = f"{KINDS[kind].label} {level:g}"
+            name = f"{KINDS[kind].label} {level_label(level)}"
             for width, colour in ((5, "#FFFFFF"), (2, BLACK)):
                 screen.add_trace(
                     go.Scatter(
@@ -309,7 +355,7 @@ def _contour_lines(screen: go.Figure, figure: ContourFigure, xs: np.ndarray, ys:
                 screen.add_annotation(
                     x=np.log10(x) if figure.x_log else x,
                     y=np.log10(y) if figure.y_log else y,
-                    text=f"{level:g}",
+                    text=level_label(level),
                     showarrow=False,
                     font={"size": 12, "color": BLACK},
                     bgcolor="rgba(255,255,255,0.8)",
@@ -326,11 +372,11 @@ def _bars(figure: BarFigure, dark: bool) -> go.Figure:
     for bars in figure.series:
         kind = KINDS[bars.kind]
         label = for_plotly(bars.label)
-        data = [names]
-        hover = f"%{{customdata[0]}}<br>{label}: %{{x:,.4~f}}"
+        data = [names, [format_cell(value, figure.meaning) for value in bars.values.tolist()]]
+        hover = f"%{{customdata[0]}}<br>{label}: %{{customdata[1]}}"
         if bars.counts is not None and figure.sizes is not None:
             data += [bars.counts.tolist(), figure.sizes.tolist()]
-            hover += "<br>%{customdata[1]:,} of %{customdata[2]:,} nodes"
+            hover += "<br>%{customdata[2]:,} of %{customdata[3]:,} nodes"
         screen.add_trace(
             go.Bar(
                 y=rows,
@@ -358,9 +404,10 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
     large = len(figure.positions) + len(figure.edges) > _WEBGL_FROM
     scatter = go.Scattergl if large else go.Scatter
     screen = go.Figure()
+    where = graph_places(figure.positions)
     screen.add_trace(
         scatter(
-            **_segments(figure.positions, remaining(figure.edges, figure.deleted)),
+            **_segments(where, remaining(figure.edges, figure.deleted)),
             mode="lines",
             line={"color": "#4A4F57" if dark else "#C9CCD1", "width": 0.6},
             hoverinfo="skip",
@@ -375,7 +422,7 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
         if changed is not None and len(changed):
             screen.add_trace(
                 scatter(
-                    **_segments(figure.positions, changed),
+                    **_segments(where, changed),
                     mode="lines",
                     line={"color": colour, "width": 2.5, "dash": "solid" if large else dash},
                     hoverinfo="skip",
@@ -386,7 +433,7 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
     for group, name in enumerate(figure.groups):
         members = np.flatnonzero(figure.state == group)
         if len(members):
-            screen.add_trace(_nodes(figure, scatter, members, group, name, size, dark))
+            screen.add_trace(_nodes(figure, where, scatter, members, group, name, size, dark))
     for nodes, label, symbol, colour in (
         (figure.attackers, ATTACKER_LABEL, "circle-open", on_background(BLACK, dark)),
         (figure.protected, PROTECTED_LABEL, "square-open", PROTECTED_COLOUR),
@@ -394,8 +441,8 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
         if nodes is not None and len(nodes):
             screen.add_trace(
                 scatter(
-                    x=figure.positions[nodes, 0],
-                    y=figure.positions[nodes, 1],
+                    x=where[nodes, 0],
+                    y=where[nodes, 1],
                     mode="markers",
                     marker={"symbol": symbol, "size": size * 2, "color": colour, "line": {"width": 2}},
                     name=f"{label} ({len(nodes):,})",
@@ -403,16 +450,22 @@ def _graph(figure: GraphFigure, dark: bool) -> go.Figure:
                     hoverinfo="skip",
                 )
             )
-    low, high = figure.positions.min(axis=0), figure.positions.max(axis=0)
-    pad = 0.04 * float((high - low).max()) + 1e-9
-    screen.update_xaxes(visible=False, range=[low[0] - pad, high[0] + pad], constrain="domain")
-    screen.update_yaxes(visible=False, range=[low[1] - pad, high[1] + pad], scaleanchor="x", constrain="domain")
+    pad = 0.04
+    screen.update_xaxes(visible=False, range=[-pad, GRAPH_ASPECT + pad], constrain="domain")
+    screen.update_yaxes(visible=False, range=[-pad, 1 + pad], scaleanchor="x", constrain="domain")
     screen.update_layout(clickmode="event+select", legend={"itemsizing": "constant"})
     return screen
 
 
 def _nodes(
-    figure: GraphFigure, scatter: Any, members: np.ndarray, group: int, name: str, size: float, dark: bool
+    figure: GraphFigure,
+    where: np.ndarray,
+    scatter: Any,
+    members: np.ndarray,
+    group: int,
+    name: str,
+    size: float,
+    dark: bool,
 ) -> Any:
     if figure.palette == "state":
         state = STATES[name]
@@ -426,11 +479,11 @@ def _nodes(
     hover = f"node %{{customdata[0]}}: %{{customdata[1]}}<br>{label}"
     if figure.spent is not None:
         for row, spent in zip(data, figure.spent[members].tolist()):
-            row.append(spent)
-        hover += "<br>flips at this node: %{customdata[2]:,.3~f}"
+            row.append(f"{int(spent):,}" if spent == int(spent) else rounded_up(spent))
+        hover += "<br>flips at this node: %{customdata[2]}"
     return scatter(
-        x=figure.positions[members, 0],
-        y=figure.positions[members, 1],
+        x=where[members, 0],
+        y=where[members, 1],
         mode="markers",
         marker={
             "color": on_background(colour, dark),

@@ -30,30 +30,34 @@ from certcore.figures.data import (
     FrontFigure,
     GraphFigure,
 )
-from certcore.figures.describe import line_label, measure
+from certcore.figures.describe import level_label, line_label, measure
 from certcore.figures.escape import clean
 from certcore.figures.geometry import (
+    GRAPH_ASPECT,
     cell_edges,
     front_extent,
+    graph_places,
     label_spot,
     level_lines,
+    line_marks,
     plateau,
     positions,
     remaining,
     segments,
-    spread_marks,
     staircase,
 )
 from certcore.figures.style import (
     ADDED_COLOUR,
     ADDED_LABEL,
     ATTACKER_LABEL,
+    BAND_LABEL,
     BLACK,
     DELETED_COLOUR,
     DELETED_LABEL,
     DOTTED,
     GREY,
     KINDS,
+    MARKS_LABEL,
     PLATEAU_LABEL,
     PROTECTED_COLOUR,
     PROTECTED_LABEL,
@@ -66,7 +70,7 @@ from certcore.figures.style import (
     series_colour,
     series_marker,
 )
-from certcore.figures.table import format_cell
+from certcore.figures.table import make_table
 
 
 def draw(figure: Figure, *, width: str | float = "one-column", title: bool = False) -> PrintFigure:
@@ -117,6 +121,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, canvas: Canvas) -> list[Any]:
     family = len({line.group for line in figure.lines}) > 1
     handles: list[Any] = []
     starts: list[tuple[float, float]] = []
+    some = False
     for k, line in enumerate(figure.lines):
         kind = KINDS[line.kind]
         colour = series_colour(line.group) if family else kind.colour
@@ -127,6 +132,8 @@ def _curve_lines(axes: Any, figure: CurveFigure, canvas: Canvas) -> list[Any]:
             )
         # In a family the marker tells the members apart, alone it tells the kinds apart: never colour only.
         symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).print
+        marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
+        some |= 0 < len(marks) < len(x)
         drawn = axes.plot(
             x,
             line.ratio,
@@ -134,9 +141,9 @@ def _curve_lines(axes: Any, figure: CurveFigure, canvas: Canvas) -> list[Any]:
             linestyle=kind.dash.print,
             color=colour,
             linewidth=1.3 * canvas.scale,
-            marker=symbol,
+            marker=symbol if len(marks) else None,
             markersize=3.4 * canvas.scale,
-            markevery=spread_marks(np.log(x) if figure.log else x, k, len(figure.lines)).tolist(),
+            markevery=marks.tolist() or None,
             markeredgewidth=0.5,
             markeredgecolor="white" if symbol not in "xX+" else colour,
             label=printable(line_label(line.name, line.kind, line.average_radius)),
@@ -146,6 +153,14 @@ def _curve_lines(axes: Any, figure: CurveFigure, canvas: Canvas) -> list[Any]:
         start = plateau(line.values, line.ratio) if figure.plateaus and line.kind != "naive" else None
         if start is not None:
             starts.append((float(x[start]), float(line.ratio[start])))
+    if any(line.low is not None for line in figure.lines):
+        handles.append(Patch(facecolor=GREY, alpha=0.3, linewidth=0, label=BAND_LABEL))
+    if some:
+        size = 3.4 * canvas.scale
+        handles.append(
+            Line2D([], [], linestyle="", marker="o", markerfacecolor="none", markeredgecolor=GREY, markersize=size,
+                   label=MARKS_LABEL)
+        )  # fmt: skip
     if starts:
         handles += axes.plot(
             *zip(*starts),
@@ -166,7 +181,8 @@ def _compare(figure: CompareFigure, canvas: Canvas) -> None:
         _curve(figure, canvas)
         return
     most = 40 if canvas.wide else 22
-    rows = [list(figure.columns), *([clean(format_cell(cell), most) for cell in row] for row in figure.rows)]
+    below = make_table(figure.columns, figure.rows, figure.meanings)
+    rows = [list(below.columns), *([clean(text, most) for text in below.texts(row)] for row in below.rows)]
     canvas.resize(canvas.height + (len(rows) + 0.5) * canvas.font * 1.5 / 72)
     _curve(figure, canvas)
     share = (len(rows) + 0.5) * canvas.font * 1.5 / 72 / canvas.height
@@ -267,10 +283,12 @@ def _contour_lines(axes: Any, figure: ContourFigure, canvas: Canvas, xs: np.ndar
                 )
             spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
             if spot is not None:
-                text = axes.text(*spot, f"{level:g}", fontsize=canvas.font - 1.5, ha="center", va="center", zorder=4)
+                text = axes.text(
+                    *spot, level_label(level), fontsize=canvas.font - 1.5, ha="center", va="center", zorder=4
+                )
                 text.set_path_effects([Stroke(linewidth=1.8, foreground="white"), Normal()])
         if figure.levels:
-            levels = ", ".join(f"{level:g}" for level in figure.levels)
+            levels = ", ".join(level_label(level) for level in figure.levels)
             label = f"{KINDS[kind].label} = {levels}"
             handles.append(Line2D([], [], color=BLACK, linestyle=dash, linewidth=1.2, label=label))
     return handles
@@ -317,22 +335,23 @@ def _bars(figure: BarFigure, canvas: Canvas) -> None:
 
 @_draw.register
 def _graph(figure: GraphFigure, canvas: Canvas) -> None:
-    canvas.resize(canvas.width * (0.7 if canvas.wide else 0.85))
+    canvas.resize(canvas.width / GRAPH_ASPECT)
     axes = canvas.figure.add_subplot()
     axes.set_axis_off()
-    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_aspect("equal", adjustable="box")
+    where = graph_places(figure.positions)
     edges = remaining(figure.edges, figure.deleted)
     thin = 0.2 if len(edges) > 1500 else 0.45
-    axes.plot(*segments(figure.positions, edges), color="#9AA0A6", linewidth=thin, zorder=1, gid="edges")
+    axes.plot(*segments(where, edges), color="#9AA0A6", linewidth=thin, zorder=1, gid="edges")
     size = float(np.clip(2400 / max(len(figure.positions), 1), 0.9, 26)) * canvas.scale
-    handles = _graph_nodes(axes, figure, size)
+    handles = _graph_nodes(axes, figure, where, size)
     changes: tuple[tuple[np.ndarray | None, str, str, Any], ...] = (
         (figure.deleted, DELETED_LABEL, DELETED_COLOUR, (0, (2.2, 1.1))),
         (figure.added, ADDED_LABEL, ADDED_COLOUR, DOTTED.print),
     )
     for changed, label, colour, dash in changes:
         if changed is not None and len(changed):
-            path = segments(figure.positions, changed)
+            path = segments(where, changed)
             style = {"color": colour, "linewidth": 1.3, "linestyle": dash, "label": f"{label} ({len(changed):,})"}
             handles += axes.plot(*path, **style, zorder=2, gid=label.replace(" ", "-"))
     for nodes, label, symbol, colour in (
@@ -340,7 +359,7 @@ def _graph(figure: GraphFigure, canvas: Canvas) -> None:
         (figure.protected, PROTECTED_LABEL, "s", PROTECTED_COLOUR),
     ):
         if nodes is not None and len(nodes):
-            x, y = figure.positions[nodes].T
+            x, y = where[nodes].T
             axes.scatter(
                 x, y, s=max(size * 4, 14), marker=symbol, facecolors="none", edgecolors=colour,
                 linewidths=0.9, zorder=6, gid=label,
@@ -349,12 +368,12 @@ def _graph(figure: GraphFigure, canvas: Canvas) -> None:
                 Line2D([], [], linestyle="", marker=symbol, markerfacecolor="none", markeredgecolor=colour,
                        markersize=6, label=f"{label} ({len(nodes):,})")
             )  # fmt: skip
-    axes.autoscale_view()
-    axes.margins(0.02)
+    axes.set_xlim(-0.03, GRAPH_ASPECT + 0.03)
+    axes.set_ylim(-0.03, 1.03)
     canvas.legend(handles)
 
 
-def _graph_nodes(axes: Any, figure: GraphFigure, size: float) -> list[Any]:
+def _graph_nodes(axes: Any, figure: GraphFigure, where: np.ndarray, size: float) -> list[Any]:
     handles: list[Any] = []
     for group, name in enumerate(figure.groups):
         members = np.flatnonzero(figure.state == group)
@@ -365,7 +384,7 @@ def _graph_nodes(axes: Any, figure: GraphFigure, size: float) -> list[Any]:
             label, colour, symbol, scale = state.label, state.colour, state.marker.print, state.scale
         else:
             label, colour, symbol, scale = name, series_colour(group), series_marker(group).print, 1.0
-        x, y = figure.positions[members].T
+        x, y = where[members].T
         axes.plot(
             x,
             y,

@@ -1,4 +1,4 @@
-"""How the numbers of a figure were computed, precise enough to compute them again."""
+"""How a figure was computed, precise enough to compute it again: the same numbers from one command."""
 
 from __future__ import annotations
 
@@ -6,22 +6,45 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+#: Every kind of figure that can be made again, and what it shows.
+KINDS_OF_FIGURES = {
+    "curve": "certified ratio against one budget, for one or several lines and splits",
+    "map": "certified ratio over two budgets",
+    "compare": "several instances over the same budget",
+    "classes": "certified ratio of each predicted class",
+    "graph": "the graph with an attack",
+    "front": "the front of one node, with what it receives in an attack",
+    "votes": "the votes for one node",
+    "base": "share certified node by node",
+    "distribution": "distribution of p over the targets",
+    "paper": "a figure of the paper from the stored results",
+}
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """One call of the engine: `certify`, `curve` or `surface` on an instance file.
+    """What `certcore draw` and `certcore.export.make` take to make one figure again.
 
-    `threat` is what `ThreatModel.to_json` returns. `targets` is the selection by name; without one the targets are
-    `nodes`, or the instance's own. `arguments` is what else the call takes: `vary` and `values`, or `x`, `x_values`,
-    `y`, `y_values`.
+    `kind` is one of `KINDS_OF_FIGURES`, `instances` are the files (of a curve: its splits). `threat` is what
+    `ThreatModel.to_json` returns, before anything is varied. `targets` is the selection by name; without one the
+    targets are `nodes`, or each instance's own. `options` is what else the kind needs: `vary` and `values`, `x`,
+    `x_values`, `y`, `y_values`, `node`, `attack` and so on, see `certcore draw --help`.
     """
 
-    command: str
-    instance: str
+    kind: str
+    instances: tuple[str, ...] = ()
     threat: Mapping[str, Any] = field(default_factory=dict)
     targets: str | None = None
+    nodes: tuple[int, ...] | None = None
     relaxation: str = "tight"
     base_rule: str = "binary"
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    label: str = ""
-    nodes: tuple[int, ...] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "instances", tuple(str(path) for path in self.instances))
+        object.__setattr__(self, "nodes", None if self.nodes is None else tuple(int(node) for node in self.nodes))
+
+
+def member_name(axis: str, value: int) -> str:
+    """What a line of a family is called: one per number of attackers, or per local budget."""
+    return f"σ = {value:,}" if axis == "sigma" else f"{value:,} per node"

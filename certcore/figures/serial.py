@@ -15,7 +15,7 @@ from certcore.figures.recipe import Recipe
 from certcore.reading import read_json
 
 FORMAT = "certcore-figure-1"
-_PARTS = {"lines": Line, "recipes": Recipe}
+_PARTS = {"lines": Line}
 
 
 def to_json(figure: Figure, *, indent: int | None = 1) -> str:
@@ -57,6 +57,8 @@ def from_json(text: str | bytes) -> Figure:
 
 
 def _part(key: str, value: Any) -> Any:
+    if key == "recipe":
+        return None if value is None else Recipe(**value)
     if key == "series":
         return tuple(Bars(**item) for item in value)
     if key in _PARTS:
@@ -64,5 +66,7 @@ def _part(key: str, value: Any) -> Any:
     if key in ("ratio", "reference", "certified", "reference_certified") and isinstance(value, list):
         return np.array([[np.nan if v is None else v for v in row] for row in value])
     return (
-        tuple(value) if key in ("names", "groups", "categories", "columns", "levels") and value is not None else value
+        tuple(value)
+        if key in ("names", "groups", "categories", "columns", "meanings", "levels") and value is not None
+        else value
     )

@@ -107,6 +107,8 @@ PROTECTED_COLOUR: Final = BLUE
 RATIO_LABEL: Final = "certified ratio"
 RADIUS_SIGN: Final = "r̄"
 PLATEAU_LABEL: Final = "constant from here on"
+BAND_LABEL: Final = "band: mean ± one sample deviation over splits"
+MARKS_LABEL: Final = "marks tell lines apart: not every value has one"
 
 
 def axis_label(key: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from certcore.reproduce import judge
 from certcore.reproduce.claim import Claim
 from certcore.reproduce.claims import CITESEER, CORA, JOINT, LOCAL_DATA, RULE
-from certcore.reproduce.measure import Ours
+from certcore.reproduce.measure import Ours, gain_text
 from certcore.reproduce.store import Results
 
 
@@ -32,8 +32,8 @@ def _gain(experiment: str, source: str, better: str, worse: str) -> judge.Find:
             return None
         all_gains = np.concatenate(gains)
         text = (
-            f"{all_gains.mean():+.1%} certified on average, {all_gains.max():+.1%} at most, "
-            f"{all_gains.min():+.1%} at least"
+            f"{gain_text(all_gains.mean())} certified on average, {gain_text(all_gains.max(), up=True)} at most, "
+            f"{gain_text(all_gains.min())} at least"
         )
         return Ours(None, text, None, len(high), high[0].samples, bool(all_gains.min() >= 0))
 

@@ -11,6 +11,7 @@ from certcore.reproduce.measure import (
     Ours,
     at_budget,
     fewest,
+    gain_text,
     map_ratio,
     mean_ratio,
     mean_seconds,
@@ -18,6 +19,7 @@ from certcore.reproduce.measure import (
     sub_curve,
 )
 from certcore.reproduce.store import Results
+from certcore.rounding import percent_down, rounded_down, rounded_up, share_down
 
 Find = Callable[[Results], Ours | None]
 #: Numbers of votes that more splits, and all classifiers, have.
@@ -32,7 +34,7 @@ def radius_of(experiment: str, source: str, variant: str = "paper", key: str = "
         less = radius(results.find(experiment, source, f"{variant}-{FEWER}"), key)
         if ours is None or less is None or less.splits <= ours.splits:
             return ours
-        spread = f" ± {less.spread:.2f}" if less.spread is not None else ""
+        spread = f" ± {rounded_up(less.spread, 2)}" if less.spread is not None else ""
         return replace(ours, also=f"With {FEWER:,} votes on {less.splits} splits: {less.text}{spread}.")
 
     return find
@@ -171,7 +173,8 @@ def base_close_to_collective(dataset: str) -> Find:
         gap = (mean_ratio(rgcn) - mean_ratio(sma, "naive"))[shown]
         splits, samples = fewest(sma, rgcn)
         text = (
-            f"RGCN collective − SMA naive: {gap.mean():+.1%} on average, between {gap.min():+.1%} and {gap.max():+.1%}"
+            f"RGCN collective − SMA naive: {gain_text(gap.mean())} on average, between {gain_text(gap.min())} and "
+            f"{gain_text(gap.max(), up=True)}"
         )
         return Ours(None, text, None, splits, samples, bool(abs(gap.mean()) <= 0.1))
 
@@ -191,7 +194,8 @@ def local_factor(source: str, variant: str, budget: int = 1000) -> Find:
         if high is None or low is None or high.value is None or low.value is None:
             return None
         factor = high.value / low.value if low.value else float("inf")
-        text = f"{high.text} against {low.text}, " + (f"factor {factor:.2f}" if low.value else "from nothing")
+        times = f"factor {rounded_down(factor, 2)}" if low.value else "from nothing"
+        text = f"{high.text} against {low.text}, {times}"
         return Ours(factor, text, None, len(found), found[0].samples, factor > 2)
 
     return find
@@ -208,8 +212,8 @@ def plateaus(source: str, variant: str) -> Find:
         for curve in found[0].values["curves"]:
             counts = np.array(curve["certified"])
             start = int(np.flatnonzero(counts == counts[-1])[0])
-            ratio = counts[-1] / found[0].targets
-            texts.append(f"σ={curve['sigma']}: {ratio:.1%} from {curve['budgets'][start]:,} on")
+            share = share_down(counts[-1], found[0].targets)
+            texts.append(f"σ={curve['sigma']}: {share} from {curve['budgets'][start]:,} on")
             flat = flat and bool(start < len(counts) - 1 and counts[-1] > 0)
         return Ours(None, "; ".join(texts), None, len(found), found[0].samples, flat)
 
@@ -229,7 +233,8 @@ def where_naive_is_nothing(source: str, variant: str) -> Find:
             return Ours(
                 None, "the naive certificate has something everywhere on the map", None, len(found), None, False
             )
-        spread = f"{there.min():.0%} to {there.max():.0%} (median {np.median(there):.0%})"
+        low, high, middle = (percent_down(float(part), 0) for part in (there.min(), there.max(), np.median(there)))
+        spread = f"{low} to {high} (median {middle})"
         text = f"{spread} on {there.size} of {ratio.size} cells"
         return Ours(None, text, None, len(found), found[0].samples, bool(there.max() >= 0.3))
 
@@ -251,7 +256,8 @@ def largest_gap(experiment: str, source: str, variant: str, most: int, paper: fl
         targets = found[0].targets
         low = 100 * max(row["exact"] - row["relaxed"] for row in rows) / targets
         high = 100 * max(targets - (row["attack"] or 0) - row["relaxed"] for row in rows) / targets
-        text = f"between {low:.2f} % and {high:.2f} % ({len(solved)} of {len(rows)} budgets solved to the end)"
+        ends = f"between {rounded_down(low, 2)} % and {rounded_up(high, 2)} %"
+        text = f"{ends} ({len(solved)} of {len(rows)} budgets solved to the end)"
         return Ours(None, text, None, len(found), found[0].samples, low <= paper <= high)
 
     return find
@@ -362,4 +368,4 @@ def proven(results: Results) -> Ours | None:
 
 
 def _list(numbers: dict[str, float]) -> str:
-    return ", ".join(f"{name} {number:.1%}" for name, number in numbers.items())
+    return ", ".join(f"{name} {percent_down(number)}" for name, number in numbers.items())

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from certcore.reproduce.store import Result, Results
+from certcore.rounding import percent_down, percent_up, rounded_down
+from certcore.splits import average_radius, deviation, mean
 
 
 @dataclass(frozen=True)
@@ -29,28 +31,30 @@ def mean_ratio(results: Sequence[Result], key: str = "certified") -> np.ndarray:
     """Certified ratio per budget, averaged over splits; a curve that ended early has ended at its last value."""
     rows = [result.ratios(key) for result in results]
     longest = max(len(row) for row in rows)
-    return np.mean([np.pad(row, (0, longest - len(row)), mode="edge") for row in rows], axis=0)
+    return mean([np.pad(row, (0, longest - len(row)), mode="edge") for row in rows])
 
 
-def average_radius(ratio: np.ndarray, budgets: Sequence[int] | np.ndarray | None = None) -> float | None:
-    """The paper's r̄ = Σ ω(r)·r / Σ ω(r); None if the curve does not end at zero or skips budgets."""
-    values = np.arange(len(ratio)) if budgets is None else np.asarray(budgets)
-    if len(ratio) == 0 or ratio[-1] > 0 or (values != np.arange(len(values))).any() or ratio.sum() == 0:
-        return None
-    return float((ratio * values).sum() / ratio.sum())
+def whole_radius(ratio: np.ndarray) -> float | None:
+    """r̄ of ratios at the budgets 0, 1, 2, …"""
+    return average_radius(np.arange(len(ratio)), ratio)
+
+
+def _spread(numbers: Sequence[float]) -> float | None:
+    found = deviation(numbers)
+    return None if found is None else float(found)
 
 
 def radius(results: list[Result], key: str = "certified") -> Ours | None:
     """r̄ of the averaged ratios, as the paper has it; the spread is that of the splits' own r̄."""
     if not results:
         return None
-    value = average_radius(mean_ratio(results, key))
-    single = [average_radius(result.ratios(key)) for result in results]
+    value = whole_radius(mean_ratio(results, key))
+    single = [whole_radius(result.ratios(key)) for result in results]
     if value is None:
         return None
     known = [number for number in single if number is not None]
-    spread = float(np.std(known, ddof=1)) if len(known) > 1 else None
-    return Ours(value, f"{value:.2f}", spread, len(results), results[0].samples)
+    spread = _spread(known)
+    return Ours(value, rounded_down(value, 2), spread, len(results), results[0].samples)
 
 
 def at_budget(results: list[Result], budget: int, key: str = "certified") -> Ours | None:
@@ -66,14 +70,14 @@ def at_budget(results: list[Result], budget: int, key: str = "certified") -> Our
         numbers.append(result.ratios(key)[place])
     if not numbers:
         return None
-    spread = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
+    spread = _spread(numbers)
     value = float(np.mean(numbers))
-    return Ours(value, f"{value:.1%}", spread, len(numbers), results[0].samples)
+    return Ours(value, percent_down(value), spread, len(numbers), results[0].samples)
 
 
 def map_ratio(results: list[Result], key: str = "certified") -> np.ndarray:
     """Mean certified ratio over a map of two budgets."""
-    return np.mean([result.ratios(key) for result in results], axis=0)
+    return mean([result.ratios(key) for result in results])
 
 
 def contour(results: list[Result], level: float, key: str = "certified") -> int | None:
@@ -112,6 +116,12 @@ def fewest(*lists: list[Result]) -> tuple[int, int | None]:
     """Splits and samples to state for a comparison: the smaller of each."""
     samples = [result.samples for found in lists for result in found if result.samples is not None]
     return min(len(found) for found in lists), min(samples) if samples else None
+
+
+def gain_text(difference: float, *, up: bool = False) -> str:
+    """A difference of certified ratios with its sign: a gain is not made larger, unless it is an upper limit."""
+    text = (percent_up if up else percent_down)(float(difference))
+    return text if text.startswith("-") else f"+{text}"
 
 
 def _seconds(value: float) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from certcore.figures import ContourFigure, CurveFigure, Figure, Line
+from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
 from certcore.reproduce.judge import FEWEST
-from certcore.reproduce.measure import average_radius, map_ratio, sub_curve
+from certcore.reproduce.measure import map_ratio, sub_curve
 from certcore.reproduce.store import Result, Results
+from certcore.splits import average_radius, band, mean
 
 NAMES = {
     "citeseer": "Citeseer",
@@ -52,7 +53,11 @@ def pictures(results: Results) -> list[Picture]:
         _gap(results, "gap-attributes", "fig_milp_attr", "attr_del"),
         _gap(results, "gap-edges", "fig_milp_adj", "adj_del"),
     ]
-    return [picture for picture in made if picture is not None]
+    return [
+        replace(picture, figure=replace(picture.figure, recipe=Recipe("paper", (picture.figure.name,))))
+        for picture in made
+        if picture is not None
+    ]
 
 
 def mean_lines(
@@ -63,18 +68,17 @@ def mean_lines(
     budgets = np.array(max((result.values["budgets"] for result in found), key=len))
     for which, key in ((kind, "certified"), ("naive", "naive"))[: 2 if naive else 1]:
         rows = np.array([_padded(result.ratios(key), len(budgets)) for result in found])
-        mean = rows.mean(axis=0)
-        band = rows.std(axis=0, ddof=1) if len(rows) > 1 else None
+        middle, around = mean(rows), band(rows)
         lines.append(
             Line(
                 values=budgets,
-                ratio=mean,
+                ratio=middle,
                 kind=which,
                 name=name,
                 group=group,
-                low=None if band is None else np.clip(mean - band, 0, 1),
-                high=None if band is None else np.clip(mean + band, 0, 1),
-                average_radius=average_radius(mean, budgets),
+                low=None if around is None else around[0],
+                high=None if around is None else around[1],
+                average_radius=average_radius(budgets, middle),
             )
         )
     return lines

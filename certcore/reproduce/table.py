@@ -10,8 +10,9 @@ from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claim import Row, rows
 from certcore.reproduce.claims import CLAIMS
 from certcore.reproduce.experiments import EXPERIMENTS
-from certcore.reproduce.measure import average_radius, mean_ratio
+from certcore.reproduce.measure import mean_ratio, whole_radius
 from certcore.reproduce.store import Result, Results
+from certcore.rounding import percent_up, rounded_down, rounded_up
 
 VERDICTS = ("reproduced", "better", "corrected", "bracketed", "differs", "not run")
 HEADINGS = ("what the paper reports", "paper", "ours", "ours / paper", "verdict", "splits", "votes", "remark", "where")
@@ -26,7 +27,7 @@ of the instance it was computed from. Nothing here is typed by hand.
 
 - *ours* is a mean over splits, ± the sample standard deviation, where there is more than one split. r̄ is computed from
   the averaged ratios, as in the paper; its ± is that of the splits' own r̄. Numbers from different numbers of votes are
-  never averaged.
+  never averaged. Certified numbers are rounded down, deviations and what an attack reaches up.
 - *verdict*: `reproduced` (within the tolerance stated in `certcore/reproduce/claims.py`, or the sentence holds),
   `better` (outside of it, in the certificate's or the clock's favour, or beyond the paper), `corrected` (what may be
   claimed where the paper's rule is not sound), `bracketed` (the paper's value lies within our proven bracket),
@@ -85,7 +86,7 @@ def _radii(results: Results) -> list[tuple[str, ...]]:
                 if (result.experiment, result.source, result.variant) == (experiment, source, variant):
                     same.setdefault(result.samples, []).append(result)
             for samples, found in sorted(same.items(), key=lambda item: item[0] or 0):
-                naive, collective = (average_radius(mean_ratio(found, key)) for key in ("naive", "certified"))
+                naive, collective = (whole_radius(mean_ratio(found, key)) for key in ("naive", "certified"))
                 accuracy = [r.facts["accuracy"].get("smoothed", r.facts["accuracy"].get("clean")) for r in found]
                 known = [number for number in accuracy if number is not None]
                 lines.append(
@@ -94,8 +95,8 @@ def _radii(results: Results) -> list[tuple[str, ...]]:
                         variant,
                         str(len(found)),
                         _votes(samples) if samples else "–",
-                        "–" if naive is None else f"{naive:.2f}",
-                        "does not reach 0" if collective is None else f"{collective:.2f}",
+                        "–" if naive is None else rounded_down(naive, 2),
+                        "does not reach 0" if collective is None else rounded_down(collective, 2),
                         f"{sum(known) / len(known):.3f}" if known else "–",
                     )
                 )
@@ -133,4 +134,4 @@ def _votes(number: int) -> str:
 
 
 def _spread(spread: float, text: str) -> str:
-    return f"{spread:.1%}" if text.endswith("%") else f"{spread:.2f}"
+    return percent_up(spread) if text.endswith("%") else rounded_up(spread, 2)

@@ -8,7 +8,8 @@ session.preview(ThreatModel(attr_del=51))         # a sound bound within millise
 curve(session, ThreatModel(), "attr_del", range(201))
 """
 
-from certcore.sweep.curve import Curve, average_radius, curve
+from certcore.splits import average_radius
+from certcore.sweep.curve import Curve, curve
 from certcore.sweep.defend import Defence, defend
 from certcore.sweep.many import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
 from certcore.sweep.radius import Radius, radius

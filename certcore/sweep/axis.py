@@ -11,13 +11,11 @@ import numpy as np
 
 from certcore.errors import InputError
 from certcore.fronts import Fronts
+from certcore.numbers import MAX_VALUES
 from certcore.perturbations import TYPES
 from certcore.reading import whole_numbers
 from certcore.sweep.solver import Place
 from certcore.threat import MAX_BUDGET, ThreatModel
-
-#: More points than this are surely a mistake.
-MAX_VALUES = 100_000
 
 
 @dataclass(frozen=True)

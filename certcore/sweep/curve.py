@@ -18,6 +18,7 @@ from certcore.instance import Instance
 from certcore.perturbations import TYPES
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
+from certcore.splits import average_radius
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.line import Line, sweep_line
@@ -101,17 +102,6 @@ class Curve:
             "solves": self.solves,
             "seconds": self.seconds,
         }
-
-
-def average_radius(values: np.ndarray, ratio: np.ndarray) -> float | None:
-    """The paper's average certifiable radius Σ ω(r)·r / Σ ω(r).
-
-    None unless the values are 0, 1, 2, … and the last ratio is 0: otherwise part of the sum would be missing.
-    """
-    if not len(values) or not np.array_equal(values, np.arange(len(values))) or ratio[-1] != 0:
-        return None
-    total = float(np.sum(ratio))
-    return float(np.sum(ratio * values) / total) if total > 0 else 0.0
 
 
 def curve(

@@ -12,7 +12,8 @@ import numpy as np
 from certcore.errors import InputError
 from certcore.executor import open_executor, run_tasks
 from certcore.instance import Instance
-from certcore.sweep.curve import Curve, average_radius, curve
+from certcore.splits import average_radius, deviation, mean
+from certcore.sweep.curve import Curve, curve
 from certcore.sweep.surface import Surface, surface
 from certcore.threat import ThreatModel
 
@@ -111,20 +112,20 @@ class SplitCurve:
 
     @property
     def mean(self) -> np.ndarray:
-        return np.asarray(self._ratios.mean(axis=0))
+        return mean(self._ratios)
 
     @property
-    def deviation(self) -> np.ndarray:
-        """Standard deviation over the splits (of the splits at hand, not an estimate for others)."""
-        return np.asarray(self._ratios.std(axis=0))
+    def deviation(self) -> np.ndarray | None:
+        """Sample standard deviation over the splits; None for one split."""
+        return deviation(self._ratios)
 
     @property
     def naive_mean(self) -> np.ndarray:
-        return np.asarray(self._naive_ratios.mean(axis=0))
+        return mean(self._naive_ratios)
 
     @property
-    def naive_deviation(self) -> np.ndarray:
-        return np.asarray(self._naive_ratios.std(axis=0))
+    def naive_deviation(self) -> np.ndarray | None:
+        return deviation(self._naive_ratios)
 
     @property
     def average_radius(self) -> float | None:
@@ -136,14 +137,15 @@ class SplitCurve:
         return average_radius(self.values, self.naive_mean)
 
     def columns(self) -> dict[str, Any]:
-        """Equally long columns for a table."""
-        return {
+        """Equally long columns for a table; one split has no deviations."""
+        columns = {
             "value": self.values,
             "ratio_mean": self.mean,
             "ratio_deviation": self.deviation,
             "naive_ratio_mean": self.naive_mean,
             "naive_ratio_deviation": self.naive_deviation,
         }
+        return {name: column for name, column in columns.items() if column is not None}
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `curve --splits --json`."""

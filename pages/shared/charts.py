@@ -11,7 +11,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.figures.geometry import cell_edges
-from certcore.figures.style import axis_label
+from certcore.figures.plots import cell_hover
 from pages.shared import exports
 
 #: The line with the export menu below a chart, with the gap above it.
@@ -88,18 +88,16 @@ def _cells(figure: figures.ContourFigure) -> go.Scatter:
     up, j = click_points(figure.y_values, figure.y_log, 20)
     x, y = np.meshgrid(across, up, indexing="ij")
     column, row = (part.ravel() for part in np.meshgrid(i, j, indexing="ij"))
-    values = np.asarray(figure.filled, dtype=float)[column, row]
+    data, hover = cell_hover(figure)
     return go.Scatter(
         x=x.ravel(),
         y=y.ravel(),
-        customdata=np.column_stack([np.asarray(figure.x_values)[column], np.asarray(figure.y_values)[row]]),
+        customdata=[data[i][j] for i, j in zip(column.tolist(), row.tolist())],
         mode="markers",
         marker={"size": 26, "opacity": 0},
         unselected={"marker": {"opacity": 0}},
         selected={"marker": {"opacity": 0}},
-        text=["not computed yet" if np.isnan(value) else f"{value:.4f}" for value in values],
-        hovertemplate=f"{axis_label(figure.x)}: %{{customdata[0]:,}}<br>"
-        f"{axis_label(figure.y)}: %{{customdata[1]:,}}<br>%{{text}}<br>click to move the sliders here<extra></extra>",
+        hovertemplate=f"{hover}<br>click to move the sliders here<extra></extra>",
         showlegend=False,
     )
 

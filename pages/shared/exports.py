@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from certcore.figures.data import Figure
 from certcore.figures.recipe import Recipe
+from certcore.threat import ThreatModel
 from pages.shared import bundles
 from pages.shared.state import View
 
@@ -52,22 +53,40 @@ def download(label: str, make: Callable[[], bytes], name: str, mime: str, *, key
     )
 
 
-def recipe(view: View, command: str, **arguments: object) -> tuple[Recipe, ...]:
-    """How the numbers on show can be computed again from the command line."""
-    targets = st.session_state.get("targets", "file")
-    selection = {"all": "all", "test": "test"}.get(targets)
-    if targets == "class":
+def recipe(
+    view: View,
+    kind: str,
+    *,
+    threat: ThreatModel | None = None,
+    instances: Sequence[str] = (),
+    own_targets: bool = False,
+    **options: object,
+) -> Recipe:
+    """How the figure on show can be made again by one command; of several instances each has its own targets.
+
+    With several splits the chosen targets are told one by one: a name would mean other nodes in each of them.
+    """
+    chosen = st.session_state.get("targets", "file")
+    selection = {"all": "all", "test": "test"}.get(chosen)
+    if chosen == "class":
         selection = f"class:{st.session_state.get('class', 0)}"
-    folder = "runs/imported" if view.name.startswith("import-") else "precomputed"
-    return (
-        Recipe(
-            command=command,
-            instance=f"{folder}/{bundles.path_of(view.name).name}",
-            threat=view.threat.to_json(),
-            targets=selection,
-            relaxation=view.relaxation,
-            base_rule=view.rule,
-            arguments=arguments,
-            nodes=tuple(view.targets.tolist()) if targets == "chosen" else None,
-        ),
+    nodes = (
+        tuple(view.targets.tolist())
+        if chosen == "chosen" or (len(instances) > 1 and selection not in (None, "all"))
+        else None
     )
+    return Recipe(
+        kind=kind,
+        instances=tuple(_file(name) for name in instances or (view.name,)),
+        threat=(view.threat if threat is None else threat).to_json(),
+        targets=None if own_targets or nodes is not None else selection,
+        nodes=None if own_targets else nodes,
+        relaxation=view.relaxation,
+        base_rule=view.rule,
+        options=options,
+    )
+
+
+def _file(name: str) -> str:
+    folder = "runs/imported" if name.startswith("import-") else "precomputed"
+    return f"{folder}/{bundles.path_of(name).name}"

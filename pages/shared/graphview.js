@@ -93,9 +93,11 @@ class View {
     this.paint();
   }
 
-  scale() { return ((Math.min(this.width, this.height * 1.6) - 40) / 65535) * this.zoom; }
-  toX(v) { return this.width / 2 + (v - 32768) * this.scale() + this.panX; }
-  toY(v) { const s = Math.min(1, (this.height - 40) / (Math.min(this.width, this.height * 1.6) - 40)); return this.height / 2 + (v - 32768) * this.scale() * s + this.panY; }
+  // The picture has one shape wherever it is shown, here as in every export: only its size depends on the room.
+  scaleY() { return (Math.min((this.width - 40) / this.data.aspect, this.height - 40) / 65535) * this.zoom; }
+  scaleX() { return this.scaleY() * this.data.aspect; }
+  toX(v) { return this.width / 2 + (v - 32767.5) * this.scaleX() + this.panX; }
+  toY(v) { return this.height / 2 + (v - 32767.5) * this.scaleY() + this.panY; }
   place(node) { return [this.toX(this.xy[2 * node]), this.toY(this.xy[2 * node + 1])]; }
   radius(node) { return Math.min(15, this.dot * (0.7 + 0.3 * Math.sqrt(this.zoom)) * this.size[node]); }
 
@@ -198,11 +200,10 @@ class View {
   nearest(x, y, within) {
     let best = -1, bestDistance = within * within;
     // The graph has few nodes near the pointer: look only into cells that touch the circle around it.
-    const reach = within / this.scale();
-    const s = Math.min(1, (this.height - 40) / (Math.min(this.width, this.height * 1.6) - 40));
-    const gx = (x - this.width / 2 - this.panX) / this.scale() + 32768, gy = (y - this.height / 2 - this.panY) / (this.scale() * s) + 32768;
-    for (let cx = Math.max(0, (gx - reach) >> 10); cx <= Math.min(63, (gx + reach) >> 10); cx++) {
-      for (let cy = Math.max(0, (gy - reach / s) >> 10); cy <= Math.min(63, (gy + reach / s) >> 10); cy++) {
+    const reachX = within / this.scaleX(), reachY = within / this.scaleY();
+    const gx = (x - this.width / 2 - this.panX) / this.scaleX() + 32767.5, gy = (y - this.height / 2 - this.panY) / this.scaleY() + 32767.5;
+    for (let cx = Math.max(0, (gx - reachX) >> 10); cx <= Math.min(63, (gx + reachX) >> 10); cx++) {
+      for (let cy = Math.max(0, (gy - reachY) >> 10); cy <= Math.min(63, (gy + reachY) >> 10); cy++) {
         for (const i of this.cells.get(cx * 64 + cy) || []) {
           const [px, py] = this.place(i);
           const distance = (px - x) ** 2 + (py - y) ** 2 - (this.marks[i] & 1 ? 9 : 0);

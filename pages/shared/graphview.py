@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
+
 _HERE = Path(__file__).parent
 _HTML = """
 <div class="graph">
@@ -112,6 +114,7 @@ def payload(picture: Picture, height: int) -> dict[str, Any]:
     return {
         "version": version,
         "height": height,
+        "aspect": GRAPH_ASPECT,
         "alt": picture.alt,
         "positions": _pack(positions, np.uint16),
         "edges": edges,
@@ -136,19 +139,8 @@ def payload(picture: Picture, height: int) -> dict[str, Any]:
 
 
 def fitted(positions: np.ndarray) -> np.ndarray:
-    """Positions as 16-bit numbers; a few far-out nodes must not squeeze all others into the middle."""
-    points = np.asarray(positions, dtype=float)
-    low, high = points.min(axis=0), points.max(axis=0)
-    inner = np.percentile(points, [0.5, 99.5], axis=0)
-    tight = (inner[1] - inner[0]) < 0.5 * (high - low)
-    low, high = np.where(tight, inner[0], low), np.where(tight, inner[1], high)
-    span = np.maximum(high - low, 1e-9)
-    share = (points - low) / span
-    # Those outside move closer, the further the more, into a margin: in their order, not onto one line.
-    margin = np.where(tight, 0.1, 0.0)
-    before, beyond = np.maximum(-share, 0), np.maximum(share - 1, 0)
-    pulled = np.clip(share, 0, 1) * (1 - 2 * margin) + margin * (1 + beyond / (0.3 + beyond) - before / (0.3 + before))
-    return np.clip(np.round(pulled * 65535), 0, 65535)
+    """Places in the picture as 16-bit numbers, from the top left corner."""
+    return np.round(graph_shares(positions) * 65535)
 
 
 def _pack(array: np.ndarray, dtype: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.figures.recipe import member_name
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
 from certcore.sweep import Curve, Radius, Surface, curve, radius, surfaces
@@ -33,6 +34,9 @@ class Member:
     name: str
     threat: ThreatModel
     instances: tuple[Instance, ...]
+    axis: str = ""
+    """What the lines of the family differ in, if there are several."""
+    value: int = 0
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -123,18 +127,23 @@ def family(view: View, by: str, values: list[int], vary: str, instances: tuple[I
     if by == "none" or not values:
         return [Member("", view.threat, instances)]
     if by == "sigma":
-        return [Member(f"σ = {value:,}", view.threat.replace(sigma=value), instances) for value in values]
+        return [
+            Member(member_name("sigma", value), view.threat.replace(sigma=value), instances, "sigma", value)
+            for value in values
+        ]
     kind = vary if vary in TYPES else next((t for t, b in zip(TYPES, view.threat.budgets) if b), TYPES[0])
     field, most = f"local_{kind}", state.most_per_node(view.instance)[kind]
     # A line is named after what it was computed for, never after more than the base certificate was made for.
     limits = dict.fromkeys(value if most is None else min(value, most) for value in values)
     return [
         Member(
-            f"{limit:,} per node",
+            member_name(field, limit),
             state.within_base(
                 view.threat.replace(local_mode="absolute", **{**_no_shares(view), field: limit}), view.instance
             ),
             instances,
+            field,
+            limit,
         )
         for limit in limits
     ]

@@ -7,6 +7,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.certificate import Certificate
+from certcore.figures.recipe import Recipe
 from certcore.instance import Instance
 from certcore.perturbations import TYPES
 from certcore.threat import ThreatModel
@@ -59,7 +60,7 @@ def two_axes(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
     return first, second
 
 
-def votes(instance: Instance, node: int) -> None:
+def votes(instance: Instance, node: int, recipe: Recipe | None = None) -> None:
     """The votes behind the node's label, its p and the thresholds, if the base certificate rests on votes."""
     arrays = instance.base.arrays()
     st.subheader("Its votes", anchor=False)
@@ -71,9 +72,8 @@ def votes(instance: Instance, node: int) -> None:
     label = int(np.asarray(instance.prediction)[node])
     left, right = st.columns([1.15, 1], gap="large")
     with left:
-        charts.show(
-            figures.votes_figure(counts, names, label, plain(node_name(instance, node))), key="votes", height=300
-        )
+        figure = figures.votes_figure(counts, names, label, plain(node_name(instance, node)), recipe=recipe)
+        charts.show(figure, key="votes", height=300)
     with right:
         p = float(lower_bounds(instance)[node])
         st.metric(

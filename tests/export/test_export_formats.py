@@ -25,7 +25,8 @@ from PIL import Image
 from certcore import InputError, export, figures
 from certcore.cli.sweeping import read_values
 from certcore.export.html import _for_script
-from certcore.export.scripts import command_lines, values_options
+from certcore.export.scripts import draw_command
+from certcore.numbers import write_numbers
 from tests.figures.samples import HOSTILE, all_figures, bars, curve, graph
 
 ALL = all_figures()
@@ -178,7 +179,8 @@ def test_file_names_are_plain() -> None:
 
 def test_hostile_names_are_harmless_in_svg_html_and_scripts() -> None:
     line = figures.Line(values=[0, 1], ratio=[1, 0.5], name=HOSTILE)
-    figure = figures.CurveFigure(lines=(line,), title=HOSTILE, name=HOSTILE, x_label=HOSTILE)
+    recipe = figures.Recipe("compare", (HOSTILE,), options={"vary": HOSTILE, "values": [0], "names": [HOSTILE]})
+    figure = figures.CurveFigure(lines=(line,), title=HOSTILE, name=HOSTILE, x_label=HOSTILE, recipe=recipe)
     root = ET.fromstring(export.export(figure, "svg", title=True))
     assert not [e for e in root.iter() if e.tag.endswith(("script", "foreignObject", "image"))]
     page = export.export(figure, "html").decode()
@@ -219,37 +221,53 @@ def _environment() -> dict[str, str]:
 def test_commands_are_quoted_and_complete() -> None:
     recipe = figures.Recipe(
         "curve",
-        "my files/$(rm -rf x).npz",
+        ("my files/$(rm -rf x).npz",),
         threat={
-            "attr_add": 2, "attr_del": 0, "adj_add": 0, "adj_del": 3, "sigma": 0,
+            "attr_add": 2, "attr_del": 0, "adj_add": 0, "adj_del": 3, "sigma": 0, "protected": [4, 5, 6, 9],
             "local": {"mode": "relative", "attr_add": "1/4", "attr_del": None, "adj_add": None, "adj_del": None},
+            "node_costs": [1, 2, 1],
         },
         targets="class:3",
         relaxation="paper",
         base_rule="multiclass",
-        arguments={"vary": "attr_del", "values": range(0, 21, 5)},
+        options={"vary": "attr_del", "values": range(0, 21, 5), "log": True, "paper": False},
     )  # fmt: skip
-    (line,) = command_lines(recipe)
-    assert line == (
-        "python -m certcore curve 'my files/$(rm -rf x).npz' --vary attr_del --values 0:20:5 --attr-add 2 --adj-del 3 "
-        "--local-attr-add 1/4 --local-mode relative --sigma 0 --targets class:3 --relaxation paper "
-        "--base-rule multiclass"
+    assert draw_command(recipe, "a b.csv") == (
+        "python -m certcore draw curve 'my files/$(rm -rf x).npz' --attr-add 2 --adj-del 3 --local-attr-add 1/4 "
+        "--local-mode relative --sigma 0 --protect 4:6,9 --node-costs 1,2,1 --targets class:3 --relaxation paper "
+        "--base-rule multiclass --vary attr_del --values 0:20:5 --log -o 'a b.csv'"
     )
     chosen = dataclasses.replace(recipe, targets=None, nodes=(3, 5))
-    assert "--targets targets.txt" in command_lines(chosen)[0]
-    figure = figures.CurveFigure(lines=curve(3).lines, recipes=(chosen,))
-    assert "printf '%s\\n' 3 5 > targets.txt" in export.export(figure, "command").decode()
-    assert "targets=[3, 5]" in export.export(figure, "python").decode()
-    assert values_options([0, 1, 2, 3]) == ["0:3"]
-    assert values_options([7]) == ["7:7"]
-    assert values_options([0, 1, 2, 5, 10, 20]) == ["0:2", "5:10:5", "20:20"]
-    assert values_options([0.1, 0.2, 0.3]) == ["0.1:0.3:0.1"]
+    figure = figures.CurveFigure(lines=curve(3).lines, recipe=chosen)
+    assert "--targets 3,5 " in export.export(figure, "command").decode()
+    assert "nodes=[3, 5]" in export.export(figure, "python").decode()
+    assert figures.from_json(figures.to_json(figure)).recipe is not None
+
+
+def test_a_figure_that_no_command_makes_offers_none() -> None:
+    figure = bars()
+    assert "command" not in [format.key for format in export.formats(figure)]
+    with pytest.raises(InputError, match="no command"):
+        export.export(figure, "command")
+    each = figures.Recipe("curve", ("x.npz",), threat={"local": {"mode": "absolute", "attr_del": [1, 2]}})
+    assert "command" not in [format.key for format in export.formats(dataclasses.replace(figure, recipe=each))]
+
+
+def test_lists_and_ranges_of_values_are_read_and_written() -> None:
+    assert read_values("0,1,2,5,10:100:10", "--values") == [0, 1, 2, 5, *range(10, 101, 10)]
+    assert read_values("7", "--values") == [7]
+    assert read_values("5, 3,3:4", "--values") == [3, 4, 5]
+    assert read_values("0.1:0.3:0.1,0.25", "--values", shares=True) == ["0.1", "0.2", "0.25", "0.3"]
+    assert write_numbers([0, 1, 2, 5, *range(10, 101, 10)]) == "0:2,5,10:100:10"
+    assert write_numbers([0.1, 0.2, 0.3]) == "0.1:0.3:0.1"
+    for wrong in ("", "1,,2", "1:2:3:4", "5:3", "0:5:0", "-1", "1.5", "x", "0:100000000", "1e5,2e9:3e9"):
+        with pytest.raises(InputError, match="--values"):
+            read_values(wrong, "--values")
 
 
 @given(st.sets(st.integers(0, 60), min_size=1))
 def test_ranges_of_commands_cover_exactly_the_values(chosen: set[int]) -> None:
-    read = [value for option in values_options(sorted(chosen)) for value in read_values(option, "--values")]
-    assert read == sorted(chosen)
+    assert read_values(write_numbers(sorted(chosen)), "--values") == sorted(chosen)
 
 
 def test_nothing_ends_a_script_element_early() -> None:

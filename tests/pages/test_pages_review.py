@@ -83,7 +83,7 @@ def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
 def test_chosen_targets_are_in_the_recipe(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     build = figures.curve_figure
-    monkeypatch.setattr(figures, "curve_figure", lambda *a, **k: seen.append(k["recipes"][0].nodes) or build(*a, **k))
+    monkeypatch.setattr(figures, "curve_figure", lambda *a, **k: seen.append(k["recipe"].nodes) or build(*a, **k))
     open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", to="5", targets="chosen", nodes="3,5-6")
     assert seen
     assert set(seen) == {(3, 5, 6)}

@@ -14,7 +14,7 @@ from certcore.base.smoothing import SmoothingBase
 from certcore.certify import certify
 from certcore.errors import InputError
 from certcore.reproduce.judge import radius_of
-from certcore.reproduce.measure import at_budget, average_radius, mean_ratio, radius
+from certcore.reproduce.measure import at_budget, mean_ratio, radius, whole_radius
 from certcore.reproduce.source import Folders, Source
 from certcore.reproduce.store import Result, Results, read_result, write_result
 from certcore.reproduce.unit import Experiment, Variant, run_experiment, thinned
@@ -27,9 +27,9 @@ def result(split: int = 0, samples: int = 1000, **values: Any) -> Result:
 
 
 def test_average_radius_is_the_papers() -> None:
-    assert average_radius(np.array([1.0, 0.5, 0.5, 0.0])) == pytest.approx((0.5 * 1 + 0.5 * 2) / 2)
-    assert average_radius(np.array([1.0, 0.5])) is None, "a curve that does not end at zero has no r̄"
-    assert average_radius(np.array([1.0, 0.0]), [0, 2]) is None, "budgets may not be skipped"
+    assert whole_radius(np.array([1.0, 0.5, 0.5, 0.0])) == pytest.approx((0.5 * 1 + 0.5 * 2) / 2)
+    assert whole_radius(np.array([1.0, 0.5])) is None, "a curve that does not end at zero has no r̄"
+    assert whole_radius(np.zeros(3)) is None, "0/0 is no radius"
 
 
 def test_ratios_are_averaged_before_the_radius() -> None:

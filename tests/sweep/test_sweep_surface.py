@@ -164,7 +164,7 @@ def test_mean_and_deviation_over_splits() -> None:
     both = over_splits(curves)  # type: ignore[arg-type]
     ratios = np.stack([found.certified / 60 for found in curves])
     assert both.mean == pytest.approx(ratios.mean(axis=0))
-    assert both.deviation == pytest.approx(np.sqrt(((ratios - ratios.mean(axis=0)) ** 2).mean(axis=0)))
+    assert both.deviation == pytest.approx(np.sqrt(((ratios - ratios.mean(axis=0)) ** 2).sum(axis=0) / 2))
     assert both.average_radius is None
     with pytest.raises(InputError, match="same values"):
         over_splits([curves[0], curve(instances[0], ThreatModel(), "attr_del", range(3))])  # type: ignore[list-item]

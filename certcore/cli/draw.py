@@ -1,0 +1,146 @@
+"""`certcore draw`: one figure, or its numbers, as the dashboard shows it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from certcore.cli.options import add_relaxation, add_threat, print_json, read_threat, whole_number
+from certcore.cli.sweeping import VALUES, VALUES_HELP, Progress, read_values
+from certcore.errors import InputError
+from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
+from certcore.files import atomic_write, require_writable
+from certcore.instance import load_instance
+from certcore.sweep.axis import Axis
+
+_WIDTHS = ("one-column", "two-column")
+
+
+def add(subparsers: Any) -> None:
+    kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS_OF_FIGURES.items())
+    parser = subparsers.add_parser(
+        "draw",
+        help="make one figure, or the file with its numbers",
+        description=(
+            "Compute one figure as the dashboard shows it and write it to one file; the end of its name chooses the "
+            f"format (.csv has the plotted numbers). Kinds of figures: {kinds}."
+        ),
+        epilog="example: certcore draw curve precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --values 0:10,20,50 "
+        "-o curve.csv",
+    )
+    parser.add_argument("kind", choices=tuple(KINDS_OF_FIGURES), metavar="KIND", help="the kind of figure, see above")
+    parser.add_argument(
+        "instances",
+        nargs="*",
+        metavar="INSTANCE",
+        help="an instance file; of a curve its splits, of a comparison all its instances, of `paper` the figure's name",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write, such as figure.csv")
+    parser.add_argument("--base-rule", choices=("binary", "multiclass"), default="binary", help="see certcore certify")
+    group = parser.add_argument_group("curve and compare")
+    group.add_argument("--vary", metavar="TYPE|local-TYPE|sigma", help="what to vary")
+    group.add_argument("--values", metavar=VALUES, help=VALUES_HELP)
+    group.add_argument("--family", metavar="local-TYPE|sigma", help="one line for each of several budgets …")
+    group.add_argument("--members", metavar=VALUES, help="… and which, such as 1,2,5")
+    group.add_argument("--paper", action="store_true", help="add lines of the paper's relaxation")
+    group.add_argument("--no-naive", action="store_true", help="leave out the naive count")
+    group.add_argument("--log", action="store_true", help="logarithmic axis")
+    group.add_argument("--name", action="append", dest="names", metavar="TEXT", help="name of an instance, in order; "
+                       "instances of the same name are splits of one line")  # fmt: skip
+    group = parser.add_argument_group("map")
+    for name in ("x", "y"):
+        group.add_argument(f"--{name}", metavar="TYPE|sigma", help=f"what varies along {name} (also: front, base)")
+        group.add_argument(f"--{name}-values", metavar=VALUES, help=VALUES_HELP)
+    group.add_argument(
+        "--show",
+        choices=("ratio", "naive", "paper"),
+        help="the certified ratio, or the gain over the naive count or over the paper (default: ratio)",
+    )
+    group.add_argument("--levels", metavar="R,R,…", help="contour lines at these ratios, or `none` (default: 0.5,0.7)")
+    group = parser.add_argument_group("graph, front and votes")
+    group.add_argument("--node", type=whole_number, metavar="N", help="which node")
+    group.add_argument(
+        "--attack",
+        metavar="TEXT",
+        help="replay this attack (attr_del@NODExCOUNT, adj_del@NODE-NODE, attacker@NODE, separated by commas) instead "
+        "of looking for one",
+    )
+    group.add_argument("--relaxed", action="store_true", help="the relaxed adversary instead of an attack")
+    group.add_argument("--palette", choices=("state", "class"), help="what colours mean (default: state)")
+    add_threat(parser)
+    add_relaxation(parser)
+    parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    from certcore.export.again import make
+    from certcore.export.formats import export, formats
+
+    found = [form for form in formats() if Path(args.output).name.lower().endswith(form.extension)]
+    if not found:
+        known = ", ".join(form.extension for form in formats())
+        raise InputError(f"--output is {args.output!r}; expected a file name that ends in one of {known}")
+    form = max(found, key=lambda form: len(form.extension))
+    require_writable(args.output)
+    recipe = _recipe(args)
+    progress = Progress(f"drawing {recipe.kind}")
+    progress(0.0)
+    data = export(make(recipe), form.key, width=args.width)
+    progress.close()
+    with atomic_write(args.output) as handle:
+        handle.write(data)
+    if args.json:
+        print_json({"kind": recipe.kind, "file": args.output, "format": form.key})
+    else:
+        print(f"{recipe.kind}: {args.output}")
+    return 0
+
+
+def _recipe(args: argparse.Namespace) -> Recipe:
+    shares = args.local_mode == "relative"
+    options: dict[str, Any] = {}
+    for name in ("vary", "family"):
+        if getattr(args, name) is not None:
+            options[name] = Axis.parse(getattr(args, name)).name
+    for name, axis in (("values", "vary"), ("members", "family"), ("x_values", None), ("y_values", None)):
+        text = getattr(args, name)
+        if text is not None:
+            local = axis is not None and str(options.get(axis, "")).startswith("local_")
+            options[name] = read_values(text, f"--{name.replace('_', '-')}", shares=local and shares)
+    for name in ("x", "y", "show", "node", "attack", "palette", "names"):
+        if getattr(args, name) is not None:
+            options[name] = getattr(args, name)
+    for name in ("x", "y"):
+        if name in options:
+            options[name] = Axis.parse(options[name], local=False).name
+    for name in ("paper", "no_naive", "log", "relaxed"):
+        if getattr(args, name):
+            options[name] = True
+    if args.levels is not None:
+        options["levels"] = _levels(args.levels)
+    threat: dict[str, Any] = {}
+    if args.instances and args.kind != "paper":
+        # Every instance has targets of its own: they are chosen by name when the figure is made.
+        own = argparse.Namespace(**{**vars(args), "targets": None})
+        threat = read_threat(own, load_instance(args.instances[0], base_rule=args.base_rule)).to_json()
+    return Recipe(
+        kind=args.kind,
+        instances=tuple(args.instances),
+        threat=threat,
+        targets=args.targets,
+        relaxation=args.relaxation,
+        base_rule=args.base_rule,
+        options=options,
+    )
+
+
+def _levels(text: str) -> tuple[float, ...]:
+    try:
+        levels = () if text == "none" else tuple(float(part) for part in text.split(","))
+    except ValueError:
+        levels = (-1.0,)
+    if not all(0 <= level <= 1 for level in levels):
+        raise InputError(f"--levels is {text[:40]!r}; expected ratios from 0 to 1 such as 0.5,0.7, or none")
+    return levels

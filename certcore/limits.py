@@ -1,0 +1,33 @@
+"""What a base certificate can speak about: local budgets no larger than those it was made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from certcore.instance import Instance
+from certcore.perturbations import TYPES
+from certcore.threat import ThreatModel
+
+
+def most_per_node(instance: Instance) -> dict[str, int | None]:
+    """For each type the flips at one node up to which the base certificate holds (None: however many)."""
+    local = instance.base.local
+    return dict(zip(TYPES, local.per_type if local is not None else (None,) * len(TYPES)))
+
+
+def within_base(threat: ThreatModel, instance: Instance) -> ThreatModel:
+    """The threat model with local budgets no larger than the base certificate considered.
+
+    Without them such a certificate says nothing as soon as a global budget is larger. Shares of what a node has are
+    left as they are: the engine names the nodes where they allow too much.
+    """
+    if threat.has_local and threat.local_mode == "relative":
+        return threat
+    changes: dict[str, Any] = {}
+    for name, most in most_per_node(instance).items():
+        own: Any = getattr(threat, f"local_{name}")
+        if most is not None and (own is None or np.max(own) > most):
+            changes[f"local_{name}"] = most if own is None or np.ndim(own) == 0 else np.minimum(own, most)
+    return threat.replace(local_mode="absolute", **changes) if changes else threat

@@ -1,0 +1,87 @@
+"""Several numbers as one short text, and back: `0,1,2,5,10:100:10`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from certcore.errors import InputError
+
+#: More numbers than this are surely a mistake.
+MAX_VALUES = 100_000
+#: What a list of indices looks like; anything else is a name or a file.
+INDICES = re.compile(r"[0-9][0-9,:]*")
+
+
+def read_numbers(text: str, what: str, *, shares: bool = False) -> list[Any]:
+    """Numbers and ranges `A:B[:STEP]` (both ends included), separated by commas; ascending, each once.
+
+    Whole numbers, or decimals (as text) where they are shares of something.
+    """
+    found: set[Decimal] = set()
+    for part in text.split(","):
+        found.update(_range(part.strip(), text, what, shares))
+        if len(found) > MAX_VALUES:
+            raise InputError(f"{what} asks for more than {MAX_VALUES:,} values; choose a larger step")
+    values = sorted(found)
+    return [str(value) for value in values] if shares else [int(value) for value in values]
+
+
+def _range(part: str, text: str, what: str, shares: bool) -> list[Decimal]:
+    numbers = [_number(word, shares) for word in part.split(":")]
+    first = numbers[0]
+    last = numbers[1] if len(numbers) > 1 else first
+    step = numbers[2] if len(numbers) > 2 else Decimal(1)
+    if len(numbers) > 3 or first is None or last is None or step is None:
+        kind = "decimals" if shares else "whole numbers"
+        raise InputError(
+            f"{what} is {text[:40]!r}; expected {kind} and ranges A:B or A:B:STEP (both ends included), separated by "
+            "commas, such as 0,1,2,5,10:100:10"
+        )
+    if step <= 0 or last < first:
+        raise InputError(f"{what} is {text[:40]!r}; expected A at most B and a step of more than 0")
+    if (last - first) / step > MAX_VALUES:
+        raise InputError(f"{what} asks for more than {MAX_VALUES:,} values; choose a larger step")
+    values = []
+    while first <= last:
+        values.append(first)
+        first += step
+    return values if values[-1] == last else [*values, last]
+
+
+def _number(text: str, shares: bool) -> Decimal | None:
+    try:
+        value = Decimal(text) if len(text) <= 20 else None
+    except InvalidOperation:
+        return None
+    if value is None or not value.is_finite() or value < 0:
+        return None
+    if value and abs(value.adjusted()) > 30:  # 1e999999 would overflow as soon as it is divided by a step
+        return None
+    return value if shares or value == value.to_integral_value() else None
+
+
+def write_numbers(values: Sequence[Any]) -> str:
+    """Ascending numbers as text that `read_numbers` reads; even steps become ranges."""
+    numbers = [plain_number(value) for value in values]
+    parts = []
+    while numbers:
+        length = min(2, len(numbers))
+        step = numbers[1] - numbers[0] if length == 2 else Decimal(1)
+        while length < len(numbers) and numbers[length] - numbers[length - 1] == step:
+            length += 1
+        if length < 3:
+            length = 1
+            parts.append(f"{numbers[0]:f}")
+        else:
+            parts.append(f"{numbers[0]:f}:{numbers[length - 1]:f}" + (f":{step:f}" if step != 1 else ""))
+        numbers = numbers[length:]
+    return ",".join(parts)
+
+
+def plain_number(value: Any) -> Decimal:
+    """A number as people write it: 0.1 is 0.1, and 3.0 is 3."""
+    number = Decimal(str(value))
+    return number.to_integral() if number == number.to_integral() else number

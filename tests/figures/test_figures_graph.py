@@ -1,0 +1,172 @@
+"""One picture of a graph: the same on the screen, in print, in LaTeX and in interactive pages; and its table."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from certcore import export, figures
+from certcore.figures.tabular import paper_table, tabular
+from pages.shared import graphview
+
+#: Top left, top right, bottom left, and one inside: as canvases count, downwards.
+CORNERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 10.0], [1.0, 2.0]])
+SCRIPT = Path(graphview.__file__).with_name("graphview.js")
+
+
+def _figure(**more: object) -> figures.GraphFigure:
+    state = np.zeros(len(CORNERS), dtype=np.int64)
+    return figures.GraphFigure(positions=CORNERS, edges=[[0, 1], [0, 2]], state=state, **more)  # type: ignore[arg-type]
+
+
+def _on_screen(width: float, height: float) -> np.ndarray:
+    """Where the canvas of the dashboard puts the nodes, by its own script; the last column counts upwards."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node to run the script of the canvas")
+    picture = graphview.payload(
+        graphview.Picture(
+            positions=CORNERS,
+            edges=np.array([[0, 1]]),
+            group=np.zeros(4, dtype=int),
+            groups=[graphview.Group("all", "#000000")],
+            size=np.ones(4),
+            shown=np.ones(4, dtype=bool),
+            attackers=np.zeros(4, dtype=bool),
+            protected=np.zeros(4, dtype=bool),
+            deleted=np.zeros((0, 2)),
+            amount=np.zeros(0),
+            alt="",
+        ),
+        620,
+    )
+    source = SCRIPT.read_text(encoding="utf-8").replace("export default", "const start =")
+    code = f"""{source}
+const view = Object.create(View.prototype), data = {json.dumps(picture)};
+Object.assign(view, {{ data, width: {width}, height: {height}, zoom: 1, panX: 0, panY: 0 }});
+view.xy = decode(data.positions, Uint16Array);
+console.log(JSON.stringify([0, 1, 2, 3].map((node) => view.place(node))));"""
+    done = subprocess.run([node, "-e", code], capture_output=True, text=True, check=True)
+    places = np.array(json.loads(done.stdout))
+    return np.column_stack([places[:, 0], -places[:, 1]])
+
+
+def _shape(places: np.ndarray) -> np.ndarray:
+    """A picture without its place and size: not mirrored, not stretched means equal."""
+    return (places - places[2]) / (places[0, 1] - places[2, 1])
+
+
+@pytest.mark.parametrize("room", [(1100, 620), (360, 560), (2000, 400)])
+def test_exports_show_the_picture_of_the_screen(room: tuple[float, float]) -> None:
+    screen = _shape(_on_screen(*room))
+    interactive = figures.plotly(_figure()).data[1]
+    printed = {line.get_gid(): line for line in figures.matplotlib(_figure()).axes[0].lines}["nodes-0"]
+    tikz = re.search(r"only marks.*?coordinates \{(.*?)\}", export.export(_figure(), "latex").decode(), re.S)
+    assert tikz is not None
+    source = [tuple(map(float, pair)) for pair in re.findall(r"\(([-\d.]+),([-\d.]+)\)", tikz[1])]
+    for places in (
+        np.column_stack([interactive.x, interactive.y]),
+        np.column_stack(printed.get_data()),
+        np.array(source),
+    ):
+        assert np.allclose(_shape(places), screen, atol=2e-3)
+
+
+def test_print_keeps_the_shape_of_the_picture() -> None:
+    with figures.canvas.printing():
+        drawn = figures.matplotlib(_figure(), width="two-column")
+        drawn.draw_without_rendering()
+    box, axes = drawn.axes[0].get_window_extent(), drawn.axes[0]
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    assert box.width / (right - left) == pytest.approx(box.height / (top - bottom), rel=1e-6)
+    assert top > bottom
+    page = figures.plotly(_figure()).layout
+    assert page.yaxis.scaleanchor == "x"
+    assert page.yaxis.range[0] < page.yaxis.range[1]
+
+
+def _attack(n: int = 3000) -> figures.GraphFigure:
+    spent = np.zeros(n, dtype=np.int64)
+    spent[[17, 1234, 2999]] = [2, 6, 1]
+    rng = np.random.default_rng(0)
+    edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    state = rng.integers(0, len(figures.data.STATES), n)
+    return figures.GraphFigure(
+        positions=rng.normal(size=(n, 2)), edges=edges, state=state, spent=spent, attackers=np.arange(0, n, 11)
+    )
+
+
+def test_the_table_of_an_attack_begins_with_the_nodes_hit_and_their_amounts() -> None:
+    full = paper_table(_attack())
+    node, spent = full.columns.index("node"), full.columns.index("spent")
+    assert [(row[node], row[spent]) for row in full.rows[:3]] == [(1234, 6), (17, 2), (2999, 1)]
+    lines = [line for line in tabular(_attack()).split("\n") if line.endswith(r"\\")]
+    assert "1234" in lines[1]
+    assert "1,234" not in tabular(_attack())
+    assert "2999" in lines[3]
+
+
+def test_a_table_that_is_cut_says_so_where_it_is_read() -> None:
+    source = tabular(_attack(), max_rows=10)
+    body = source.split(r"\midrule")[1]
+    count = len(paper_table(_attack()).rows)
+    assert f"the first 10 of {count} rows" in body
+    assert f"the first 10 of {count} rows" in source.split(r"\begin")[0]
+    assert "the first" not in tabular(_attack(), max_rows=count)
+
+
+def test_edges_of_an_attack_are_in_its_table() -> None:
+    figure = _figure(deleted=[[0, 2]], amount=[1], added=[[1, 3]])
+    full = paper_table(figure)
+    assert [row[:3] for row in full.rows] == [("edge", 0, 2), ("added edge", 1, 3)]
+
+
+def _family(count: int, groups: int, band: bool = False) -> figures.CurveFigure:
+    values = np.arange(count)
+    ratio = np.linspace(1, 0, count)
+    more = {"low": np.clip(ratio - 0.1, 0, 1), "high": np.clip(ratio + 0.1, 0, 1)} if band else {}
+    lines = [figures.Line(values=values, ratio=ratio, name=f"line {g}", group=g, **more) for g in range(groups)]
+    return figures.CurveFigure(lines=tuple(lines))
+
+
+def _legends(figure: figures.CurveFigure) -> list[str]:
+    """What the legends say on the screen, in print and in LaTeX."""
+    screen = " ".join(str(t.name) for t in figures.plotly(figure).data if t.showlegend is not False)
+    printed = " ".join(" ".join(t.get_text().split()) for t in figures.matplotlib(figure).legends[0].get_texts())
+    return [screen, printed, export.export(figure, "latex").decode()]
+
+
+def test_the_band_is_in_the_legend() -> None:
+    for legend in _legends(_family(10, 1, band=True)):
+        assert "one sample deviation over splits" in legend
+    for legend in _legends(_family(10, 1)):
+        assert "over splits" not in legend
+
+
+def test_marks_stand_at_all_values_or_the_legend_says_that_they_do_not() -> None:
+    for legend in _legends(_family(200, 3)):
+        assert "not every value has one" in legend
+    for figure in (_family(20, 3), _family(200, 1)):
+        for legend in _legends(figure):
+            assert "not every value has one" not in legend
+    few = [t for t in figures.plotly(_family(20, 3)).data if t.mode == "lines+markers"]
+    assert all(t.marker.maxdisplayed == 0 and t.marker.opacity == 1 for t in few)
+    alone = next(t for t in figures.plotly(_family(200, 1)).data if t.mode == "lines+markers")
+    assert alone.marker.opacity == 0, "dashes tell the kinds apart; marks would look like the data"
+    drawn = {line.get_gid(): line for line in figures.matplotlib(_family(200, 1)).axes[0].lines}["series-0-collective"]
+    assert drawn.get_marker() in (None, "None", "")
+
+
+def test_the_tooltip_over_the_cells_of_a_page_names_its_number() -> None:
+    from pages.shared import charts
+    from tests.figures.samples import contour
+
+    cells = charts._cells(contour())
+    assert "certified ratio (collective): %{customdata[2]}" in cells.hovertemplate
+    assert "%{text}" not in cells.hovertemplate

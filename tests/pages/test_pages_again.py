@@ -1,0 +1,146 @@
+"""Every command that an export menu gives, run in an empty folder: the file it writes has the numbers on the page."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from certcore import export, figures
+from certcore.cli import main
+from pages.shared import exports
+
+Open = Callable[..., AppTest]
+GRID, VOTES = "ring-gcn-attr-s0", "ring-votes-s0"
+
+
+@pytest.fixture
+def menus(monkeypatch: pytest.MonkeyPatch) -> dict[str, figures.Figure]:
+    """The figures whose menus a page shows, as they are in the end."""
+    seen: dict[str, figures.Figure] = {}
+    monkeypatch.setattr(exports, "menu", lambda figure, key, dark=False: seen.update({key: figure}))
+    return seen
+
+
+def _command(figure: figures.Figure) -> list[str]:
+    """The one command of the menu, as words."""
+    assert "command" in [format.key for format in export.formats(figure)]
+    lines = export.export(figure, "command").decode().splitlines()
+    (line,) = [line for line in lines if not line.startswith("#")]
+    words = shlex.split(line)
+    assert words[:4] == ["python", "-m", "certcore", "draw"]
+    return words
+
+
+@pytest.fixture
+def empty(tmp_path: Path, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with nothing but the bundles, where the dashboard says they are."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    shutil.copytree(bundle_folder, folder / "precomputed")
+    return folder
+
+
+def _check(seen: dict[str, figures.Figure], wanted: set[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert wanted <= set(seen), seen
+    monkeypatch.chdir(folder)
+    for key in wanted:
+        words = _command(seen[key])
+        before = set(folder.iterdir())
+        assert main(words[3:]) == 0, words
+        (made,) = set(folder.iterdir()) - before
+        assert made.read_bytes() == export.export(seen[key], "csv"), f"{key}: {' '.join(words)}"
+        made.unlink()
+
+
+CURVES = {
+    "plain": {"attr_del": "4", "to": "30"},
+    "every integer, with its end looked for": {"attr_del": "4", "every": "1"},
+    "paper": {"attr_del": "4", "to": "9", "paper": "1", "log": "1"},
+    "local budgets": {"attr_del": "4", "to": "9", "family": "local", "members": "1, 2, 5"},
+    "attackers": {"attr_del": "4", "to": "9", "family": "sigma", "members": "1, 3", "paper": "1"},
+    "local budget varied": {"attr_del": "4", "vary": "local_attr_del", "to": "3"},
+    "sigma varied": {"attr_del": "4", "vary": "sigma"},
+    "splits": {"attr_del": "4", "to": "9", "splits": "1"},
+    "splits of test nodes": {"attr_del": "4", "to": "9", "splits": "1", "targets": "test"},
+    "paper's relaxation": {"attr_del": "4", "to": "9", "relaxation": "paper"},
+    "chosen targets": {"attr_del": "4", "to": "9", "targets": "chosen", "nodes": "3,5-9"},
+    "class": {"attr_del": "4", "to": "9", "targets": "class", "class": "1"},
+    "protected": {"attr_del": "4", "to": "9", "protect": "0-4,7", "sigma": "3"},
+    "local in the sidebar": {"attr_del": "4", "attr_add": "1", "to": "9", "local": "absolute", "local_attr_del": "2"},
+    "shares in the sidebar": {"attr_del": "4", "to": "9", "local": "relative", "share_attr_del": "0.5"},
+}
+
+
+@pytest.mark.parametrize("case", CURVES)
+def test_curves(case: str, open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("pages/curves.py", instance=GRID, **CURVES[case])
+    if case.startswith("splits"):
+        assert menus["curve"].lines[0].low is not None, "there are no splits here"
+    _check(menus, {"curve"}, empty, monkeypatch)
+
+
+@pytest.mark.parametrize("show", ["ratio", "naive", "paper"])
+def test_maps(show: str, open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("pages/contours.py", instance=GRID, attr_del="4", x_to="5", y_to="9", show=show)
+    _check(menus, {"contour"}, empty, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"sigma": "2", "protect": "1-3"}, {"adversary": "relaxed"}, {"relaxation": "exact"}], ids=str
+)
+def test_graphs_with_their_attack(more: dict[str, str], open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("pages/attack_map.py", instance=GRID, attr_del="6", **more)
+    assert menus["graph"].relaxed is ("adversary" in more)
+    assert menus["graph"].spent.any()
+    _check(menus, {"graph"}, empty, monkeypatch)
+
+
+def test_the_first_page(open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("app.py", instance=GRID, attr_del="4")
+    _check(menus, {"mini", "classes"}, empty, monkeypatch)
+
+
+def test_one_node(open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("pages/node.py", instance=VOTES, attr_del="6", node="7")
+    _check(menus, {"front", "votes"}, empty, monkeypatch)
+
+
+def test_base_certificates(open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("pages/base.py", instance=VOTES, targets="test")
+    _check(menus, {"base_map", "p_distribution"}, empty, monkeypatch)
+    monkeypatch.chdir(Path(__file__).resolve().parents[2])
+    open_page("pages/base.py", instance=GRID, bx="attr_del", by="none")
+    _check(menus, {"base_map"}, empty, monkeypatch)
+
+
+def test_comparisons(open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("pages/compare.py", instance=GRID, attr_del="4", cmp_to="9", **{"with": VOTES})
+    assert len(menus["compare"].lines) == 4
+    _check(menus, {"compare"}, empty, monkeypatch)
+
+
+def test_figures_of_the_paper(open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("pages/the_paper.py")
+    assert len(menus) > 3
+    _check(menus, set(menus), empty, monkeypatch)
+
+
+def test_the_exported_file_runs_in_a_shell(open_page: Open, menus, empty: Path) -> None:
+    open_page("pages/curves.py", instance=GRID, attr_del="4", to="30", targets="chosen", nodes="3,5-9")
+    figure = menus["curve"]
+    script = empty / export.file_name(figure, "command")
+    script.write_bytes(export.export(figure, "command"))
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    subprocess.run(
+        ["sh", script.name], cwd=empty, check=True, env=dict(os.environ) | {"PYTHONPATH": root, "PATH": path}
+    )
+    assert (empty / export.file_name(figure, "csv")).read_bytes() == export.export(figure, "csv")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from certcore.errors import InputError
@@ -138,24 +137,13 @@ def try_forgeries() -> None:
     if not task.fresh:
         return
     made: list[Forgery] = task.result
-    rows = [
-        {
-            "forged": forgery.what,
-            "the forgery": forgery.change,
-            "digests": "valid, signed again" if forgery.signed else "broken",
-            "verdict": "accepted" if forgery.verdict.accepted else "rejected",
-            "by this check": CHECKS.get(forgery.verdict.check, forgery.verdict.check),
-            "because": forgery.verdict.reason,
-        }
-        for forgery in made
-    ]
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        row_height=64,
-        column_config={"because": st.column_config.TextColumn(width="large")},
-        alt="One row per forgery: what was changed, whether its digests are valid, and which check rejects it.",
-    )
+    for forgery in made:
+        word = "Accepted" if forgery.verdict.accepted else "Rejected"
+        st.markdown(
+            f"**{forgery.what.capitalize()}.** {markdown(forgery.change, 200)}. Digests: "
+            f"{'right, signed again' if forgery.signed else 'wrong'}. **{word}** when "
+            f"{CHECKS.get(forgery.verdict.check, forgery.verdict.check)}: {markdown(forgery.verdict.reason, 300)}."
+        )
     left_out = [what for what in KINDS if what not in {forgery.what for forgery in made}]
     st.caption(
         "A change that the multipliers still prove is no forgery, but a true claim; it is passed over."

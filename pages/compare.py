@@ -100,11 +100,14 @@ for name, missing in uncovered.items():
         )
         continue
     covered = sweeps.covered_types(instances.pop(name))
-    does = listing([LABELS[key] for key in TYPES if key in covered])
+    shared = [LABELS[key] for key in TYPES if key in covered & sweeps.covered_types(view.instance)]
+    way = (
+        f"To see its line, vary {' or '.join(shared)} and set all other budgets to 0."
+        if shared
+        else "The two base certificates cover no type in common."
+    )
     st.info(
-        f"**Not drawn: {markdown(bundles.title(name))}.** {what.capitalize()}, only {does}. What is varied stays as it "
-        "was; to see this line, vary something that all of them cover and set the other budgets to 0.",
-        icon=":material/layers_clear:",
+        f"**Not drawn: {markdown(bundles.title(name))}.** {what.capitalize()}. {way}", icon=":material/layers_clear:"
     )
 
 # Other instances have other nodes and other types: what they share is the threat model without targets.

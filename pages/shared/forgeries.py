@@ -21,6 +21,7 @@ import numpy as np
 
 from certcore.instance import Instance, instance_from_arrays, instance_to_arrays
 from certcore.perturbations import LABELS, TYPES
+from certcore.rounding import rounded_up
 from certcore.verify.proof import Verdict, certified_count, digest_of, verify_proof
 from pages.shared.examples import npz
 
@@ -80,7 +81,7 @@ def _sign(proof: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def _count(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
     claimed = proof["certified"] + 1
     if claimed <= proof["targets"]:
-        yield f"claims {claimed:,} labels instead of {claimed - 1:,}", _sign(proof, certified=claimed), instance
+        yield f"It claims {claimed:,} labels instead of {claimed - 1:,}", _sign(proof, certified=claimed), instance
 
 
 def _bound(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
@@ -89,7 +90,9 @@ def _bound(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
         least = max(Fraction(above, below) - 1, Fraction(0))
         bound = [least.numerator, least.denominator]
         certified = certified_count(proof["targets"], least)
-        change = f"claims that at most {float(least):,.3f} targets fall instead of {above / below:,.3f}"
+        change = (
+            f"It claims that at most {rounded_up(least)} targets fall instead of {rounded_up(Fraction(above, below))}"
+        )
         yield change, _sign(proof, bound=bound, certified=certified), instance
 
 
@@ -99,7 +102,7 @@ def _multiplier(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
         if values[k] > 1:
             changed = [*values[:k], values[k] // 2, *values[k + 1 :]]
             forged = _sign(proof, multipliers=proof["multipliers"] | {"values": changed})
-            yield f"halves the multiplier of row {proof['multipliers']['rows'][k]:,}", forged, instance
+            yield f"It halves the multiplier of row {proof['multipliers']['rows'][k]:,}", forged, instance
 
 
 def _budget(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
@@ -108,7 +111,7 @@ def _budget(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
     for factor in (2, 4, 16, 64):
         for name in allowed:
             budget = max(1, threat[name]) * factor
-            change = f"claims the same against {budget:,} {LABELS[name]} instead of {threat[name]:,}"
+            change = f"It claims the same against {budget:,} {LABELS[name]} instead of {threat[name]:,}"
             yield change, _sign(proof, threat=threat | {name: budget}), instance
 
 
@@ -131,7 +134,7 @@ def _edge(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
             "adj_indices": pairs[:, 1],
         }
         other = instance_from_arrays(arrays, base_rule=proof["base_rule"])
-        change = f"claims the same for a graph with one more edge, between {j:,} and {i:,}"
+        change = f"It claims the same for a graph with one more edge, between {j:,} and {i:,}"
         yield change, _sign(proof, instance_digest=other.digest), other
 
 

@@ -2,43 +2,127 @@
 
 Stochastic gradient descent on the stress Σ w (|x_i − x_j| − d_ij)², d the hop distance and w = 1/d² (Zheng, Pawar and
 Goodman, "Graph drawing by stochastic gradient descent", 2019). Large graphs use the distances to random pivots only.
+Components have no distance to each other: each is drawn alone, and `pack` puts them side by side.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 from certcore.graph import Graph
 
 #: Up to this many nodes all pairs are drawn to each other.
 _ALL_PAIRS = 4000
+#: The free space around a component, where a node has room of about 1.
+_MARGIN = 1.0
 
 
 def layout_graph(graph: Graph, seed: int = 0, rounds: int = 30, pivots: int = 300) -> np.ndarray:
     """Positions (n_nodes, 2) within the unit square, centred."""
-    from numba import njit  # compiled on first use; the dashboard reads finished layouts and needs no Numba
-
-    rng = np.random.default_rng(seed)
-    n_nodes = graph.n_nodes
     symmetric = sp.csr_array((graph.adjacency + graph.adjacency.T) > 0, dtype=np.float64)
-    chosen = np.arange(n_nodes) if n_nodes <= _ALL_PAIRS else rng.permutation(n_nodes)[:pivots]
-    hops = dijkstra(symmetric, indices=chosen, unweighted=True)
-    finite = hops[np.isfinite(hops)]
-    # Separate components keep apart, a little more than the widest of them.
-    hops[~np.isfinite(hops)] = (finite.max() if finite.size else 0) + 2
-    near = graph.edges
-    positions = rng.normal(size=(n_nodes, 2))
-    _relax = njit(_stress_rounds)
-    largest = float(hops.max())
-    _relax(positions, chosen, hops.astype(np.float32), near, largest, rounds, seed)
-    positions -= positions.mean(axis=0)
-    # The longer side lies across the screen.
-    _, _, axes = np.linalg.svd(positions, full_matrices=False)
-    positions = positions @ axes.T
+    label = components(graph.n_nodes, graph.edges)
+    positions = np.zeros((graph.n_nodes, 2))
+    for nodes in np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1]):
+        if len(nodes) > 1:
+            positions[nodes] = _one_component(sp.csr_array(symmetric[nodes][:, nodes]), seed, rounds, pivots)
+    positions = pack(positions, label)
     low, high = positions.min(axis=0), positions.max(axis=0)
     return ((positions - (low + high) / 2) / max((high - low).max(), 1e-9) + 0.5).astype(np.float32)
+
+
+def components(n_nodes: int, edges: np.ndarray) -> np.ndarray:
+    """The component of each node, numbered from the largest (0) to the smallest."""
+    pairs = np.asarray(edges).reshape(-1, 2)
+    joined = sp.csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n_nodes, n_nodes))
+    number, label = connected_components(joined, directed=False)
+    order = np.argsort(-np.bincount(label, minlength=number), kind="stable")
+    rank = np.empty(number, dtype=np.int64)
+    rank[order] = np.arange(number)
+    return rank[label]
+
+
+def pack(positions: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Components side by side: the largest in the middle, the others in rows around it, no two on top of each other.
+
+    Each keeps its shape, and gets as much room for a node as the others. `label` numbers them from the largest on.
+    """
+    number = int(label.max(initial=-1)) + 1
+    if number < 2:
+        return positions
+    low, high = np.full((number, 2), np.inf), np.full((number, 2), -np.inf)
+    np.minimum.at(low, label, positions)
+    np.maximum.at(high, label, positions)
+    scale = np.sqrt(np.bincount(label)) / np.maximum((high - low).max(axis=1), 1e-9)
+    centres = _centres((high - low) * scale[:, None] + _MARGIN)
+    return (positions - ((low + high) / 2)[label]) * scale[label, None] + centres[label]
+
+
+def _centres(sizes: np.ndarray) -> np.ndarray:
+    """Where the middle of each box goes. Screens are wider than tall, so the whole is about two by one."""
+    area = sizes.prod(axis=1)
+    width = max(float(np.sqrt(2.2 * area.sum())), float(sizes[:, 0].max()))
+    centres = np.zeros_like(sizes)
+    if area[0] > max(
+        0.3 * area.sum(), 2 * area[1]
+    ):  # one that dominates stands alone, rows at its sides
+        (wide, tall), k = sizes[0], 1
+        free = {-(width + wide) / 4: tall, (width + wide) / 4: tall}
+        while (row := _row(sizes, k, (width - wide) / 2)) and (height := sizes[row, 1].max()) <= max(free.values()):
+            x = max(free, key=free.__getitem__)
+            centres[row], k = _line_up(sizes[row], x, free[x] - (tall + height) / 2), row[-1] + 1
+            free[x] -= height
+    else:
+        row = _row(sizes, 0, width)
+        row = row[1::2][::-1] + row[::2]
+        centres[row], tall, k = _line_up(sizes[row], 0.0, 0.0), sizes[row, 1].max(), len(row)
+    above = below = tall / 2
+    while row := _row(sizes, k, width):
+        height = sizes[row, 1].max()
+        if below <= above:
+            y, below = -below - height / 2, below + height
+        else:
+            y, above = above + height / 2, above + height
+        centres[row], k = _line_up(sizes[row], 0.0, y), row[-1] + 1
+    return centres
+
+
+def _row(sizes: np.ndarray, first: int, width: float) -> list[int]:
+    """The next boxes that fit beside each other."""
+    ends = np.cumsum(sizes[first : first + 1000, 0])
+    return list(range(first, first + int(np.searchsorted(ends, width, side="right"))))
+
+
+def _line_up(sizes: np.ndarray, x: float, y: float) -> np.ndarray:
+    """The middles of boxes that stand beside each other around a point."""
+    ends = np.cumsum(sizes[:, 0])
+    return np.column_stack([x - ends[-1] / 2 + ends - sizes[:, 0] / 2, np.full(len(sizes), y)])
+
+
+def _one_component(adjacency: sp.csr_array, seed: int, rounds: int, pivots: int) -> np.ndarray:
+    """Positions of connected nodes, the longer side across the screen."""
+    rng = np.random.default_rng(seed)
+    n_nodes = adjacency.shape[0]
+    chosen = np.arange(n_nodes) if n_nodes <= _ALL_PAIRS else rng.permutation(n_nodes)[:pivots]
+    hops = dijkstra(adjacency, indices=chosen, unweighted=True)
+    near = np.column_stack(sp.triu(adjacency, 1).nonzero()).astype(np.int64)
+    positions = rng.normal(size=(n_nodes, 2))
+    _compiled()(positions, chosen, hops.astype(np.float32), near, float(hops.max()), rounds, seed)
+    positions -= positions.mean(axis=0)
+    _, _, axes = np.linalg.svd(positions, full_matrices=False)
+    return positions @ axes.T
+
+
+@functools.cache
+def _compiled() -> Callable[..., None]:
+    from numba import njit  # compiled on first use; the dashboard reads finished layouts and needs no Numba
+
+    compiled: Callable[..., None] = njit(_stress_rounds)
+    return compiled
 
 
 def _stress_rounds(

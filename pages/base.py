@@ -66,10 +66,11 @@ def front_point(point: list[int]) -> str:
 left, right_side = st.columns(2, gap="large")
 with left:
     st.subheader("Share certified node by node", anchor=False)
-    st.session_state["bx"] = st.session_state["bx"] if st.session_state["bx"] in axes else axes[0]
+    if st.session_state["bx"] not in axes:
+        state.replace("bx", axes[0], "this base certificate does not cover that")
     others = [name for name in axes if name != st.session_state["bx"]]
     if st.session_state["by"] not in (*others, "none"):
-        st.session_state["by"] = others[0] if others else "none"
+        state.replace("by", others[0] if others else "none", "this base certificate does not cover that")
     pickers = st.container(horizontal=True)
     x = controls.selectbox(
         pickers, "Horizontal", axes, format_func=LABELS.__getitem__, key="bx", help="Budget on the horizontal axis."

@@ -11,9 +11,10 @@ from certcore.instance import Instance, load_instance
 from certcore.threat import ThreatModel
 from certcore.verify.proof import read_proof, verify_proof
 from pages.shared import engine, work
+from pages.shared.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
 from pages.shared.frame import frame_without_instance, stop
 from pages.shared.jobs import Job
-from pages.shared.text import count, markdown, percent
+from pages.shared.text import count, listing, markdown, percent
 from pages.shared.words import confidence, threat_words
 
 MOST_MB = 100
@@ -42,7 +43,7 @@ here = None if view is None or view.problem else view.instance
 
 
 def own_proof() -> tuple[dict[str, Any], Any]:
-    """A proof made here and now, for those who have none at hand; if wanted, with a false claim in it."""
+    """A proof made here and now, for those who have none at hand."""
     st.info(
         "Nothing to check yet. A proof can be downloaded from the **Verified** badge on the overview, or written with "
         "`python -m certcore certify INSTANCE --attr-del 10 --proof proof.json`.",
@@ -50,15 +51,11 @@ def own_proof() -> tuple[dict[str, Any], Any]:
     )
     if view is None or here is None:
         stop()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        asked = st.button(
-            "Check the present view",
-            icon=":material/fact_check:",
-            help="Writes the proof for the budgets in the sidebar and checks it, as if it had been dropped here.",
-        )
-        forged = st.toggle(
-            "Forge it first", key="_forge", help="Claims one label more than the proof shows. It must be rejected."
-        )
+    asked = st.button(
+        "Check the present view",
+        icon=":material/fact_check:",
+        help="Writes the proof for the budgets in the sidebar and checks it, as if it had been dropped here.",
+    )
     if asked:
         st.session_state["_own_proof"] = view.key
     if st.session_state.get("_own_proof") != view.key:
@@ -67,7 +64,7 @@ def own_proof() -> tuple[dict[str, Any], Any]:
     work.line(made)
     if not made.fresh or made.result is None:
         stop()
-    return (made.result | {"certified": made.result["certified"] + 1} if forged else made.result), ("own", forged)
+    return made.result, "own"
 
 
 proof, source = ({}, proof_file.file_id) if proof_file is not None else own_proof()
@@ -116,3 +113,52 @@ st.caption(
     "evaluated in exact integers. What the proof rests on: this clean graph, its receptive fields, and its base "
     "certificate."
 )
+
+
+def try_forgeries() -> None:
+    """False claims with a right checksum, and what rejects each of them."""
+    if not st.toggle(
+        "Try to forge it",
+        key="_forge",
+        help="Changes the claim, or what it rests on, and signs the digest again, so that only the arithmetic is left "
+        "to find out. Every forgery must be rejected.",
+    ):
+        return
+
+    def forge_all(job: Job) -> list[Forgery]:
+        made: list[Forgery] = []
+        for forgery in forge(proof, instance):
+            made.append(forgery)
+            job.report(len(made) / len(KINDS), f"{forgery.what} forged")
+        return made
+
+    task = work.ask("forge", ("forge", proof["digest"], instance.digest), forge_all, "Forging")
+    work.line(task)
+    if not task.fresh:
+        return
+    made: list[Forgery] = task.result
+    for forgery in made:
+        word = "Accepted" if forgery.verdict.accepted else "Rejected"
+        st.markdown(
+            f"**{forgery.what.capitalize()}.** {markdown(forgery.change, 200)}. Digests: "
+            f"{'right, signed again' if forgery.signed else 'wrong'}. **{word}** when "
+            f"{CHECKS.get(forgery.verdict.check, forgery.verdict.check)}: {markdown(forgery.verdict.reason, 300)}."
+        )
+    left_out = [what for what in KINDS if what not in {forgery.what for forgery in made}]
+    st.caption(
+        "A change that the multipliers still prove is no forgery, but a true claim; it is passed over."
+        + (f" So nothing false was found here for: {listing(left_out)}." if left_out else "")
+    )
+    st.download_button(
+        "Download the forgeries (zip)",
+        lambda: as_zip(made, instance),
+        "forgeries.zip",
+        "application/zip",
+        on_click="ignore",
+        icon=":material/download:",
+        key="download_forgeries",
+        help="The forged proofs and the instances they speak about, to be tried with `certcore verify`.",
+    )
+
+
+try_forgeries()

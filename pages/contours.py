@@ -29,11 +29,13 @@ choices = {name: label for name, label in sweeps.varied(view.instance).items() i
 if st.session_state["x"] not in choices:
     # Where attributes and edges can both be attacked, one of each shows more than two kinds of attributes.
     both = ("attr_del", "adj_del")
-    st.session_state["x"] = both[0] if all(name in choices for name in both) else next(iter(choices))
+    first = both[0] if all(name in choices for name in both) else next(iter(choices))
+    state.replace("x", first, "this cannot be varied on this instance")
     if st.session_state["x"] == both[0] and not st.session_state["y"]:
         st.session_state["y"] = both[1]
 if st.session_state["y"] not in choices or st.session_state["y"] == st.session_state["x"]:
-    st.session_state["y"] = next(name for name in choices if name != st.session_state["x"])
+    second = next(name for name in choices if name != st.session_state["x"])
+    state.replace("y", second, "this cannot be varied on this instance, or is on the other axis")
 
 
 def pick(end: int, number: int) -> list[int]:

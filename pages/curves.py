@@ -29,7 +29,7 @@ view = frame(
 choices = sweeps.varied(view.instance)
 if st.session_state["vary"] not in choices:
     in_play = [name for name in choices if name in state.SHARED and getattr(view.threat, name)]
-    st.session_state["vary"] = next(iter(in_play or choices))
+    state.replace("vary", next(iter(in_play or choices)), "this cannot be varied on this instance")
 
 bar = st.container(horizontal=True, vertical_alignment="bottom")
 vary = controls.selectbox(

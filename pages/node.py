@@ -18,7 +18,7 @@ OWN: dict[str, state.Control] = {"node": (0, state.whole())}
 view = frame("pages/node.py", "One node", own=OWN)
 instance, n = view.instance, view.instance.graph.n_nodes
 if st.session_state["node"] >= n:
-    st.session_state["node"] = 0
+    state.replace("node", 0, f"this graph has the nodes 0 to {n - 1:,}")
 
 bar = st.container(horizontal=True, vertical_alignment="bottom")
 bar.button(

@@ -23,7 +23,7 @@ from certcore.figures.data import (
 )
 from certcore.figures.layout import positions_of
 from certcore.figures.recipe import Recipe
-from certcore.figures.style import STATES
+from certcore.figures.style import RATIO_LABEL, STATES
 from certcore.perturbations import TYPES
 from certcore.splits import average_radius, band, mean
 
@@ -204,7 +204,11 @@ def class_figure(
     sizes: Sequence[int],
     **more: Any,
 ) -> BarFigure:
-    """Certified ratio per class, collective and naive, from counts."""
+    """Certified ratio per class, collective and naive, from counts.
+
+    Each class is a target set of its own, attacked with the whole budget: every bar may be below the ratio of all
+    targets together. The axis says so, on the screen and in every export.
+    """
     size = np.maximum(np.asarray(sizes), 1)
     return BarFigure(
         categories=tuple(class_names),
@@ -213,7 +217,7 @@ def class_figure(
             Bars(label="naive", values=np.asarray(naive) / size, counts=np.asarray(naive), kind="naive"),
         ),
         sizes=np.asarray(sizes),
-        **{"name": "classes", **more},
+        **{"name": "classes", "label": f"{RATIO_LABEL} (whole budget against each class)", **more},
     )
 
 

@@ -317,6 +317,7 @@ def _bars(figure: BarFigure, width_cm: float) -> str:
     options |= {
         "scale only axis": "",
         "width": f"{width_cm * 0.6:.3g}cm",
+        "xlabel style": f"{{text width={width_cm * 0.6:.3g}cm, align=center}}",
         "height": f"{count * thickness * (len(figure.series) + 0.8) / 10:.3g}cm",
         "xbar": "0pt",
         "bar width": f"{thickness}mm",
@@ -329,6 +330,8 @@ def _bars(figure: BarFigure, width_cm: float) -> str:
         # Downwards the first series would be the lower bar of each pair: draw and list them the other way round.
         "reverse legend": "",
     }
+    if len(figure.label) > 7 * width_cm * 0.6:  # about as many signs are in a line: leave room for a second one
+        options["legend style"] = options["legend style"].replace("-11.5mm", "-15.5mm")
     if figure.limit is not None:
         options["xmax"] = _number(figure.limit)
     body = []

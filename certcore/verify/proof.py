@@ -32,13 +32,14 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a proof stands, why not, and what it shows."""
+    """Whether a proof stands, why not, and what it shows; `check` names the check that failed."""
 
     accepted: bool
     reason: str
     certified: int = 0
     targets: int = 0
     bound: Fraction = Fraction(0)
+    check: str = ""
 
 
 def digest_of(proof: dict[str, Any]) -> str:
@@ -120,13 +121,17 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
     try:
         digest = digest_of(proof)
     except (ValueError, RecursionError):
-        return Verdict(False, "the proof holds text or nesting that canonical JSON cannot hold: the file was changed")
+        return Verdict(
+            False,
+            "the proof holds text or nesting that canonical JSON cannot hold: the file was changed",
+            check="digest",
+        )
     if proof["digest"] != digest:
-        return Verdict(False, "the digest does not match the content: the file was changed")
+        return Verdict(False, "the digest does not match the content: the file was changed", check="digest")
     if proof["instance_digest"] != instance.digest:
-        return Verdict(False, "the proof belongs to another instance (the instance digest differs)")
+        return Verdict(False, "the proof belongs to another instance (the instance digest differs)", check="instance")
     if proof["base_rule"] != instance.base.facts.get("rule", "binary"):
-        return Verdict(False, "the proof and the loaded instance use different base rules")
+        return Verdict(False, "the proof and the loaded instance use different base rules", check="base rule")
     try:
         targets = proof["target_nodes"]
         nodes = None if targets is None else _integers(targets, instance.graph.n_nodes - 1)
@@ -134,20 +139,27 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         problem = Problem(instance, threat)
         bound = _recompute(problem, proof["relaxation"], proof["multipliers"])
     except (InputError, ValueError, TypeError, OverflowError, KeyError) as error:
-        return Verdict(False, str(InputError(f"the claim cannot be rebuilt from the instance: {error}")))
+        return Verdict(
+            False, str(InputError(f"the claim cannot be rebuilt from the instance: {error}")), check="program"
+        )
     if threat.to_json() != proof["threat"]:
-        return Verdict(False, "the threat model is not written in its canonical form")
+        return Verdict(False, "the threat model is not written in its canonical form", check="threat")
     if type(proof["targets"]) is not int or proof["targets"] != len(problem.targets):
         return Verdict(
             False,
             f"the instance gives {len(problem.targets)} targets, the proof speaks of another number",
+            check="targets",
         )
     whole = isinstance(proof["bound"], list) and all(type(part) is int for part in proof["bound"])
     if not whole or proof["bound"] != [bound.numerator, bound.denominator]:
-        return Verdict(False, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
+        return Verdict(
+            False, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed", check="bound"
+        )
     count = certified_count(len(problem.targets), bound)
     if type(proof["certified"]) is not int or proof["certified"] != count:
-        return Verdict(False, f"the bound certifies {count} targets, the proof claims another number")
+        return Verdict(
+            False, f"the bound certifies {count} targets, the proof claims another number", check="certified"
+        )
     return Verdict(True, "accepted", count, len(problem.targets), bound)
 
 

@@ -181,6 +181,18 @@ def title(name: str) -> str:
     return " · ".join([_DATASETS.get(parts[1], parts[1]), _MODELS[parts[2]], types, f"split {parts[4]}"])
 
 
+def short_titles(names: list[str]) -> tuple[str, list[str]]:
+    """What all these titles have in common, and what is left of each: legends name only what differs."""
+    parts = [title(name).split(" · ") for name in names]
+    if len(names) < 2 or len({len(part) for part in parts}) > 1:
+        return "", [title(name) for name in names]
+    alike = [len(set(column)) == 1 for column in zip(*parts)]
+    short = [" · ".join(p for p, same in zip(part, alike) if not same) for part in parts]
+    if len(set(short)) < len(short):  # one instance twice: nothing differs
+        return "", [title(name) for name in names]
+    return " · ".join(p for p, same in zip(parts[0], alike) if same), short
+
+
 def facts(instance: Instance) -> str:
     """One line of facts about an instance (Markdown)."""
     graph = instance.graph

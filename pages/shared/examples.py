@@ -9,7 +9,7 @@ import numpy as np
 N = 12
 
 
-def _save(arrays: dict[str, np.ndarray]) -> bytes:
+def npz(arrays: dict[str, np.ndarray]) -> bytes:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
@@ -42,11 +42,11 @@ def instance() -> bytes:
     added, deleted = np.arange(3)[None, :, None], np.arange(5)[None, None, :]
     grid = 2 * added + deleted < strength[:, None, None]
     arrays = graph_arrays() | {"base_grid": grid, "base_axes": np.array(["attr_add", "attr_del"])}
-    return _save(arrays | {"prediction": (np.arange(N) >= N // 2).astype(np.int64)})
+    return npz(arrays | {"prediction": (np.arange(N) >= N // 2).astype(np.int64)})
 
 
 def graph() -> bytes:
-    return _save(graph_arrays())
+    return npz(graph_arrays())
 
 
 def votes() -> bytes:
@@ -56,7 +56,7 @@ def votes() -> bytes:
     counts = np.zeros((N, 2), dtype=np.int64)
     counts[np.arange(N), label] = wins
     counts[np.arange(N), 1 - label] = 10_000 - wins
-    return _save(
+    return npz(
         {
             "votes": counts,
             "prediction": label,

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import streamlit as st
 
-from pages.shared import sidebar, state
-from pages.shared.bundles import ROOT, bundle_folder
+from pages.shared import bundles, sidebar, state
+from pages.shared.bundles import ROOT
 from pages.shared.gate import gate
 from pages.shared.state import Control, View
 from pages.shared.text import markdown
@@ -106,8 +106,10 @@ def frame_without_instance(file: str, title: str, lead: str = "", own: dict[str,
     st.title(title, anchor=False)
     if lead:
         st.caption(lead)
-    if view is None:
-        _nothing_here()
+    _ignored()
+    if isinstance(view, sidebar.Absence):
+        _absent(view)
+        return None
     return view
 
 
@@ -138,11 +140,32 @@ def stop() -> NoReturn:
     raise AssertionError("stopping ends the run")
 
 
-def _nothing_here() -> None:
-    folder = bundle_folder()
-    shown = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
-    st.info(
-        f"There is no instance in `{shown}/` yet. Make one with `python -m certcore bundle`, or upload one under "
-        "**Bring your own**.",
-        icon=":material/inbox:",
+def _ignored() -> None:
+    """What a link asked for and did not get; it is no longer in the address."""
+    notes = state.ignored()
+    if notes:
+        said = [f"- {markdown(note, 400)}" for note in notes[:8]]
+        said += [f"- and {len(notes) - 8} more"] if len(notes) > 8 else []
+        st.warning(
+            "Not all of this link counts. This was taken out of the address:\n\n" + "\n".join(said),
+            icon=":material/link_off:",
+        )
+
+
+def _absent(absence: sidebar.Absence) -> None:
+    """Say why there is nothing to look at, and offer what there is."""
+    if not absence.choices:
+        st.info(absence.reason, icon=":material/inbox:")
+        return
+    st.error(absence.reason, icon=":material/search_off:")
+    chosen = st.selectbox(
+        "Look at another instance",
+        absence.choices,
+        None,
+        bundles.title,
+        key="_other",
+        placeholder="choose an instance",
+        help="Budgets and everything else stay as the link has them.",
     )
+    if chosen is not None:
+        state.move(instance=chosen)

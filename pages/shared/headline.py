@@ -29,7 +29,7 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
     if result is not None:
         search = engine.attacked(view, result) if task.fresh else None
         _numbers(view, result, task.fresh, search)
-        note = fields_note(view.instance)
+        note = fields_note(view.instance) if view.threat.adj_del else ""  # the rule is about edges that go
         if note:
             st.warning(note, icon=":material/warning:")
     return result, task.fresh

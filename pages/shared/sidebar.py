@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from pages.shared.state import MAX_BUDGET, SHARED, START, Control, View
 from pages.shared.text import count, listing, markdown, plain
 
 ALL = "all"
+CHOOSE_FIRST = "Choose “Absolute” or “Relative” above first: while local budgets are off, no limit counts."
 NO_LIMIT = "no limit"
 TARGETS = {
     "file": "As in the file",
@@ -25,6 +27,7 @@ TARGETS = {
     "class": "One class",
     "chosen": "Chosen nodes",
 }
+WHICH = "A graph with its base certificate. The files are in `precomputed/`; add your own under “Bring your own”."
 HELP = {
     "attr_add": "How many attribute bits the attacker may switch from 0 to 1 in the whole graph.",
     "attr_del": "How many attribute bits the attacker may switch from 1 to 0 in the whole graph.",
@@ -33,28 +36,37 @@ HELP = {
 }
 
 
-def draw(page: str, own: dict[str, Control]) -> View | None:
-    """Draw all shared controls and return the view they describe; None if there is nothing to look at."""
+@dataclass(frozen=True)
+class Absence:
+    """Why there is no view: no instance at all, or not the one that was asked for (Markdown)."""
+
+    reason: str
+    choices: tuple[str, ...] = ()
+
+
+def draw(page: str, own: dict[str, Control]) -> View | Absence:
+    """Draw all shared controls and return the view they describe, or why there is nothing to look at."""
     state.restore(page, own)
     choices = bundles.names()
     if not choices:
-        return None
-    if st.session_state["instance"] not in choices:
-        st.session_state["instance"] = bundles.first(choices)
-    name = controls.selectbox(
-        st,
-        "Instance",
-        choices,
-        format_func=bundles.title,
-        key="instance",
-        help="A graph with its base certificate. The files are in `precomputed/`; add your own under “Bring your own”.",
-    )
+        return Absence(_none_at_all())
+    # An empty box stands for an instance that is not here: its name is kept, so that every page and a reload say so.
+    wanted = st.session_state["instance"] or st.session_state["_view"]["instance"]
+    if wanted and wanted not in choices:
+        st.session_state["instance"] = None
+        st.selectbox(
+            "Instance", choices, None, bundles.title, key="instance", placeholder="choose an instance", help=WHICH
+        )
+        return Absence(_not_here(wanted), tuple(choices))
+    st.session_state["instance"] = wanted or bundles.first(choices)
+    name = controls.selectbox(st, "Instance", choices, format_func=bundles.title, key="instance", help=WHICH)
+    st.session_state["_view"]["instance"] = name  # also if it turns out to be damaged: every page says the same
     rule = st.session_state["rule"] or "binary"
     try:
         instance = bundles.load(name, rule)
     except InputError as error:
-        st.error(f"This instance cannot be used: {markdown(error, 400)}.")
-        return None
+        others = tuple(choice for choice in choices if choice != name)
+        return Absence(f"The instance **{markdown(name, 130)}** cannot be used: {markdown(error, 400)}.", others)
     st.caption(bundles.facts(instance))
     _budgets(instance)
     mode = _local(instance)
@@ -84,6 +96,27 @@ def draw(page: str, own: dict[str, Control]) -> View | None:
         problem = str(error)
         threat = ThreatModel(targets=targets)
     return View(name, instance, threat, relaxation, float(limit), rule, problem or wrong)
+
+
+def _none_at_all() -> str:
+    folder = bundles.bundle_folder()
+    shown = folder.relative_to(bundles.ROOT) if folder.is_relative_to(bundles.ROOT) else folder
+    return (
+        f"There is no instance in `{shown}/` yet. Make one with `python -m certcore bundle`, or upload one under "
+        "**Bring your own**."
+    )
+
+
+def _not_here(name: str) -> str:
+    again = (
+        " Only the newest uploads are kept: if you have the file, upload it again under **Bring your own**."
+        if name.startswith("import-")
+        else ""
+    )
+    return (
+        f"There is no instance **{markdown(name, 130)}** here, so nothing is said about it, and no other graph is "
+        f"shown in its place.{again}"
+    )
 
 
 def stops(limit: int) -> list[int]:
@@ -165,8 +198,9 @@ def _pair(
 
 def _budgets(instance: Instance) -> None:
     reasons = state.covered(instance)
-    dropped = any(st.session_state[name] for name in TYPES if reasons[name])
-    st.session_state.update(dict.fromkeys((name for name in TYPES if reasons[name]), 0))
+    dropped = [name for name in TYPES if reasons[name] and st.session_state[name]]
+    for name in dropped:
+        state.replace(name, 0, str(reasons[name]))
     fresh = st.session_state["_view"].pop("_start", False)
     if (dropped or fresh) and not any(st.session_state[name] for name in TYPES):
         # A first visit, or another instance that does not cover what was set: keep something to look at.
@@ -219,6 +253,8 @@ def _local(instance: Instance) -> str:
             help="Limit what the attacker may do at each single node: a count, or a share of the attributes or edges "
             "it has. In directed graphs, incoming and outgoing edges count together.",
         )
+        if mode == "off":
+            st.caption(CHOOSE_FIRST)
         shares = [0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
         for name in TYPES:
             off = mode == "off" or reasons[name] is not None
@@ -238,13 +274,14 @@ def _local(instance: Instance) -> str:
                 key, end = f"local_{name}", most[name]
                 free = NO_LIMIT if end is None else f"{end:,} (base)"
                 if end is not None and (st.session_state[key] or 0) > end:
-                    st.session_state[key] = end  # more than the base certificate was made for
+                    state.replace(key, end, f"the base certificate was made for at most {end:,} at one node")
                 _pair(
                     key,
                     LABELS[name].capitalize(),
                     [*stops(50 if end is None else end), free],
                     help="Most flips of this type at one node. Empty: "
-                    + ("no limit." if end is None else "what the base certificate was made for."),
+                    + ("no limit." if end is None else "what the base certificate was made for.")
+                    + (f" {CHOOSE_FIRST}" if mode == "off" else ""),
                     field={"min_value": 0, "max_value": MAX_BUDGET if end is None else end, "step": 1},
                     disabled=off,
                     none=free,
@@ -271,7 +308,7 @@ def _targets(instance: Instance) -> tuple[np.ndarray | None, str | None]:
         if (name != "test" or instance.split is not None) and (name != "class" or instance.prediction is not None)
     ]
     if st.session_state["targets"] not in choices:
-        st.session_state["targets"] = "file"
+        state.replace("targets", "file", "this instance has no such set of nodes")
     which = controls.selectbox(
         st,
         "Targets",
@@ -283,7 +320,7 @@ def _targets(instance: Instance) -> tuple[np.ndarray | None, str | None]:
     if which == "class":
         classes = np.unique(np.asarray(instance.prediction)).tolist()
         if st.session_state["class"] not in classes:
-            st.session_state["class"] = classes[0]
+            state.replace("class", classes[0], "no node of this instance is predicted to be of that class")
         chosen = controls.selectbox(
             st,
             "Predicted class",
@@ -338,7 +375,10 @@ def _relaxation(instance: Instance) -> tuple[str, int]:
         limit = controls.number_input(
             st, "Time limit (s)", 1, 600, key="limit", help="The exact solve stops here and reports its bracket."
         )
-    if "votes" in instance.base.arrays():
+    if "votes" not in instance.base.arrays():
+        if st.session_state["rule"] != "binary":
+            state.replace("rule", "binary", "the base certificate of this instance does not come from votes")
+    else:
         controls.segmented_control(
             st,
             "Base rule",

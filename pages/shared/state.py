@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from certcore.limits import most_per_node as most_per_node
 from certcore.limits import within_base as within_base
 from certcore.perturbations import TYPES
 from certcore.threat import ThreatModel
+from pages.shared.text import plain
 
-#: A control's value at the start, and how its text in a link is read (ValueError: nonsense, ignored).
+#: A control's value at the start, and how its text in a link is read (ValueError: nonsense, says what was expected).
 Control = tuple[Any, Callable[[str], Any]]
 
 MAX_BUDGET = 1_000_000
@@ -31,16 +32,16 @@ def whole(low: int = 0, high: int = MAX_BUDGET) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,9}", text, flags=re.ASCII) or not low <= int(text) <= high:
-            raise ValueError(text)
+            raise ValueError(f"expected a whole number from {low:,} to {high:,}")
         return int(text)
 
     return read
 
 
 def share(text: str) -> float:
-    """Reads a share of at least 0."""
-    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?", text, flags=re.ASCII):
-        raise ValueError(text)
+    """Reads a share from 0 to 100."""
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?", text, flags=re.ASCII) or float(text) > 100:
+        raise ValueError("expected a share such as 0.25, at most 100")
     return float(text)
 
 
@@ -49,7 +50,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in choices:
-            raise ValueError(text)
+            raise ValueError(f"expected {' or '.join(choices)}")
         return text
 
     return read
@@ -70,7 +71,7 @@ def words(*choices: str) -> Callable[[str], list[str]]:
 
 def short_text(text: str) -> str:
     if len(text) > 4000:
-        raise ValueError("too long")
+        raise ValueError("expected at most 4,000 characters")
     return text
 
 
@@ -89,6 +90,15 @@ SHARED: dict[str, Control] = {
     "limit": (30, whole(1, 600)),
     "rule": ("binary", one_of("binary", "multiclass")),
     "protect": ("", short_text),
+}
+
+#: Controls that count only while another one has a certain value; otherwise they are in no link.
+ONLY_WITH: dict[str, tuple[str, str]] = {
+    **{f"local_{name}": ("local", "absolute") for name in TYPES},
+    **{f"share_{name}": ("local", "relative") for name in TYPES},
+    "class": ("targets", "class"),
+    "nodes": ("targets", "chosen"),
+    "limit": ("relaxation", "exact"),
 }
 
 
@@ -169,18 +179,23 @@ def write_nodes(nodes: list[int] | np.ndarray) -> str:
 
 
 def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[str, str]:
-    """The URL parameters of the present view, with some changes; what is at its first value is left out."""
+    """The URL parameters of the present view, with some changes; what is at its first value or idle is left out."""
     known = SHARED | (own or {})
     memory = st.session_state.get("_view", {})
     values = {key: memory.get(key, control[0]) for key, control in known.items()} | changes
     result = {
         key: _write(value)
         for key, value in values.items()
-        if value is not None and (key not in known or value != known[key][0])
+        if value is not None and (key not in known or value != known[key][0]) and not _idle(key, values)
     }
     if not any(name in result for name in TYPES):
         result[TYPES[0]] = "0"  # without any budget a link would start with one of its own
     return result
+
+
+def _idle(key: str, values: dict[str, Any]) -> bool:
+    """Whether a control has no effect because of another one."""
+    return key in ONLY_WITH and values[ONLY_WITH[key][0]] != ONLY_WITH[key][1]
 
 
 def _write(value: Any) -> str:
@@ -207,10 +222,19 @@ def restore(page: str, own: dict[str, Control]) -> None:
     turned = st.session_state.get("_page") != page
     context = get_script_run_ctx()
     back = bool(getattr(context, "is_history_navigation", False))
-    for key, control in (SHARED | own).items():
+    known = SHARED | own
+    link = st.session_state.setdefault("_link", Link())
+    if started or back or turned:
+        link = st.session_state["_link"] = Link()
+    if started or back:
+        for key in st.query_params:
+            if key not in known:
+                link.notes[key] = f"{_said(key)}: this page knows no setting of that name"
+    for key, control in known.items():
         if started or back or (turned and key in own and key in st.query_params):
-            memory[key] = _read(key, control)
+            memory[key] = _read(key, control, link)
         memory.setdefault(key, control[0])
+    link.shown = False
     moves = st.session_state.pop("_moves", {})
     memory |= moves
     if started:
@@ -228,16 +252,63 @@ def remember(own: dict[str, Control]) -> None:
         now = st.session_state.get(key)
         if now is not None or first is None:
             memory[key] = now
+    link: Link = st.session_state["_link"]
+    shared = parameters()
+    if link.view is None:
+        link.view = shared
+        for key in link.asked & ONLY_WITH.keys():
+            if _idle(key, memory):
+                link.notes.setdefault(key, f"{_said(key)}: counts only with {'='.join(ONLY_WITH[key])}")
+    elif link.view != shared:  # the visitor has moved on
+        link = st.session_state["_link"] = Link(view=shared)
     wanted = parameters(own)
     if wanted != st.query_params.to_dict():
         st.query_params.from_dict(wanted)
 
 
-def _read(key: str, control: Control) -> Any:
+@dataclass
+class Link:
+    """What a link asked for and did not get; told until the visitor moves a control or turns the page."""
+
+    asked: set[str] = field(default_factory=set)
+    notes: dict[str, str] = field(default_factory=dict)
+    view: dict[str, str] | None = None
+    shown: bool = False
+
+
+def ignored() -> list[str]:
+    """What the link asked for and did not get, and why (plain text), once everything shared is drawn."""
+    link: Link = st.session_state["_link"]
+    link.shown = True
+    return list(link.notes.values())
+
+
+def replace(key: str, value: Any, why: str) -> None:
+    """Give a control another value than it has, since this view cannot have that; if a link asked for it, say so."""
+    link: Link = st.session_state["_link"]
+    if key in link.asked:
+        link.asked.discard(key)
+        link.notes[key] = f"{key}={plain(_write(st.session_state[key]), 60)}: {why}"
+    st.session_state[key] = st.session_state["_view"][key] = value
+    if link.shown and key in link.notes:
+        st.rerun()  # the place where it is told is above
+
+
+def _read(key: str, control: Control, link: Link) -> Any:
     first, read = control
     if key not in st.query_params:
         return first
     try:
-        return read(st.query_params[key])
-    except ValueError:
+        value = read(st.query_params[key])
+    except ValueError as error:
+        link.notes[key] = f"{_said(key)}: {error}"
         return first
+    if value != first:
+        link.asked.add(key)
+    if len(st.query_params.get_all(key)) > 1:
+        link.notes[key] = f"{_said(key)}: is there more than once, the last one counts"
+    return value
+
+
+def _said(key: str) -> str:
+    return f"{plain(key, 40)}={plain(st.query_params[key], 60)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import figures
-from certcore.instance import Instance
+from certcore.export import export
+from certcore.instance import Instance, save_instance
 from certcore.sweep import Session
 from pages.shared import bundles, serve, sweeps
 from tests.pages.conftest import settle
@@ -66,8 +68,31 @@ def test_check_without_a_file(open_page: Open) -> None:
     settle(next(b for b in at.button if b.label == "Check the present view").click())
     assert "Accepted" in at.success[0].value
     settle(at.toggle(key="_forge").set_value(True))
-    assert "Rejected" in at.error[0].value
-    assert not at.success
+    for what in ("Count", "Bound", "Multiplier", "Budget", "Edge"):
+        said = next(block.value for block in at.markdown if block.value.startswith(f"**{what}.**"))
+        assert "**Rejected**" in said
+        assert "signed again" in said
+        assert "the file was changed" not in said, "it is not the checksum that rejects it"
+
+
+def test_class_bars_say_that_each_class_meets_the_whole_budget(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="4")
+    layouts = [chart(at, k)["layout"] for k in range(len(at.get("plotly_chart")))]
+    assert any("each class" in str(layout.get("xaxis", {}).get("title")) for layout in layouts)  # type: ignore[attr-defined]
+    bars = figures.class_figure(["a", "b"], [1, 2], [0, 1], [3, 3])
+    assert "each class" in figures.alt_text(bars)
+    assert "each class" in export(bars, "latex").decode()
+    assert b"each class" in export(bars, "svg"), "the picture or its description says it"
+
+
+@pytest.mark.parametrize(("budget", "warned"), [({"attr_del": "3"}, False), ({"attr_del": "3", "adj_del": "1"}, True)])
+def test_the_edge_rule_is_doubted_only_where_edges_go(
+    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: dict[str, str], warned: bool
+) -> None:
+    save_instance(tmp_path / "rule-s0.npz", grid_instance(("attr_del", "adj_del"), edge_field="messages"))
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    at = open_page(instance="rule-s0", **budget)
+    assert any("messages" in box.value for box in at.warning) == warned
 
 
 def test_protection_shows_what_it_is_worth(open_page: Open) -> None:

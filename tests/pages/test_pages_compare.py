@@ -1,0 +1,83 @@
+"""Compare: what is drawn, what is left out and why, and the numbers beside the lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from certcore import ThreatModel, certify
+from pages.shared import bundles
+from tests.pages.conftest import settle
+from tests.pages.toys import N, grid_instance
+
+Open = Callable[..., AppTest]
+NOW = "certified at the current budget"
+
+
+def lines(at: AppTest) -> set[str]:
+    """The names in the legend, one per instance."""
+    spec = json.loads(at.get("plotly_chart")[0].proto.spec)
+    names = {trace["name"] for trace in spec["data"] if trace.get("name") and trace.get("showlegend", True)}
+    return {name.split(",")[0].split(" (")[0] for name in names}
+
+
+def test_an_edge_model_does_not_change_what_is_varied(open_page: Open) -> None:
+    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    settle(at.multiselect(key="with").set_value(["ring-gcn-attr-s1", "ring-edges-s0"]))
+    assert at.selectbox(key="cmp_vary").value == "attr_del"
+    assert len(at.dataframe[0].value) == 2, "no line at a budget that its base certificate does not cover"
+    said = next(box.value for box in at.info if "ring-edges-s0" in box.value.replace("\\", ""))
+    assert "attribute deletions" in said
+
+
+def test_a_budget_of_the_sidebar_leaves_out_who_does_not_cover_it(open_page: Open) -> None:
+    given = {"instance": "ring-all-s0", "adj_del": "2", "with": "ring-edges-s0", "cmp_vary": "adj_del", "cmp_to": "5"}
+    at = open_page("pages/compare.py", **given)
+    assert len(at.dataframe[0].value) == 2
+    at = open_page("pages/compare.py", attr_del="1", **given)
+    assert len(at.dataframe[0].value) == 1
+    assert any("ring-edges-s0" in box.value.replace("\\", "") for box in at.info)
+
+
+def test_another_instance_that_changes_what_is_varied_says_so(open_page: Open) -> None:
+    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5", cmp_vary="attr_del")
+    settle(at.selectbox(key="instance").set_value("ring-edges-s0"))
+    assert at.selectbox(key="cmp_vary").value == "adj_del"
+    assert any("Edge deletions" in box.value and "attribute deletions" in box.value for box in at.info)
+
+
+def test_no_word_about_radii_where_there_are_none(open_page: Open) -> None:
+    given = {"instance": "ring-gcn-attr-s0", "attr_del": "3", "with": "ring-votes-s0,ring-gcn-attr-s1", "cmp_to": "5"}
+    at = open_page("pages/compare.py", **given)
+    assert "r̄ collective" in at.dataframe[0].value.columns
+    settle(at.selectbox(key="cmp_vary").set_value("sigma"))
+    assert not any("r̄" in column for column in at.dataframe[0].value.columns)
+    assert not any("r̄" in box.value for box in at.warning)
+
+
+def test_the_table_has_the_certified_share_at_the_sliders_position(open_page: Open) -> None:
+    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_add="1", attr_del="3", sigma="2", cmp_to="2")
+    threat = ThreatModel(attr_add=1, attr_del=3, sigma=2)
+    for cell, seed in zip(at.dataframe[0].value[NOW], (0, 1), strict=True):
+        certified = certify(grid_instance(seed=seed), threat).certified
+        assert f"({certified} of {N})" in cell
+    settle(at.selectbox(key="cmp_vary").set_value("sigma"))
+    assert NOW in at.dataframe[0].value.columns
+
+
+def test_legends_name_what_differs(open_page: Open) -> None:
+    names = ["citeseer-gcn-attr-s0", "citeseer-gat-attr-s0"]
+    assert bundles.short_titles(names) == ("Citeseer · attributes · split 0", ["GCN", "GAT"])
+    assert bundles.short_titles(names[:1]) == ("", ["Citeseer · GCN · attributes · split 0"])
+    assert bundles.short_titles([*names, "my-own"])[1] == [bundles.title(name) for name in [*names, "my-own"]]
+    assert bundles.short_titles(["citeseer-gcn-attr-s0", "cora_ml-gcn-adj-s0"])[1] == [
+        "Citeseer · attributes",
+        "Cora-ML · edges",
+    ]
+    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    assert lines(at) == {"split 0", "split 1"}
+    assert list(at.dataframe[0].value["instance"]) == [bundles.title(f"ring-gcn-attr-s{split}") for split in (0, 1)], (
+        "the table has the whole names"
+    )

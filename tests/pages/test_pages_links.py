@@ -1,0 +1,166 @@
+"""Links that ask for what is not here: no other graph in its place, and nothing is ignored in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from certcore import ThreatModel, certify
+from pages.shared import bundles, frame, state
+from tests.pages.conftest import settle
+from tests.pages.toys import N, grid_instance
+
+Open = Callable[..., AppTest]
+
+
+def parameter(at: AppTest, key: str) -> str | None:
+    value = at.query_params.get(key)
+    return value[0] if isinstance(value, list) else value
+
+
+def ignored(at: AppTest) -> set[str]:
+    """The parameters of the link that the page names to the visitor."""
+    notes: dict[str, str] = at.session_state["_link"].notes
+    told = " ".join(box.value for box in at.warning).replace("\\", "")
+    assert all(note in told for note in notes.values()), "what is known to be ignored is also told"
+    return set(notes)
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [(entry.file, "citeseer-gat-attr-s9") for entry in frame.MENU]
+    + [("app.py", "import-0123456789abcdef-mine"), ("app.py", "../../etc/passwd")],
+)
+def test_an_instance_that_is_not_here_is_not_replaced_by_another(open_page: Open, page: str, name: str) -> None:
+    at = open_page(page, instance=name, attr_del="4")
+    assert len(at.error) == 1
+    assert name in at.error[0].value.replace("\\", "")
+    assert not at.metric
+    assert not at.get("plotly_chart")
+    assert not at.dataframe
+    assert not any("labels" in block.value for block in at.markdown)
+    assert at.selectbox(key="instance").value is None
+    assert parameter(at, "instance") == name, "a reload says it again"
+
+
+@pytest.mark.parametrize("box", ["instance", "_other"])
+def test_another_instance_can_be_chosen_and_the_rest_of_the_link_counts(open_page: Open, box: str) -> None:
+    at = open_page(instance="not-here", attr_del="4")
+    settle(at.selectbox(key=box).set_value("ring-gcn-attr-s1"))
+    assert not at.error
+    expected = certify(grid_instance(seed=1), ThreatModel(attr_del=4))
+    assert any(f"**{expected.certified} of {N}**" in block.value for block in at.markdown)
+    assert parameter(at, "instance") == "ring-gcn-attr-s1"
+
+
+def test_an_instance_that_disappears_is_not_replaced_by_another(
+    open_page: Open, tmp_path: Path, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ring-gcn-attr-s0", "ring-gcn-attr-s1"):
+        (tmp_path / f"{name}.npz").write_bytes((bundle_folder / f"{name}.npz").read_bytes())
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    at = open_page(instance="ring-gcn-attr-s1", attr_del="4")
+    bundles.path_of("ring-gcn-attr-s1").unlink()
+    settle(at)
+    assert "ring-gcn-attr-s1" in at.error[0].value.replace("\\", "")
+    assert not at.metric
+
+
+def test_a_damaged_instance_is_not_called_missing(open_page: Open, tmp_path: Path, monkeypatch: object) -> None:
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))  # type: ignore[attr-defined]
+    (tmp_path / "broken-s0.npz").write_bytes(b"PK nothing")
+    at = open_page(instance="broken-s0")
+    assert not at.metric
+    assert "broken-s0" in (*at.error, *at.info)[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "lost"),
+    [
+        ({"local_attr_del": "3"}, {"local_attr_del"}),
+        ({"share_attr_del": "0.5"}, {"share_attr_del"}),
+        ({"local": "relative", "local_attr_del": "3", "share_attr_del": "0.5"}, {"local_attr_del"}),
+        ({"local": "absolute", "local_attr_del": "3"}, set()),
+        ({"class": "1"}, {"class"}),
+        ({"targets": "class", "class": "1"}, set()),
+        ({"targets": "class", "class": "77"}, {"class"}),
+        ({"nodes": "1-3"}, {"nodes"}),
+        ({"limit": "5"}, {"limit"}),
+        ({"rule": "multiclass"}, {"rule"}),
+        ({"share_attr_del": "150"}, {"share_attr_del"}),
+        ({"limit": "0"}, {"limit"}),
+        ({"attr_add": "99999999"}, {"attr_add"}),
+        ({"vary": "attr_del"}, {"vary"}),
+        ({"attr_dell": "4"}, {"attr_dell"}),
+    ],
+)
+def test_what_a_link_asks_for_counts_or_is_named(open_page: Open, given: dict[str, str], lost: set[str]) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="4", **given)
+    assert ignored(at) == lost
+    for key in given:
+        if key in lost:
+            assert parameter(at, key) in (None, "0"), "it is not in the address any more"
+        else:
+            assert parameter(at, key) == given[key]
+
+
+def test_more_than_the_base_certificate_was_made_for_is_named(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-convex-s0", attr_add="4", local="absolute", local_attr_add="9")
+    assert ignored(at) == {"local_attr_add"}
+    assert parameter(at, "local_attr_add") == "2"
+
+
+@pytest.mark.parametrize(
+    ("page", "given"),
+    [
+        ("pages/curves.py", {"vary": "nothing"}),
+        ("pages/curves.py", {"family": "x"}),
+        ("pages/contours.py", {"x": "adj_del"}),
+        ("pages/base.py", {"bx": "adj_del"}),
+        ("pages/node.py", {"node": "4000"}),
+        ("pages/compare.py", {"cmp_vary": "nothing"}),
+        ("pages/compare.py", {"with": "ring-gcn-attr-s1,not-here"}),
+    ],
+)
+def test_what_a_link_asks_of_one_page_counts_or_is_named(open_page: Open, page: str, given: dict[str, str]) -> None:
+    at = open_page(page, instance="ring-gcn-attr-s0", attr_del="4", **given)
+    assert ignored(at) == set(given)
+    assert all(parameter(at, key) != value for key, value in given.items())
+
+
+def test_the_note_goes_when_the_visitor_moves_on(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="4", local_attr_del="3")
+    assert ignored(at) == {"local_attr_del"}
+    settle(at)
+    assert ignored(at) == {"local_attr_del"}, "it does not vanish by itself"
+    settle(at.number_input(key="attr_del").set_value(5))
+    assert not ignored(at)
+    assert not at.warning
+
+
+def test_what_is_hidden_is_kept_but_in_no_link(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="4", local="absolute", local_attr_del="1")
+    settle(at.segmented_control(key="local").set_value("off"))
+    assert parameter(at, "local_attr_del") is None
+    settle(at.segmented_control(key="local").set_value("absolute"))
+    assert at.number_input(key="local_attr_del").value == 1
+    assert parameter(at, "local_attr_del") == "1"
+
+
+def test_grey_local_sliders_say_what_to_do_first(open_page: Open) -> None:
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="4")
+
+    def says() -> list[bool]:
+        widgets = (at.number_input(key="local_attr_del"), at.select_slider(key="slider_local_attr_del"))
+        return [*("Absolute" in w.help for w in widgets), any("Absolute" in c.value for c in at.sidebar.caption)]
+
+    assert all(says())
+    settle(at.segmented_control(key="local").set_value("absolute"))
+    assert not any(says())
+
+
+def test_every_setting_that_depends_on_another_is_in_the_list() -> None:
+    assert {key for key in state.SHARED if key.startswith(("local_", "share_"))} <= set(state.ONLY_WITH)

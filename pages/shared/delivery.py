@@ -32,4 +32,4 @@ def _request_rerun(session: AppSession, client_state: ClientState | None) -> Non
 
 def keep_in_order() -> None:
     """Install the repair; once is enough, more does no harm."""
-    AppSession.request_rerun = _request_rerun  # type: ignore[method-assign]
+    AppSession.request_rerun = _request_rerun

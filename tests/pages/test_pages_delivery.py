@@ -1,4 +1,4 @@
-"""Streamlit's own machinery, in this process: what a run says at its end reaches the browser, whatever comes between."""
+"""Streamlit's own machinery, in this process: what a run says at its end reaches the browser."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def _visit(page: Path, gate: threading.Event) -> tuple[Browser, str]:
         gate.clear()
         runtime.handle_backmsg(name, BackMsg.FromString(rerun()))
         await _until(lambda: browser.runs == 2 and not browser.timers)
-        # ... while a poll it sent before is on its way. The server is busy until the run has ended, then takes the poll.
+        # ... while a poll it sent before is on its way. The server is busy until the run has ended, then takes it.
         gate.set()
         runner = session._scriptrunner
         while runner._requests._state is not ScriptRequestType.STOP:

@@ -8,7 +8,7 @@ among them: the browser has none any more, nobody polls, and the chart never com
 guards against this only where the fragment is gone (see `AppSession.request_rerun`); ours is there again after each
 run, under the same name.
 
-The repair: a poll that meets a runner that has ended waits behind what that runner has still to say.
+The repair: a poll that meets a runner that is ending waits until everything that runner had to say has been passed on.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
 _plain = AppSession.request_rerun
+#: Seconds until a poll looks again whether the runner before it has ended.
+_MOMENT = 0.01
 
 
 def _request_rerun(session: AppSession, client_state: ClientState | None) -> None:
     runner = session._scriptrunner
     poll = client_state is not None and bool(client_state.fragment_id)
+    # The session lets go of a runner when it has handled the last of its messages.
     if poll and runner is not None and runner._requests._state is ScriptRequestType.STOP:
-        # A runner reports everything before it takes this state, so one turn is enough.
-        session._event_loop.call_soon_threadsafe(_plain, session, client_state)
+        session._event_loop.call_later(_MOMENT, _request_rerun, session, client_state)
     else:
         _plain(session, client_state)
 

@@ -13,25 +13,30 @@ The repair: a poll that meets a runner that is ending waits until everything tha
 
 from __future__ import annotations
 
-from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
-_plain = AppSession.request_rerun
+_plain = AppSession._create_scriptrunner
 #: Seconds until a poll looks again whether the runner before it has ended.
 _MOMENT = 0.01
 
 
-def _request_rerun(session: AppSession, client_state: ClientState | None) -> None:
-    runner = session._scriptrunner
-    poll = client_state is not None and bool(client_state.fragment_id)
-    # The session lets go of a runner when it has handled the last of its messages.
-    if poll and runner is not None and runner._requests._state is ScriptRequestType.STOP:
-        session._event_loop.call_later(_MOMENT, _request_rerun, session, client_state)
+def _create_scriptrunner(session: AppSession, asked: RerunData) -> None:
+    """Called when there is no runner, or when the present one is ending and has refused what was asked."""
+    if asked.fragment_id and session._scriptrunner is not None:
+        session._event_loop.call_later(_MOMENT, _ask_again, session, asked)
     else:
-        _plain(session, client_state)
+        _plain(session, asked)
+
+
+def _ask_again(session: AppSession, asked: RerunData) -> None:
+    # A session lets go of its runner when it has handled the last of its messages.
+    runner = session._scriptrunner
+    gone = session._state is AppSessionState.SHUTDOWN_REQUESTED or not session.has_fragment(str(asked.fragment_id))
+    if not gone and (runner is None or not runner.request_rerun(asked)):
+        _create_scriptrunner(session, asked)
 
 
 def keep_in_order() -> None:
     """Install the repair; once is enough, more does no harm."""
-    AppSession.request_rerun = _request_rerun
+    AppSession._create_scriptrunner = _create_scriptrunner

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
+from certcore.cli.options import whole_number
+from certcore.cli.paths import require_file
+from certcore.cli.progress import Progress
+
 
 def add(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
@@ -28,7 +32,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     load.add_argument("file", help="the file to import, or a folder of .content files")
     load.add_argument("--name", help="name to keep it under (default: the file's)")
     load.add_argument("--edges", metavar="FILE", help="edge list, two ids a line (.csv), or .cites (.content)")
-    load.add_argument("--words", type=int, default=200, help="number of words kept from documents (default 200)")
+    load.add_argument("--words", type=whole_number, default=200, help="words kept from documents (default 200)")
     load.add_argument("--directed", action="store_true", help="keep the direction of edges (.csv only)")
     load.add_argument("--all-components", action="store_true", help="keep more than the largest component (.csv only)")
     load.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: the cache)")
@@ -63,7 +67,10 @@ def _list(args: argparse.Namespace) -> int:
 def _get(args: argparse.Namespace) -> int:
     from certcore.data.registry import dataset_path, get_dataset
 
-    dataset = get_dataset(args.name, refresh=args.refresh)
+    if args.name.endswith(".npz"):
+        require_file(args.name, "an imported dataset (.npz)", suffix=".npz")
+    with Progress("data get", quiet=args.json):
+        dataset = get_dataset(args.name, refresh=args.refresh)
     _tell(
         dataset.counts | {"path": args.name if args.name.endswith(".npz") else str(dataset_path(args.name))}, args.json
     )
@@ -75,14 +82,17 @@ def _import(args: argparse.Namespace) -> int:
     from certcore.data.dataset import save_dataset
     from certcore.data.registry import check_counts, dataset_path
 
-    dataset = import_file(
-        args.file,
-        args.name,
-        edges=args.edges,
-        words=args.words,
-        connected=not args.all_components,
-        directed=args.directed,
-    )
+    for file in filter(None, (args.file, args.edges)):
+        require_file(file, "the file to import")
+    with Progress("data import", quiet=args.json):
+        dataset = import_file(
+            args.file,
+            args.name,
+            edges=args.edges,
+            words=args.words,
+            connected=not args.all_components,
+            directed=args.directed,
+        )
     check_counts(dataset)
     path = args.output or dataset_path(dataset.name)
     save_dataset(path, dataset)

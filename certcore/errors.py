@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 LONGEST = 500
 
 
@@ -15,3 +18,21 @@ class InputError(ValueError):
     def __init__(self, sentence: str) -> None:
         line = " ".join("".join(c if c.isprintable() else " " for c in str(sentence)).split())
         super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}")
+
+
+def did_you_mean(given: str, known: Iterable[str], *, most: int = 2) -> str:
+    """` (did you mean x?)` for what is spelt nearly like that or begins like that; empty if nothing is."""
+
+    def plain(text: str) -> str:
+        return text.strip("-").replace("_", "-").lower()
+
+    names = {name: plain(name) for name in known}
+    wanted = plain(given)
+    found = [name for name, text in names.items() if text == wanted]
+    if not found and len(wanted) > 2:
+        found = [name for name, text in names.items() if text.startswith(wanted)]
+    if not found:
+        likeness = {name: difflib.SequenceMatcher(None, wanted, text).ratio() for name, text in names.items()}
+        least = max(0.7, max(likeness.values(), default=0.0) - 0.05)
+        found = sorted((name for name in names if likeness[name] >= least), key=lambda name: -likeness[name])
+    return f" (did you mean {' or '.join(found[:most])}?)" if found else ""

@@ -7,9 +7,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from certcore import __version__
+from certcore.cli.parser import Parser
 from certcore.errors import InputError
 
 #: In the order of the data flow, which is also the order of `--help`.
@@ -42,17 +42,10 @@ How many labels of one graph provably stay as they are, all at once, when an att
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """Wrong options get one line and exit code 2, like every other bad input."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{self.prog}: {message}; see {self.prog} --help")
-
-
 def build_parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="certcore", description=INTRODUCTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="certcore", description=INTRODUCTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"certcore {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name in COMMANDS:
         importlib.import_module(f"certcore.cli.{name}").add(subparsers)
     return parser

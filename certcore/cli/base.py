@@ -13,6 +13,7 @@ from certcore.base.exact import confidence_text
 from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli.options import add_instance, print_json, read_instance, whole_number
+from certcore.cli.progress import Progress
 from certcore.instance import Instance, save_instance
 from certcore.perturbations import LABELS, TYPES, UNLIMITED
 
@@ -39,12 +40,13 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
-    report = summary(instance)
-    if not args.no_grid:
-        path = args.grid if args.grid is not None else str(Path(args.instance).with_suffix(".grid.npz"))
-        grid = grid_of(instance.base, _bits(instance), args.limit)
-        save_instance(path, dataclasses.replace(instance, base=grid))
-        report["grid"] = {"path": path, "axes": list(grid.axes), "budgets": [s - 1 for s in grid.grid.shape[1:]]}
+    with Progress("base", quiet=args.json):
+        report = summary(instance)
+        if not args.no_grid:
+            path = args.grid if args.grid is not None else str(Path(args.instance).with_suffix(".grid.npz"))
+            grid = grid_of(instance.base, _bits(instance), args.limit)
+            save_instance(path, dataclasses.replace(instance, base=grid))
+            report["grid"] = {"path": path, "axes": list(grid.axes), "budgets": [s - 1 for s in grid.grid.shape[1:]]}
     if args.json:
         print_json(report)
     else:

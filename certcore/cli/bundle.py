@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from certcore.cli.options import whole_number
 from certcore.models.registry import MODELS
 
 
@@ -29,25 +30,25 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options that `train`, `vote` and `bundle` share."""
-    parser.add_argument("--split", type=int, default=0, help="number of the data split (default 0)")
-    parser.add_argument("--seed", type=int, help="seed of weights and draws (default: the split)")
-    parser.add_argument("--epochs", type=int, help="at most this many epochs (default: the paper's)")
+    parser.add_argument("--split", type=whole_number, default=0, help="number of the data split (default 0)")
+    parser.add_argument("--seed", type=whole_number, help="seed of weights and draws (default: the split)")
+    parser.add_argument("--epochs", type=whole_number, help="at most this many epochs (default: the paper's)")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
     add_vote_options(parser)
 
 
 def add_vote_options(parser: argparse.ArgumentParser) -> None:
     """Options that concern sampling."""
-    parser.add_argument("--samples", type=int, default=10**6, help="estimation samples (default 1,000,000)")
+    parser.add_argument("--samples", type=whole_number, default=10**6, help="estimation samples (default 1,000,000)")
     parser.add_argument(
         "--fresh",
         action="store_true",
         help="if there are votes for another number of samples, drop them and draw all samples anew: the confidence "
         "holds for a number that was fixed before anybody looked, so votes are never added to finished ones",
     )
-    parser.add_argument("--selection", type=int, default=1000, help="selection samples (default 1,000)")
+    parser.add_argument("--selection", type=whole_number, default=1000, help="selection samples (default 1,000)")
     parser.add_argument("--alpha", default="0.01", help="error probability for all nodes together (default 0.01)")
-    parser.add_argument("--jobs", type=int, help="number of processes (default: one per processor)")
+    parser.add_argument("--jobs", type=whole_number, help="number of processes (default: one per processor)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, for many machines")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 

@@ -22,6 +22,7 @@ from certcore.cli.options import (
     read_threat,
     write_csv,
 )
+from certcore.cli.progress import Progress
 from certcore.errors import InputError
 from certcore.files import atomic_write
 from certcore.instance import Instance
@@ -53,9 +54,9 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
-    certificate = _interruptible(
-        lambda cancel: certify(instance, threat, relaxation=args.relaxation, time_limit=args.time_limit, cancel=cancel)
-    )
+    options = {"relaxation": args.relaxation, "time_limit": args.time_limit}
+    with Progress("certify", quiet=args.json):
+        certificate = _interruptible(lambda cancel: certify(instance, threat, cancel=cancel, **options))
     if args.proof is not None:
         with atomic_write(args.proof, "w") as handle:
             json.dump(certificate.proof, handle, allow_nan=False)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from contextlib import closing
 from typing import Any
 
 from certcore.cli.options import (
     add_instance,
     add_relaxation,
     add_threat,
+    open_instance,
     print_json,
     read_instance,
     read_threat,
     write_csv,
 )
-from certcore.cli.sweeping import VALUES, VALUES_HELP, Progress, add_workers, interruptible, read_values
+from certcore.cli.progress import Progress
+from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
 from certcore.errors import InputError
 from certcore.files import atomic_write, require_writable
-from certcore.instance import load_instance
 from certcore.sweep import Curve, curve
 from certcore.sweep.axis import Axis
 from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many
@@ -65,11 +65,11 @@ def run(args: argparse.Namespace) -> int:
     # Every split has test nodes and predicted classes of its own.
     tasks = [
         CurveTask(one, read_threat(args, one), axis.name, tuple(values), args.relaxation, args.time_limit)
-        for one in (instance, *(load_instance(path, base_rule=args.base_rule) for path in args.splits))
+        for one in (instance, *(open_instance(path, args) for path in args.splits))
     ]
 
     def work(cancel: threading.Event) -> Curve | SplitCurve:
-        with closing(Progress("curve")) as progress:
+        with Progress("curve", quiet=args.json) as progress:
             if len(tasks) == 1:
                 return curve(
                     instance,

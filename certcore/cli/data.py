@@ -6,6 +6,8 @@ import argparse
 import json
 
 from certcore.cli.options import whole_number
+from certcore.cli.paths import require_file
+from certcore.cli.progress import Progress
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -39,6 +41,8 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     asked.add_argument("--binarize", action="store_true", help="attributes that are not zero become 1")
     asked.add_argument("--undirected", action="store_true", help="take edges in both directions")
     asked.add_argument("--directed", action="store_true", help="keep the direction of edges")
+    # What is the default now was an option once; scripts that say it still mean it.
+    load.add_argument("--all-components", action="store_true", help=argparse.SUPPRESS)
     asked.add_argument(
         "--simplify", action="store_true",
         help="leave out self loops, repeated edges, edge weights and edges to unknown nodes",
@@ -78,7 +82,10 @@ def _list(args: argparse.Namespace) -> int:
 def _get(args: argparse.Namespace) -> int:
     from certcore.data.registry import dataset_path, get_dataset
 
-    dataset = get_dataset(args.name, refresh=args.refresh)
+    if args.name.endswith(".npz"):
+        require_file(args.name, "an imported dataset (.npz)", suffix=".npz")
+    with Progress("data get", quiet=args.json):
+        dataset = get_dataset(args.name, refresh=args.refresh)
     _tell(
         dataset.counts | {"path": args.name if args.name.endswith(".npz") else str(dataset_path(args.name))}, args.json
     )
@@ -90,17 +97,20 @@ def _import(args: argparse.Namespace) -> int:
     from certcore.data.dataset import save_dataset
     from certcore.data.registry import check_counts, dataset_path
 
-    dataset = import_file(
-        args.file,
-        args.name,
-        edges=args.edges,
-        words=args.words,
-        binarize=args.binarize,
-        undirected=args.undirected,
-        directed=args.directed,
-        simplify=args.simplify,
-        largest_component=args.largest_component,
-    )
+    for file in filter(None, (args.file, args.edges)):
+        require_file(file, "the file to import")
+    with Progress("data import", quiet=args.json):
+        dataset = import_file(
+            args.file,
+            args.name,
+            edges=args.edges,
+            words=args.words,
+            binarize=args.binarize,
+            undirected=args.undirected,
+            directed=args.directed,
+            simplify=args.simplify,
+            largest_component=args.largest_component,
+        )
     check_counts(dataset)
     path = args.output or dataset_path(dataset.name)
     save_dataset(path, dataset)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import threading
-from contextlib import closing
 from typing import Any
 
 from certcore.cli.options import (
@@ -16,7 +15,8 @@ from certcore.cli.options import (
     read_threat,
     whole_number,
 )
-from certcore.cli.sweeping import Progress, interruptible
+from certcore.cli.progress import Progress
+from certcore.cli.sweeping import interruptible
 from certcore.sweep import Defence, defend
 from certcore.sweep.defend import TRIES
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     threat = read_threat(args, instance)
 
     def work(cancel: threading.Event) -> Defence:
-        with closing(Progress("defend")) as progress:
+        with Progress("defend", quiet=args.json) as progress:
             return defend(
                 instance,
                 threat,

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from certcore.cli.options import print_json, whole_number
+from certcore.cli.paths import require_file
 from certcore.cli.report import show_progress
-from certcore.errors import InputError
+from certcore.errors import InputError, did_you_mean
 
 _WIDTHS = ("one-column", "two-column")
 _FORMATS = ("pdf", "svg", "png", "latex", "tabular", "csv", "json", "html", "python", "command")
@@ -45,8 +46,11 @@ def run(args: argparse.Namespace) -> int:
     formats = [name.strip() for name in args.formats.split(",") if name.strip()]
     unknown = [name for name in formats if name not in _FORMATS]
     if unknown or not formats:
-        raise InputError(f"the formats are {args.formats!r}; expected some of {', '.join(_FORMATS)}")
+        hint = did_you_mean(unknown[0], _FORMATS) if unknown else ""
+        raise InputError(f"the formats are {args.formats!r}{hint}; expected some of {', '.join(_FORMATS)}")
     paths = args.paths or [str(path) for path in sorted(Path("precomputed").glob("*.npz"))]
+    for path in args.paths:
+        require_file(path, "an instance file (.npz) or a figure exported as JSON")
     tell = None if args.quiet or args.json else show_progress
     files = write_batch(paths, args.output, formats=formats, width=args.width, end=args.end, progress=tell)
     if args.json:

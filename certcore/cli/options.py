@@ -7,13 +7,17 @@ import csv
 import json
 import math
 import re
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 
 from certcore.certify import RELAXATIONS
+from certcore.cli.paths import require_file
+from certcore.cli.progress import Progress
 from certcore.errors import InputError
 from certcore.instance import Instance, load_instance
+from certcore.numbers import INDICES
 from certcore.perturbations import LABELS, TYPES
 from certcore.threat import ThreatModel
 
@@ -21,8 +25,18 @@ from certcore.threat import ThreatModel
 def whole_number(text: str) -> int:
     """A whole number of at least 0, as an argparse type."""
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number of at least 0{_in_digits(text)}")
     return int(text)
+
+
+def _in_digits(text: str) -> str:
+    """How to write a whole number that was given in another form: 1e3, 1,000 or 5.0."""
+    try:
+        value = Decimal(text.replace(",", "").replace("_", ""))
+    except InvalidOperation:
+        return ""
+    whole = value.is_finite() and 0 <= value < 10**18 and value == value.to_integral_value()
+    return f" (write {int(value)})" if whole else ""
 
 
 def seconds(text: str) -> float:
@@ -53,12 +67,12 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("threat model")
     for name in TYPES:
         group.add_argument(
-            f"--{name.replace('_', '-')}", type=whole_number, default=0, metavar="N",
+            *_spellings("--", name), type=whole_number, default=0, metavar="N",
             help=f"global budget: {LABELS[name]} in the whole graph (default 0)",
         )  # fmt: skip
     for name in TYPES:
         group.add_argument(
-            f"--local-{name.replace('_', '-')}",
+            *_spellings("--local-", name),
             metavar="N",
             help=f"local budget: {LABELS[name]} at each node (default: no limit)"
             + ("; in directed graphs, incoming and outgoing edges together" if name.startswith("adj") else ""),
@@ -86,6 +100,12 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--edge-costs", metavar="N,N,…|FILE", help="cost of a deletion, one whole number per edge")
 
 
+def _spellings(prefix: str, name: str) -> list[str]:
+    """An entry of the adjacency matrix is an edge, and both names are in use: `--adj-del`, `--edge-del`."""
+    option = prefix + name.replace("_", "-")
+    return list(dict.fromkeys((option, option.replace("adj-", "edge-"))))
+
+
 def add_relaxation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--relaxation",
@@ -99,13 +119,20 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
 
 
 def read_instance(args: argparse.Namespace) -> Instance:
-    instance = load_instance(args.instance, base_rule=args.base_rule)
+    instance = open_instance(args.instance, args)
     if args.base_rule != instance.base.facts.get("rule", "binary"):
         raise InputError(
             f"--base-rule {args.base_rule} is about votes, but this instance holds another kind of base certificate; "
             "leave the option out"
         )
     return instance
+
+
+def open_instance(path: str, args: argparse.Namespace) -> Instance:
+    """Read an instance file by the rule that was asked for."""
+    require_file(path, "an instance file (.npz)", suffix=".npz")
+    with Progress("reading the instance", quiet=args.json):
+        return load_instance(path, base_rule=args.base_rule)
 
 
 def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
@@ -118,7 +145,7 @@ def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
         **values,
         local_mode=args.local_mode,
         sigma=args.sigma,
-        targets=None if args.targets is None else instance.select_targets(args.targets),
+        targets=None if args.targets is None else instance.select_targets(_targets(args.targets)),
         protected=() if args.protect is None else instance.select_targets(_existing(args.protect)),
         node_costs=None if args.node_costs is None else _numbers(args.node_costs),
         edge_costs=None if args.edge_costs is None else _numbers(args.edge_costs),
@@ -154,15 +181,23 @@ def _local_count(text: str, name: str) -> int:
     return int(text)
 
 
+def _targets(which: str) -> str:
+    if which in ("all", "test") or which.startswith("class:") or INDICES.fullmatch(which):
+        return which
+    what = "a text file with one node index per line, or say all, test, class:K or indices such as 3,5,10:20"
+    return require_file(which, what, words=("all", "test", "class:K"))
+
+
 def _existing(path: str) -> str:
     if path in ("all", "test") or path.startswith("class:"):
         raise InputError(f"--protect takes indices such as 3,5,10:20 or a file with one per line, not {path!r}")
-    return path
+    return path if INDICES.fullmatch(path) else require_file(path, "indices, or a file with one node index per line")
 
 
 def _numbers(path: str) -> np.ndarray:
     if re.fullmatch(r"\d{1,12}(,\d{1,12})+", path, flags=re.ASCII):
         return np.array([int(word) for word in path.split(",")], dtype=np.int64)
+    require_file(path, "a text file with one whole number per line")
     try:
         with open(path, encoding="utf-8") as handle:
             words = handle.read(64 * 2**20).split()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import threading
+from fractions import Fraction
 from typing import Any
 
 from certcore.base.exact import decimal_text
 from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
+from certcore.cli.progress import Progress
 from certcore.cli.sweeping import interruptible
+from certcore.errors import InputError
 from certcore.sweep import Radius, radius
 from certcore.sweep.radius import read_share
 
@@ -22,21 +25,31 @@ def add(subparsers: Any) -> None:
     )
     add_instance(parser)
     parser.add_argument("--vary", required=True, metavar="TYPE|sigma", help="which budget to look for")
-    parser.add_argument("--at-least", required=True, metavar="SHARE", help="share of the targets, from 0 to 1")
+    parser.add_argument(
+        "--at-least", required=True, metavar="SHARE", help="share of the targets: 0.8, 80%% or 80 (1 means all of them)"
+    )
     add_threat(parser)
     add_relaxation(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
-    share = read_share(args.at_least)
+    share = read_at_least(args.at_least)
     instance = read_instance(args)
     threat = read_threat(args, instance)
 
     def work(cancel: threading.Event) -> Radius:
-        return radius(
-            instance, threat, args.vary, share, relaxation=args.relaxation, time_limit=args.time_limit, cancel=cancel
-        )
+        with Progress("radius", quiet=args.json) as progress:
+            return radius(
+                instance,
+                threat,
+                args.vary,
+                share,
+                relaxation=args.relaxation,
+                time_limit=args.time_limit,
+                cancel=cancel,
+                progress=progress,
+            )
 
     result, cancelled = interruptible(work)
     if cancelled:
@@ -46,6 +59,20 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_words(result))
     return 0
+
+
+def read_at_least(text: str) -> Fraction:
+    """A share (0.8) or a percentage (80%, 80 %, 80). A bare 1 is the share: all targets; one per cent is 1% or 0.01."""
+    plain = text.strip()
+    number = plain.removesuffix("%").rstrip()
+    # Without a sign, a whole number above 1 can only mean a percentage; 1.5 is more likely a slip.
+    percent = number != plain or (number.isascii() and number.isdigit() and len(number) < 4 and int(number) > 1)
+    try:
+        return read_share(f"{number}e-2" if percent else number)
+    except InputError as error:
+        raise InputError(
+            f"--at-least is {text[:40]!r}; expected a share from 0 to 1, such as 0.8, or a percentage, such as 80%"
+        ) from error
 
 
 def _words(r: Radius) -> str:

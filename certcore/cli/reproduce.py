@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from certcore.cli.options import whole_number
+from certcore.cli.paths import require_file
+
 
 def add(subparsers: Any) -> None:
     parser = subparsers.add_parser(
@@ -26,7 +29,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--data", metavar="DIR", help="folder with cora_ml.npz, webkb_knn3.npz, reuters_knn3_d200.npz")
     parser.add_argument("--bundles", metavar="DIR", help="where bundles are (default: precomputed)")
     parser.add_argument("--results", metavar="DIR", help="where results are kept (default: docs/results)")
-    parser.add_argument("--split", type=int, action="append", metavar="N", help="only this split (may be repeated)")
+    parser.add_argument("--split", type=whole_number, action="append", metavar="N", help="only this split (repeatable)")
     parser.add_argument("--force", action="store_true", help="compute again what is already there")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
@@ -46,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.files:
             raise InputError("keep-votes needs bundles; give at least one instance file")
         for file in args.files:
+            require_file(file, "an instance file (.npz)", suffix=".npz")
             keep_votes(file, folders.votes / Path(file).name)
         return 0
     from certcore.reproduce.experiments import EXPERIMENTS, chosen

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from contextlib import closing
 from typing import Any
 
 from certcore.cli.options import (
@@ -17,7 +16,8 @@ from certcore.cli.options import (
     read_threat,
     write_csv,
 )
-from certcore.cli.sweeping import VALUES, VALUES_HELP, Progress, add_workers, interruptible, read_values
+from certcore.cli.progress import Progress
+from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
 from certcore.files import atomic_write, require_writable
 from certcore.sweep import Surface, surface
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     threat = read_threat(args, instance)
 
     def work(cancel: threading.Event) -> Surface:
-        with closing(Progress("surface")) as progress:
+        with Progress("surface", quiet=args.json) as progress:
             return surface(
                 instance,
                 threat,

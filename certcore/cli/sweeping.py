@@ -1,11 +1,9 @@
-"""What the sweeping commands share: ranges of values, workers, progress, and Ctrl-C."""
+"""What the sweeping commands share: ranges of values, workers, and Ctrl-C."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -55,21 +53,3 @@ def interruptible(work: Callable[[threading.Event], Result]) -> tuple[Result, bo
     if outcome[1] is not None:
         raise outcome[1]
     return outcome[0], cancel.is_set()
-
-
-class Progress:
-    """A line on standard error that says how far a long command is; silent when nobody watches."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self._shown = 0.0
-        self._live = sys.stderr.isatty()
-
-    def __call__(self, share: float) -> None:
-        if self._live and time.monotonic() - self._shown > 0.2:
-            self._shown = time.monotonic()
-            print(f"\r{self.what}: {share:6.1%}", end="", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        if self._live and self._shown:
-            print("\r" + " " * (len(self.what) + 10) + "\r", end="", file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from certcore.cli.options import whole_number
 from certcore.errors import InputError
 from certcore.files import require_writable
 from certcore.models.registry import MODELS
@@ -20,9 +21,9 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("dataset", help="name of a dataset or path of an imported .npz")
     parser.add_argument("model", choices=MODELS, help="classifier")
     parser.add_argument("types", choices=(*PAPER_THETA, "convex"), help="what will be smoothed, or convex")
-    parser.add_argument("--split", type=int, default=0, help="number of the data split (default 0)")
-    parser.add_argument("--seed", type=int, help="seed of weights and draws (default: the split)")
-    parser.add_argument("--epochs", type=int, help="at most this many epochs (default: the paper's)")
+    parser.add_argument("--split", type=whole_number, default=0, help="number of the data split (default 0)")
+    parser.add_argument("--seed", type=whole_number, help="seed of weights and draws (default: the split)")
+    parser.add_argument("--epochs", type=whole_number, help="at most this many epochs (default: the paper's)")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: DATASET-MODEL-TYPES-sSPLIT.safetensors")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")

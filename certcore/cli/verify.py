@@ -6,6 +6,8 @@ import argparse
 from typing import Any
 
 from certcore.cli.options import print_json
+from certcore.cli.paths import require_file
+from certcore.cli.progress import Progress
 from certcore.instance import load_instance
 from certcore.verify.proof import read_proof, verify_proof
 
@@ -24,8 +26,11 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    proof = read_proof(args.proof)
-    verdict = verify_proof(proof, load_instance(args.instance, base_rule=proof["base_rule"]))
+    require_file(args.proof, "a proof written by certify --proof", suffix=".json")
+    require_file(args.instance, "an instance file (.npz)", suffix=".npz")
+    with Progress("verify", quiet=args.json):
+        proof = read_proof(args.proof)
+        verdict = verify_proof(proof, load_instance(args.instance, base_rule=proof["base_rule"]))
     if args.json:
         print_json(
             {

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 
 from certcore.cli.bundle import add_vote_options
+from certcore.cli.options import whole_number
+from certcore.cli.paths import require_file
 from certcore.files import require_writable
 from certcore.votes.noise import Noise
 
@@ -23,7 +25,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("dataset", help="the dataset that the model was trained on")
     parser.add_argument("model", metavar="MODEL.safetensors", help="a model written by `certcore train`")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities (default: those of the training)")
-    parser.add_argument("--seed", type=int, help="seed of the draws (default: the model's)")
+    parser.add_argument("--seed", type=whole_number, help="seed of the draws (default: the model's)")
     parser.add_argument("--no-fused", action="store_true", help="use torch also where there is a fused kernel")
     add_vote_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the model's name with .votes.npz")
@@ -44,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from certcore.models.storage import load_model
     from certcore.votes.voters import make_voter
 
+    require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     model, facts = load_model(args.model)
     dataset = get_dataset(args.dataset)
     noise = Noise.of(args.theta or facts["theta"])

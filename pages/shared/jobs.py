@@ -74,6 +74,8 @@ class Pool:
         self._lock = threading.Condition()
         self._waiting: OrderedDict[str, deque[Job]] = OrderedDict()
         self._live: dict[Hashable, Job] = {}
+        #: What workers are at, also what was told to stop and whose key has been asked for again since.
+        self._running: set[Job] = set()
         self._slots: dict[tuple[str, str], Job] = {}
         self._results: OrderedDict[Hashable, Any] = OrderedDict()
         for number in range(workers):
@@ -161,9 +163,11 @@ class Pool:
             job.finished.set()
             self._live.pop(job.key, None)
             # What nobody wants must not count as waiting, or moving a slider often would fill the queue.
-            for queue in self._waiting.values():
+            for name, queue in list(self._waiting.items()):
                 if job in queue:
                     queue.remove(job)
+                if not queue:
+                    del self._waiting[name]
 
     def _drop_abandoned(self) -> None:
         now = time.monotonic()
@@ -178,7 +182,7 @@ class Pool:
 
     def _next(self) -> Job | None:
         """Numbers first, then the owner with the least running work; owners with equal load take turns."""
-        running = [job for job in self._live.values() if job.state == "running"]
+        running = self._running
         first: dict[str, Job] = {}
         for owner, queue in self._waiting.items():
             possible = [job for job in queue if self._has_room(job, running)]
@@ -193,7 +197,7 @@ class Pool:
             self._waiting[owner] = queue
         return job
 
-    def _has_room(self, job: Job, running: list[Job]) -> bool:
+    def _has_room(self, job: Job, running: set[Job]) -> bool:
         """Whether the job leaves as many workers free as its lane asks for; a single worker takes anything."""
         lanes = range(1, job.lane + 1)
         return all(sum(other.lane >= k for other in running) < max(1, self._workers - k) for k in lanes)
@@ -209,6 +213,7 @@ class Pool:
                 if job.finished.is_set():
                     continue
                 job.state, job.started = "running", time.monotonic()
+                self._running.add(job)
             self._carry_out(job)
 
     def _carry_out(self, job: Job) -> None:
@@ -217,7 +222,7 @@ class Pool:
             result = job.run(job)
         except InputError as error:
             job.error, state = str(error), "failed"
-        except Exception:
+        except BaseException:  # a worker that ended here would leave its page waiting for ever
             _log.exception("work failed", extra={"work": job.label})
             job.error, state = "the computation failed unexpectedly; the server's log has the details", "failed"
         with self._lock:
@@ -229,6 +234,7 @@ class Pool:
                 while len(self._results) > MOST_RESULTS:
                     self._results.popitem(last=False)
             job.state = state
+            self._running.discard(job)
             if self._live.get(job.key) is job:
                 del self._live[job.key]
             waiting = sum(len(queue) for queue in self._waiting.values())

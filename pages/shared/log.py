@@ -15,7 +15,7 @@ from typing import Any
 
 NAME = "certcore.dashboard"
 #: What may be written next to time, level and event.
-FIELDS = ("work", "state", "seconds", "waiting", "error")
+FIELDS = ("work", "state", "seconds", "waiting", "turned_away", "error")
 
 
 class _Line(logging.Formatter):

@@ -14,6 +14,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.errors import InputError
+from pages.shared.delivery import keep_in_order
 from pages.shared.jobs import URGENT, Job, Pool
 from pages.shared.text import markdown, seconds
 
@@ -28,6 +29,7 @@ _FEW = 4
 
 @st.cache_resource(show_spinner=False)
 def pool() -> Pool:
+    keep_in_order()
     made = Pool(present=_present)
     atexit.register(made.close)
     return made

@@ -170,14 +170,14 @@ OPTIONS: dict[str, tuple[list[str], str]] = {
     "local share without mode": (["--local-attr-del", "0.5"], "--local-mode relative"),
     "nonsense share": (["--local-attr-del", "lots", "--local-mode", "relative"], "expected a decimal share"),
     "exploding share": (["--local-attr-del", "1e999999", "--local-mode", "relative"], "expected a decimal share"),
-    "unknown relaxation": (["--relaxation", "loose"], "invalid choice"),
-    "unknown option": (["--frobnicate"], "unrecognized arguments"),
+    "unknown relaxation": (["--relaxation", "loose"], "expected one of paper, tight, exact"),
+    "unknown option": (["--frobnicate"], "no option --frobnicate"),
     "rule for votes on a grid": (["--base-rule", "multiclass"], "--base-rule multiclass is about votes"),
     "proof without a name": (["--proof", ""], "cannot write"),
     "time limit 0": (["--time-limit", "0"], "no positive number of seconds"),
     "time limit nan": (["--time-limit", "nan"], "no positive number of seconds"),
     "class without predictions": (["--targets", "class:1"], "no predicted labels"),
-    "targets of a missing file": (["--targets", "nowhere.txt"], "neither all, test, class:K nor a readable"),
+    "targets of a missing file": (["--targets", "nowhere.txt"], "all, test or class:K"),
     "protect of a missing file": (["--protect", "nowhere.txt"], "nowhere.txt"),
     "costs of a missing file": (["--node-costs", "nowhere.txt"], "cannot read nowhere.txt"),
     "proof into a missing folder": (["--proof", "/dev/null/x/proof.json"], "cannot write"),
@@ -243,7 +243,7 @@ def test_bad_proofs(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
     ):
         path.write_text(text)
         assert expected in fails(capsys, "verify", str(path), good)
-    assert "cannot read the proof" in fails(capsys, "verify", str(tmp_path / "none.json"), good)
+    assert f"cannot read {tmp_path / 'none.json'}" in fails(capsys, "verify", str(tmp_path / "none.json"), good)
 
 
 @pytest.mark.parametrize(

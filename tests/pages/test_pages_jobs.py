@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 
@@ -129,3 +130,97 @@ def test_old_results_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
         assert pool.submit("ann", "a", number, lambda job: "x", "w").wait(5)
     time.sleep(0.05)
     assert [pool.result(number) for number in range(5)] == [None, None, "x", "x", "x"]
+
+
+def test_work_that_ends_in_a_strange_way_still_ends() -> None:
+    """Streamlit stops pages with exceptions of its own kind; one in a worker must not take the worker with it."""
+
+    class Strange(BaseException):
+        pass
+
+    def run(job: Job) -> None:
+        raise Strange
+
+    pool = Pool(workers=1)
+    job = pool.submit("ann", "a", 1, run, "w")
+    assert job.wait(5)
+    assert job.state == "failed"
+    assert pool.submit("ann", "b", 2, lambda job: "next", "w").wait(5)
+
+
+def test_work_that_is_slow_to_stop_counts_as_long_as_it_runs() -> None:
+    """A chart is given up and asked for again before it has stopped: the worker kept for numbers stays free."""
+    pool, stop, order = Pool(workers=3), threading.Event(), []
+    started = [threading.Event(), threading.Event()]
+
+    def stubborn(number: int) -> object:
+        def body(job: Job) -> None:
+            started[number].set()
+            stop.wait(20)
+
+        return body
+
+    old = pool.submit("ann", "chart", "key", stubborn(0), "w")  # type: ignore[arg-type]
+    assert started[0].wait(5)
+    pool.leave("ann", old)
+    pool.submit("ann", "chart", "key", stubborn(1), "w")  # type: ignore[arg-type]
+    assert started[1].wait(5)
+    third = pool.submit("bob", "chart", "other", lambda job: order.append("chart"), "w")
+    assert not third.wait(0.3)
+    number = pool.submit("cleo", "certificate", "n", lambda job: order.append("number"), "w")
+    assert number.wait(5)
+    assert order == ["number"]
+    stop.set()
+    assert third.wait(5)
+
+
+def test_nobody_is_left_waiting_whatever_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Visitors ask as pages do for shared and own work, move on, cancel, lose results to others; all get theirs."""
+    monkeypatch.setattr(jobs, "MOST_RESULTS", 3)
+    pool = Pool(workers=3)
+    left: list[str] = []
+
+    def run(job: Job) -> object:
+        if job.cancel.wait(random.choice((0, 0, 0.001, 0.004))):
+            return None
+        if job.key[1] == 7:  # type: ignore[index]
+            raise RuntimeError
+        return job.key
+
+    def ask(owner: str, slot: str, key: object, seen: dict[str, Job]) -> bool:
+        """As `pages.shared.work.ask` and its poll: whether the page has what it wants, or an error to show."""
+        last = seen.get(slot)
+        if pool.result(key) == key or (last is not None and last.key == key and last.state in ("done", "failed")):
+            return True
+        seen[slot] = pool.submit(owner, slot, key, run, "w", exact=slot == "exact")
+        seen[slot].touched = time.monotonic()
+        return seen[slot].wait(0.002) and seen[slot].state == "done"
+
+    def visit(number: int) -> None:
+        rng, owner, seen = random.Random(number), f"visitor {number}", {}
+        for _ in range(60):
+            wanted = {slot: (slot, rng.randrange(8)) for slot in ("certificate", "mini", "classes", "exact")}
+            for _ in range(rng.randrange(4)):
+                for slot, key in wanted.items():
+                    ask(owner, slot, key, seen)
+            if rng.random() < 0.2 and seen:
+                pool.leave(owner, rng.choice(list(seen.values())))
+        deadline = time.monotonic() + 30
+        for slot, key in wanted.items():
+            while not ask(owner, slot, key, seen):
+                if time.monotonic() > deadline:
+                    left.append(f"{owner} waits for {key}: {seen[slot].state}")
+                    return
+
+    threads = [threading.Thread(target=visit, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert left == []
+    assert not any(thread.is_alive() for thread in threads)
+    deadline = time.monotonic() + 30
+    while pool._live and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not pool._live
+    assert not pool._waiting, "something is kept of every visitor who ever moved on"

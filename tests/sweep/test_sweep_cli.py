@@ -132,7 +132,7 @@ def test_radius_and_defend(capsys: pytest.CaptureFixture[str], file: str) -> Non
         ("curve", "--vary", "attr_del", "--values", "0:3", "--scheduler", "tcp://127.0.0.1:1", "--splits", "FILE"),
         ("surface", "--x", "attr_del", "--x-values", "0:3", "--y", "attr_del", "--y-values", "0:3"),
         ("surface", "--x", "local-attr-del", "--x-values", "0:3", "--y", "attr_del", "--y-values", "0:3"),
-        ("radius", "--vary", "attr_del", "--at-least", "2"),
+        ("radius", "--vary", "attr_del", "--at-least", "200"),
         ("radius", "--vary", "attr_del", "--at-least", "1e999999999"),
         ("radius", "--vary", "attr_del", "--at-least", "1e-99999999"),
         ("radius", "--vary", "local-attr-del", "--at-least", "0.5"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import shlex
 import threading
 import zipfile
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +17,18 @@ import numpy as np
 import pypdf
 import pytest
 
-from certcore import InputError, ThreatModel, certify, export, figures, load_instance, save_instance
+from certcore import (
+    Graph,
+    GridBase,
+    InputError,
+    Instance,
+    ThreatModel,
+    certify,
+    export,
+    figures,
+    load_instance,
+    save_instance,
+)
 from certcore.cli import main
 from certcore.export.extent import curve_values, zero_budget
 from certcore.export.report import default_threat
@@ -257,3 +270,26 @@ def test_figures_are_drawn_again_from_json(tmp_path, capsys) -> None:
     assert main(["figures", str(tmp_path / "classes.json"), "-o", str(out), "--formats", "pdf,csv", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["files"]) == 2
     assert (out / "classes.pdf").read_bytes() == export.export(bars(), "pdf")
+
+
+def test_the_numbers_of_a_report_never_promise_too_much() -> None:
+    instance = small_instance(("attr_del",), n=12)
+    report = export.build_report(instance, ThreatModel(attr_del=2), quick=True)
+    close = dataclasses.replace(
+        report.certificate, certified=1999, targets=2000, bound=Fraction(10001, 10000), verified_certified=1999
+    )
+    page = export.report_html(dataclasses.replace(report, certificate=close))
+    assert "1,999 of 2,000 (99.95 %)" in page
+    assert "1.001 labels" in page, "what can be attacked is rounded up"
+
+
+def test_indices_in_the_table_of_an_attack_have_no_separators() -> None:
+    n = 1200
+    graph = Graph.from_edges(n, np.column_stack([np.arange(n - 1), np.arange(1, n)]), np.ones((n, 3), dtype=np.int8))
+    strong = np.zeros((n, 3), dtype=bool)
+    strong[:, :2] = True
+    strong[1100, 1:] = False
+    instance = Instance(graph, GridBase(strong, ("attr_del",)), layers=0, targets=np.array([1100]))
+    table = export.allocation(instance, certify(instance, ThreatModel(attr_del=1)))
+    assert "1100" in table.html()
+    assert "1,100" not in table.html()

@@ -89,8 +89,8 @@ class Canvas:
             axes.spines[side].set_visible(False)
         return axes
 
-    def labels(self, axes: Any, x: str, y: str) -> None:
-        axes.set_xlabel(fit(printable(x), self.width * 72 * 0.75, self.font), fontsize=self.font, labelpad=2)
+    def labels(self, axes: Any, x: str, y: str, room: float = 0.75) -> None:
+        axes.set_xlabel(fit(printable(x), self.width * 72 * room, self.font), fontsize=self.font, labelpad=2)
         axes.set_ylabel(fit(printable(y), self.height * 72 * 0.75, self.font), fontsize=self.font, labelpad=2)
 
     def legend(self, handles: list[Any]) -> None:

@@ -328,7 +328,7 @@ def _bars(figure: BarFigure, canvas: Canvas) -> None:
     else:
         thousands(axes.xaxis)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-    canvas.labels(axes, figure.label, "")
+    canvas.labels(axes, figure.label, "", room=0.55)  # the names at the left take the rest
     if len(figure.series) > 1:
         canvas.legend(handles)
 

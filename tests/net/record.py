@@ -54,20 +54,20 @@ def timed(group: questions.Group) -> tuple[list[ask.Answer], float]:
     return ask.ask_group(group), time.process_time() - started
 
 
-def others(group: questions.Group) -> list[list[str]]:
-    """The bounds of all points of each question, asked another way."""
+def others(group: questions.Group) -> list[list[ask.Answer]]:
+    """All points of each question, asked another way."""
     singles = [ask.points(question) for question in group]
     flat = [point for of_question in singles for point in of_question]
     answers = iter(ask.ask_group(flat) if flat else [])
-    return [[next(answers)["bound"] for _ in of_question] for of_question in singles]
+    return [[next(answers) for _ in of_question] for of_question in singles]
 
 
-def entry(question: ask.Question, first: ask.Answer, second: ask.Answer, other: list[str]) -> dict[str, Any]:
+def entry(question: ask.Question, first: ask.Answer, second: ask.Answer, other: list[ask.Answer]) -> dict[str, Any]:
     """A question with its answer and with how far it can be trusted to come again."""
     result: dict[str, Any] = {"question": question, "answer": first}
     if "bound" in first:
         a, b = _listed(first["bound"]), _listed(second["bound"])
-        c = other or b
+        c = [point["bound"] for point in other] or b
         result["exact"] = [x == y == z for x, y, z in zip(a, b, c, strict=True)]
         result["repeats"] = [x == y for x, y in zip(a, b, strict=True)]
         if all(result["exact"]):
@@ -75,6 +75,8 @@ def entry(question: ask.Question, first: ask.Answer, second: ask.Answer, other: 
         if all(result["repeats"]):
             result["repeats"] = True
     left = [key for key in first if key != "bound" and first[key] != second[key]]
+    if question["kind"] == "certify" and first["attack"] != other[0]["attack"]:
+        left.append("attack")  # it starts from the relaxed solution, and there are many equally good ones
     if left:
         result["unsteady"] = left
     return result

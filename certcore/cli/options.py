@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import RELAXATIONS
+from certcore.assemble import RELAXATIONS
 from certcore.errors import InputError
 from certcore.instance import Instance, load_instance
 from certcore.perturbations import LABELS, TYPES

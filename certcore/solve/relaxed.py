@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import scipy.sparse as sp
 
 from certcore.program.cuts import Cuts, violated
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.highs import HighsModel, Outcome, Solution
 from certcore.solve.status import Status
-from certcore.verify.bound import SCALE, Rows, exact_bound, lowered, repaired, scaled
+from certcore.verify.bound import SCALE, exact_bound, lowered, repaired, rows_of, scaled
 
 #: Beyond this many entries a cold start goes to the interior point method if several types are in play …
 IPM_ENTRIES = 60_000
@@ -44,16 +43,6 @@ class Proven:
     objective: float
     seconds: float
     solves: int
-
-
-def rows_of(program: Program, cuts: Cuts) -> Rows:
-    """The program with its cuts, as the exact bound wants it."""
-    if not len(cuts):
-        return Rows(program.matrix, program.rhs, program.upper, program.objective)
-    extra = cuts.rows(program.structure)
-    matrix = sp.csr_array(sp.vstack([program.matrix, extra], format="csr"))
-    rhs = np.concatenate([program.rhs, np.zeros(extra.shape[0], dtype=np.int64)])
-    return Rows(matrix, rhs, program.upper, program.objective)
 
 
 def cover_rows(structure: Structure) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import EXACT_TIME_LIMIT, RELAXED_TIME_LIMIT, result_facts
+from certcore.assemble import EXACT_TIME_LIMIT, RELAXED_TIME_LIMIT, result_facts
 from certcore.instance import Instance
 from certcore.perturbations import TYPES
 from certcore.program.problem import Problem

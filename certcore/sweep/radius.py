@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import RELAXED_TIME_LIMIT
+from certcore.assemble import RELAXED_TIME_LIMIT
 from certcore.errors import InputError
 from certcore.instance import Instance
 from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL

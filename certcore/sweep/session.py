@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from certcore.assemble import EXACT_TIME_LIMIT, RELAXATIONS, RELAXED_TIME_LIMIT, certify, finish
 from certcore.certificate import Certificate
-from certcore.certify import EXACT_TIME_LIMIT, RELAXATIONS, RELAXED_TIME_LIMIT, certify, finish
 from certcore.errors import InputError
 from certcore.instance import Instance
 from certcore.perturbations import ADJ_DEL, TYPES

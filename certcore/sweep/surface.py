@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import EXACT_TIME_LIMIT, RELAXED_TIME_LIMIT, result_facts
+from certcore.assemble import EXACT_TIME_LIMIT, RELAXED_TIME_LIMIT, result_facts
 from certcore.errors import InputError
 from certcore.executor import open_executor, run_tasks
 from certcore.instance import Instance

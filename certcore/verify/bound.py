@@ -16,6 +16,9 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.program.cuts import Cuts
+from certcore.program.program import Program
+
 #: Multipliers are integers over 2**SCALE_BITS.
 SCALE_BITS = 40
 SCALE = 1 << SCALE_BITS
@@ -30,6 +33,16 @@ class Rows:
     rhs: np.ndarray
     upper: np.ndarray
     objective: np.ndarray
+
+
+def rows_of(program: Program, cuts: Cuts) -> Rows:
+    """The program with its cuts, as the exact bound wants it."""
+    if not len(cuts):
+        return Rows(program.matrix, program.rhs, program.upper, program.objective)
+    extra = cuts.rows(program.structure)
+    matrix = sp.csr_array(sp.vstack([program.matrix, extra], format="csr"))
+    rhs = np.concatenate([program.rhs, np.zeros(extra.shape[0], dtype=np.int64)])
+    return Rows(matrix, rhs, program.upper, program.objective)
 
 
 def scaled(multipliers: np.ndarray) -> np.ndarray:

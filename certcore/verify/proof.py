@@ -17,9 +17,8 @@ from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.program import program_at
 from certcore.program.structure import build_structure
-from certcore.solve.relaxed import Proven, rows_of
 from certcore.threat import ThreatModel
-from certcore.verify.bound import SCALE_BITS, exact_bound
+from certcore.verify.bound import SCALE_BITS, exact_bound, rows_of
 
 FORMAT = "certcore-proof-1"
 MAX_BYTES = 256 * 2**20
@@ -52,18 +51,18 @@ def certified_count(targets: int, bound: Fraction) -> int:
     return max(0, targets - bound.numerator // bound.denominator)
 
 
-def make_proof(problem: Problem, relaxation: str, bound: Fraction, proven: Proven | None) -> dict[str, Any]:
-    """Write down what proves the bound; `proven` is None where fields are the whole graph and totals suffice."""
+def make_proof(problem: Problem, relaxation: str, bound: Fraction, y: np.ndarray | None, cuts: Cuts) -> dict[str, Any]:
+    """Write down what proves the bound; no multipliers y where fields are the whole graph and totals suffice."""
     own = problem.threat.targets
     multipliers: dict[str, Any] | None = None
-    if proven is not None:
-        rows = np.flatnonzero(proven.multipliers)
+    if y is not None:
+        rows = np.flatnonzero(y)
         multipliers = {
             "scale_bits": SCALE_BITS,
             "rows": rows.tolist(),
-            "values": proven.multipliers[rows].tolist(),
-            "cuts_touch": proven.cuts.is_touch.astype(int).tolist(),
-            "cuts_index": proven.cuts.index.tolist(),
+            "values": y[rows].tolist(),
+            "cuts_touch": cuts.is_touch.astype(int).tolist(),
+            "cuts_index": cuts.index.tolist(),
         }
     proof: dict[str, Any] = {
         "format": FORMAT,

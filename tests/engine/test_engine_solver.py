@@ -78,7 +78,7 @@ def test_an_integer_solver_that_overstates_is_caught_by_the_attack(
     threat = ThreatModel(attr_del=2)
     truth = brute_force(instance, threat)
     assert truth > 0
-    monkeypatch.setattr(importlib.import_module("certcore.certify"), "HighsModel", Boaster)
+    monkeypatch.setattr(importlib.import_module("certcore.assemble"), "HighsModel", Boaster)
     certificate = certify(instance, threat, relaxation="exact")
     assert certificate.targets - certificate.certified >= truth
     assert certificate.certified == certificate.verified_certified

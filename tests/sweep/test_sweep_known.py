@@ -13,10 +13,9 @@ from certcore.program.problem import Problem
 from certcore.program.program import program_at
 from certcore.program.structure import build_structure
 from certcore.solve.highs import HighsModel
-from certcore.solve.relaxed import rows_of
 from certcore.sweep.known import Evaluator
 from certcore.threat import MAX_BUDGET, ThreatModel
-from certcore.verify.bound import SCALE, exact_bound, scaled
+from certcore.verify.bound import SCALE, exact_bound, rows_of, scaled
 from tests.support import brute_force, random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
 

@@ -17,6 +17,7 @@ from certcore.certificate import Certificate, ProgramSize
 from certcore.errors import InputError
 from certcore.instance import Instance
 from certcore.perturbations import ADJ_DEL
+from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem
 from certcore.program.program import program_at
 from certcore.program.structure import Structure, build_structure
@@ -118,7 +119,7 @@ def finish(
         target_nodes=problem.targets,
         attack=found,
         fractional=None if x is None else fractional(problem, structure, x),
-        proof=make_proof(problem, structure.relaxation, bound, proven) if proof else None,
+        proof=make_proof(problem, structure.relaxation, bound, proven.multipliers, proven.cuts) if proof else None,
         size=program_size(problem, structure),
         facts=result_facts(problem.instance),
         solves=proven.solves,
@@ -167,7 +168,7 @@ def _from_totals(problem: Problem, relaxation: str, *, attack: bool, proof: bool
         threat=problem.threat,
         target_nodes=problem.targets,
         attack=find_attack(problem, None, None) if attack else None,
-        proof=make_proof(problem, relaxed, bound, None) if proof else None,
+        proof=make_proof(problem, relaxed, bound, None, Cuts.none()) if proof else None,
         facts=result_facts(problem.instance),
     )
 

@@ -16,7 +16,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from certcore.allocation import Allocation, inadmissible, replay
-    from certcore.assemble import certify
     from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
     from certcore.certificate import Certificate
     from certcore.errors import InputError
@@ -25,32 +24,28 @@ if TYPE_CHECKING:
     from certcore.instance import Instance, load_instance, save_instance
     from certcore.perturbations import TYPES
     from certcore.solve.status import Status
+    from certcore.sweep.session import certify
     from certcore.threat import ThreatModel
     from certcore.verify.proof import Verdict, read_proof, verify_proof
 
+#: Where the names are, as above.
 _HOME = {
-    "TYPES": "perturbations",
-    "Allocation": "allocation",
-    "BaseCertificate": "base.grid",
-    "BaseLocal": "base.grid",
-    "Certificate": "certificate",
-    "Fronts": "fronts",
-    "Graph": "graph",
-    "GridBase": "base.grid",
-    "InputError": "errors",
-    "Instance": "instance",
-    "Status": "solve.status",
-    "ThreatModel": "threat",
-    "Verdict": "verify.proof",
-    "certify": "assemble",
-    "flood_fill": "fronts",
-    "fronts_from_grid": "fronts",
-    "inadmissible": "allocation",
-    "load_instance": "instance",
-    "read_proof": "verify.proof",
-    "replay": "allocation",
-    "save_instance": "instance",
-    "verify_proof": "verify.proof",
+    name: home
+    for home, names in (
+        ("allocation", "Allocation inadmissible replay"),
+        ("base.grid", "BaseCertificate BaseLocal GridBase"),
+        ("certificate", "Certificate"),
+        ("errors", "InputError"),
+        ("fronts", "Fronts flood_fill fronts_from_grid"),
+        ("graph", "Graph"),
+        ("instance", "Instance load_instance save_instance"),
+        ("perturbations", "TYPES"),
+        ("solve.status", "Status"),
+        ("sweep.session", "certify"),
+        ("threat", "ThreatModel"),
+        ("verify.proof", "Verdict read_proof verify_proof"),
+    )
+    for name in names.split()
 }
 
 __all__ = [

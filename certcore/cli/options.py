@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from certcore.assemble import RELAXATIONS
 from certcore.errors import InputError
 from certcore.instance import Instance, load_instance
 from certcore.perturbations import LABELS, TYPES
+from certcore.program.relaxation import Relaxation
 from certcore.threat import ThreatModel
 
 
@@ -81,7 +81,7 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
 def add_relaxation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--relaxation",
-        choices=RELAXATIONS,
+        choices=list(Relaxation),
         default="tight",
         help="which program bounds the adversary (default: tight)",
     )

@@ -12,7 +12,7 @@ import numpy as np
 from certcore.errors import InputError
 from certcore.fronts import Fronts
 from certcore.perturbations import TYPES
-from certcore.sweep.solver import Place
+from certcore.program.program import Place
 from certcore.threat import ThreatModel
 
 #: More points than this are surely a mistake.

@@ -16,14 +16,14 @@ from benchmarks import instances
 from benchmarks.measure import Report, peak_memory, spread, timed
 from benchmarks.reference import PaperProgram
 from certcore import Instance, ThreatModel, certify
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
-from certcore.program.program import program_at
-from certcore.program.structure import build_structure
+from certcore.program.program import Program
 from certcore.solve.highs import HighsModel
-from certcore.solve.relaxed import cold_method
+from certcore.solve.solver import cold_method
 from certcore.sweep import Session, curve, surface
-from certcore.sweep.known import Evaluator
 from certcore.verify.bound import scaled
+from certcore.verify.multipliers import Multipliers
 
 CURVE = range(201)
 X, Y = range(9), range(22)
@@ -199,22 +199,21 @@ def verification(report: Report, name: str, instance: Instance) -> None:
         structure = build_structure(
             Problem(instance, threat), "tight", tuple(10**9 if b else 0 for b in threat.budgets)
         )
-        program = program_at(structure, threat.budgets, None)
-        evaluator = Evaluator(structure)
+        program = Program(structure, threat.budgets)
         model = HighsModel(program)
-        solution, cold = timed(lambda m=model, p=program: m.solve(time_limit=600, method=cold_method(p)))  # type: ignore[misc]
-        moved = program_at(structure, threat.replace(attr_del=threat.attr_del + 1).budgets, None)
+        solution, cold = timed(lambda m=model, s=structure: m.solve(time_limit=600, method=cold_method(s)))  # type: ignore[misc]
+        moved = Program(structure, threat.replace(attr_del=threat.attr_del + 1).budgets)
         model.update(moved)
         again, warm = timed(lambda m=model: m.solve(time_limit=600))  # type: ignore[misc]
         assert solution.multipliers is not None
         assert again.multipliers is not None
 
-        def check(y: np.ndarray, at: tuple[int, ...], evaluator: Evaluator = evaluator) -> None:
-            known = evaluator.known(scaled(y))
-            assert known is not None
-            evaluator.numerator(known, evaluator.position(at, None))
+        def check(y: np.ndarray, at: Program) -> None:
+            multipliers = Multipliers.of(at.structure, scaled(y))
+            assert multipliers is not None
+            multipliers.bound(at)
 
-        _, exact = timed(lambda y=again.multipliers, p=moved: check(y, p.budgets))  # type: ignore[misc]
+        _, exact = timed(lambda y=again.multipliers, p=moved: check(y, p))  # type: ignore[misc]
         report.row(
             f"{name}: exact check, {len(structure.types)} type(s), share of the solve",
             f"cold {exact.cpu / cold.cpu:.1%}, step {exact.cpu / warm.cpu:.1%} ({exact.cpu * 1000:.1f} ms)",

@@ -5,22 +5,48 @@ from certcore import ThreatModel, certify, load_instance
 instance = load_instance("precomputed/citeseer-gcn-attr-s0.npz")
 certificate = certify(instance, ThreatModel(attr_del=50))
 print(certificate.certified, "of", certificate.targets)
+
+The names below are loaded when they are first used: who only checks a proof (`certcore.verify`) loads no solver.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-from certcore.allocation import Allocation, inadmissible, replay
-from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
-from certcore.certificate import Certificate
-from certcore.certify import certify
-from certcore.errors import InputError
-from certcore.fronts import Fronts, flood_fill, fronts_from_grid
-from certcore.graph import Graph
-from certcore.instance import Instance, load_instance, save_instance
-from certcore.perturbations import TYPES
-from certcore.solve.status import Status
-from certcore.threat import ThreatModel
-from certcore.verify.proof import Verdict, read_proof, verify_proof
+if TYPE_CHECKING:
+    from certcore.allocation import Allocation, inadmissible, replay
+    from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
+    from certcore.certificate import Certificate
+    from certcore.errors import InputError
+    from certcore.fronts import Fronts, flood_fill, fronts_from_grid
+    from certcore.graph import Graph
+    from certcore.instance import Instance, load_instance, save_instance
+    from certcore.perturbations import TYPES
+    from certcore.solve.status import Status
+    from certcore.sweep.session import certify
+    from certcore.threat import ThreatModel
+    from certcore.verify.proof import Verdict, read_proof, verify_proof
+
+#: Where the names are, as above.
+_HOME = {
+    name: home
+    for home, names in (
+        ("allocation", "Allocation inadmissible replay"),
+        ("base.grid", "BaseCertificate BaseLocal GridBase"),
+        ("certificate", "Certificate"),
+        ("errors", "InputError"),
+        ("fronts", "Fronts flood_fill fronts_from_grid"),
+        ("graph", "Graph"),
+        ("instance", "Instance load_instance save_instance"),
+        ("perturbations", "TYPES"),
+        ("solve.status", "Status"),
+        ("sweep.session", "certify"),
+        ("threat", "ThreatModel"),
+        ("verify.proof", "Verdict read_proof verify_proof"),
+    )
+    for name in names.split()
+}
 
 __all__ = [
     "TYPES",
@@ -47,3 +73,14 @@ __all__ = [
     "save_instance",
     "verify_proof",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

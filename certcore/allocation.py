@@ -89,9 +89,7 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
     attributes, deleted, added = allocation.attributes, allocation.deleted, allocation.added
     if attributes.min(initial=0) < 0 or deleted.min(initial=0) < 0 or deleted.max(initial=0) > 1:
         return "a count is negative, or an edge is deleted more than once"
-    node_costs = np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
-    edge_costs = np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
-    paid = (*(attributes @ node_costs).tolist(), len(added), int(deleted @ edge_costs))
+    paid = (*(attributes @ problem.node_costs).tolist(), len(added), int(deleted @ problem.edge_costs))
     for name, cost, budget in zip(TYPES, paid, threat.budgets):
         if cost > budget:
             return f"{name} costs {cost}, the global budget is {budget}"
@@ -126,24 +124,19 @@ def fractional(problem: Problem, structure: Structure, x: np.ndarray) -> Allocat
     graph = problem.instance.graph
     attributes = np.zeros((2, graph.n_nodes))
     deleted = np.zeros(graph.n_edges)
-    flips = np.clip(x[: structure.n_flips], 0.0, None)
+    flips, amount = structure.flips, np.clip(x[structure.columns.flips], 0.0, None)
     for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
-        chosen = structure.flip_type == k
-        attributes[row, structure.flip_site[chosen]] = flips[chosen]
-    chosen = structure.flip_type == ADJ_DEL
-    np.add.at(deleted, structure.flip_site[chosen], flips[chosen])
+        chosen = flips.kind == k
+        attributes[row, flips.site[chosen]] = amount[chosen]
+    chosen = flips.kind == ADJ_DEL
+    np.add.at(deleted, flips.site[chosen], amount[chosen])
     attackers = np.zeros(graph.n_nodes)
     if structure.has_sigma:
-        attackers[structure.attackers] = np.clip(x[structure.first_attacker : structure.first_point], 0.0, 1.0)
+        attackers[structure.attackers.nodes] = np.clip(x[structure.columns.attackers], 0.0, 1.0)
     else:
         attackers[attributes.sum(axis=0) > 0] = 1.0
         attackers[graph.edges[deleted > 0].ravel()] = 1.0
-    if structure.relaxation == "paper":
-        share = x[structure.first_indicator :]
-    else:
-        picked = x[structure.first_point : structure.first_indicator]
-        share = np.bincount(structure.point_group, weights=picked, minlength=structure.n_groups)
-    group = structure.group_of_target
+    share, group = structure.attacked(x), structure.groups.of_target
     attacked = np.where(group >= 0, np.clip(np.append(share, 0.0)[group], 0.0, 1.0), 0.0)
     zero = problem.fronts.uncertified_at(problem.targets, np.zeros((len(problem.targets), 4), dtype=np.int64))
     attacked = np.where(zero, 1.0, attacked)

@@ -26,7 +26,7 @@ def find_attack(
     best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
     if problem.whole_graph:
         candidates = [_spend_everything(problem)]
-    elif structure is None or not structure.n_groups or not structure.n_flips or problem.threat.sigma == 0:
+    elif structure is None or not len(structure.groups) or not len(structure.flips) or problem.threat.sigma == 0:
         return best
     else:
         deadline = time.perf_counter() + time_limit
@@ -54,25 +54,16 @@ class _Search:
         self.problem, self.structure = problem, structure
         graph = problem.instance.graph
         self.edges = graph.edges
-        node_costs = (
-            np.ones(graph.n_nodes, np.int64) if problem.threat.node_costs is None else problem.threat.node_costs
-        )
-        edge_costs = (
-            np.ones(graph.n_edges, np.int64) if problem.threat.edge_costs is None else problem.threat.edge_costs
-        )
         # All sites that exist, also those the program dropped as dominated: in an attack capacities always bind.
         kinds, sites, caps, costs, blocks = [], [], [], [], []
         for k in structure.types:
             field = problem.fields.edges if k == ADJ_DEL else problem.fields.nodes
             assert field is not None
-            field = field[structure.representative]
+            field = field[structure.groups.representative]
             if k == ADJ_DEL:
-                capacity, cost = (
-                    problem.free[graph.edges].all(axis=1).astype(np.int64),
-                    np.asarray(edge_costs),
-                )
+                capacity, cost = problem.free[graph.edges].all(axis=1).astype(np.int64), problem.edge_costs
             else:
-                capacity, cost = problem.capacities[k], np.asarray(node_costs)
+                capacity, cost = problem.capacities[k], problem.node_costs
             chosen = np.flatnonzero((capacity > 0) & (np.bincount(field.indices, minlength=field.shape[1]) > 0))
             kinds.append(np.full(len(chosen), k))
             sites.append(chosen)
@@ -91,7 +82,7 @@ class _Search:
         if sigma is None:
             return [None]
         n = self.problem.instance.graph.n_nodes
-        weight = self.structure.weight.astype(float)
+        weight = self.structure.groups.weight.astype(float)
         reach = (self.by_site @ weight) * np.minimum(self.cap, 16)
         potential = np.zeros(n)
         for end in (0, 1):
@@ -99,7 +90,7 @@ class _Search:
         sets = []
         if x is not None:
             share = np.zeros(n)
-            share[self.structure.attackers] = x[self.structure.first_attacker : self.structure.first_point]
+            share[self.structure.attackers.nodes] = x[self.structure.columns.attackers]
             sets.append(np.lexsort((-potential, -np.round(share, 9)))[:sigma])
         sets.append(np.argsort(-potential, kind="stable")[:sigma])
         return [np.sort(chosen) for chosen in sets]
@@ -111,7 +102,7 @@ class _Search:
         self.amount = np.zeros(len(self.site), dtype=np.int64)
         self.left = np.array(threat.budgets, dtype=np.int64)
         self.room = problem.local_limits[ADJ_DEL].copy()
-        self.inside = np.zeros((structure.n_groups, 4), dtype=np.int64)
+        self.inside = np.zeros((len(structure.groups), 4), dtype=np.int64)
         allowed = np.ones(len(self.site), dtype=bool)
         if attackers is not None:
             is_attacker = np.zeros(graph.n_nodes, dtype=bool)
@@ -157,13 +148,13 @@ class _Search:
         return int(min(self.cap[site] - self.amount[site], self.left[self.kind[site]] // self.cost[site]))
 
     def _start(self, x: np.ndarray, allowed: np.ndarray) -> None:
-        structure = self.structure
-        width = max(len(self.edges), structure.flip_site.max(initial=0), self.site.max(initial=0)) + 1
-        keys, wanted = self.kind * width + self.site, structure.flip_type * width + structure.flip_site
+        flips = self.structure.flips
+        width = max(len(self.edges), flips.site.max(initial=0), self.site.max(initial=0)) + 1
+        keys, wanted = self.kind * width + self.site, flips.kind * width + flips.site
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         known = keys[place] == wanted  # the relaxed program may use a node that has nothing to flip
         value = np.zeros(len(self.site))
-        np.add.at(value, place[known], x[: structure.n_flips][known])
+        np.add.at(value, place[known], x[self.structure.columns.flips][known])
         whole = np.floor(value + 1e-6).astype(np.int64)
         for site in np.flatnonzero((whole > 0) & allowed).tolist():
             count = min(int(whole[site]), self._fits(site))
@@ -172,18 +163,16 @@ class _Search:
 
     def _deficits(self) -> tuple[np.ndarray, np.ndarray]:
         """For each group the point that is closest (in shares of the remaining budget) and what it still misses."""
-        s = self.structure
-        missing = np.maximum(s.points - self.inside[s.point_group], 0)
+        points = self.structure.points
+        missing = np.maximum(points.amount - self.inside[points.group], 0)
         effort = np.where(missing > 0, missing / np.maximum(self.left, 1e-9), 0.0)
         out_of_reach = (missing > self.left).any(axis=1)
         total = np.where(out_of_reach, np.inf, effort.sum(axis=1))
-        order = np.lexsort((total, s.point_group))
-        starts = np.searchsorted(s.point_group[order], np.arange(s.n_groups))
-        closest = order[starts]
+        closest = np.lexsort((total, points.group))[points.first]
         return missing[closest], total[closest]
 
     def _greedy(self, allowed: np.ndarray, power: float, deadline: float) -> None:
-        weight = self.structure.weight
+        weight = self.structure.groups.weight
         while len(self.site) and self.left.any() and time.perf_counter() < deadline:
             missing, effort = self._deficits()
             useful = np.isfinite(effort) & (effort > 0)
@@ -209,11 +198,11 @@ class _Search:
 
     def _reclaim(self) -> bool:
         """Take back flips that no attacked group needs; says whether anything came back."""
-        s = self.structure
-        reached = (s.points <= self.inside[s.point_group]).all(axis=1)
-        need = np.full((s.n_groups, 4), 0, dtype=np.int64)
-        first = np.unique(s.point_group[reached], return_index=True)
-        need[first[0]] = s.points[reached][first[1]]
+        points = self.structure.points
+        reached = (points.amount <= self.inside[points.group]).all(axis=1)
+        need = np.zeros((len(self.structure.groups), 4), dtype=np.int64)
+        groups, first = np.unique(points.group[reached], return_index=True)
+        need[groups] = points.amount[reached][first]
         came_back = False
         for site in np.flatnonzero(self.amount > 0).tolist():
             k = self.kind[site]
@@ -238,7 +227,7 @@ def _spend_everything(problem: Problem) -> Allocation:
     control = np.zeros(graph.n_nodes, dtype=bool)
     control[attackers] = True
     attributes = np.zeros((2, graph.n_nodes), dtype=np.int64)
-    costs = np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
+    costs = problem.node_costs
     for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
         left = threat.budgets[k]
         for node in attackers[np.argsort(costs[attackers], kind="stable")].tolist():
@@ -246,15 +235,14 @@ def _spend_everything(problem: Problem) -> Allocation:
                 break
             attributes[row, node] = min(int(caps[k, node]), left // int(costs[node]))
             left -= int(attributes[row, node] * costs[node])
-    edge_costs = np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
     deleted = np.zeros(graph.n_edges, dtype=np.int64)
     room, left = caps[ADJ_DEL].copy(), threat.adj_del
     usable = np.flatnonzero(control[graph.edges].any(axis=1) & problem.free[graph.edges].all(axis=1)) if left else ()
-    for edge in sorted(usable, key=lambda e: (edge_costs[e], e)):
+    for edge in sorted(usable, key=lambda e: (problem.edge_costs[e], e)):
         ends = graph.edges[edge]
-        if left >= edge_costs[edge] and room[ends].min() > 0:
+        if left >= problem.edge_costs[edge] and room[ends].min() > 0:
             deleted[edge] = 1
-            left -= int(edge_costs[edge])
+            left -= int(problem.edge_costs[edge])
             room[ends] -= 1
     return replay(problem, attributes, deleted, _additions(problem, attackers), control.astype(float))
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from certcore import certify
 from certcore.base.exact import confidence_text
 from certcore.certificate import Certificate, rounded_down
-from certcore.certify import certify
 from certcore.cli.options import (
     add_instance,
     add_relaxation,

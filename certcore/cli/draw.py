@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from certcore.cli.options import add_relaxation, add_threat, print_json, read_threat, whole_number
-from certcore.cli.sweeping import VALUES, VALUES_HELP, Progress, read_values
+from certcore.cli.options import add_relaxation, add_threat, open_instance, print_json, read_threat, whole_number
+from certcore.cli.progress import Progress
+from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
 from certcore.errors import InputError
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
 from certcore.files import atomic_write, require_writable
-from certcore.instance import load_instance
 from certcore.sweep.axis import Axis
 
 _WIDTHS = ("one-column", "two-column")
@@ -85,10 +85,8 @@ def run(args: argparse.Namespace) -> int:
     form = max(found, key=lambda form: len(form.extension))
     require_writable(args.output)
     recipe = _recipe(args)
-    progress = Progress(f"drawing {recipe.kind}")
-    progress(0.0)
-    data = export(make(recipe), form.key, width=args.width)
-    progress.close()
+    with Progress(f"draw {recipe.kind}", quiet=args.json):
+        data = export(make(recipe), form.key, width=args.width)
     with atomic_write(args.output) as handle:
         handle.write(data)
     if args.json:
@@ -124,7 +122,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
     if args.instances and args.kind != "paper":
         # Every instance has targets of its own: they are chosen by name when the figure is made.
         own = argparse.Namespace(**{**vars(args), "targets": None})
-        threat = read_threat(own, load_instance(args.instances[0], base_rule=args.base_rule)).to_json()
+        threat = read_threat(own, open_instance(args.instances[0], args)).to_json()
     return Recipe(
         kind=args.kind,
         instances=tuple(args.instances),

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import RELAXATIONS
 from certcore.cli.paths import require_file
 from certcore.cli.progress import Progress
 from certcore.errors import InputError
 from certcore.instance import Instance, load_instance
 from certcore.numbers import INDICES
 from certcore.perturbations import LABELS, TYPES
+from certcore.program.relaxation import Relaxation
 from certcore.threat import ThreatModel
 
 
@@ -109,7 +109,7 @@ def _spellings(prefix: str, name: str) -> list[str]:
 def add_relaxation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--relaxation",
-        choices=RELAXATIONS,
+        choices=list(Relaxation),
         default="tight",
         help="which program bounds the adversary (default: tight)",
     )

@@ -1,12 +1,14 @@
-"""Cuts that sharpen σ: valid for every real attack, added only where the relaxed solution violates them.
+"""Rows beyond the structure's: families of rows that hold for every real attack, added only where they help.
 
-- link: an edge paid by i needs attacker i entirely, d_ij ≤ a_i;
-- touch: a touched target needs an attacker within reach, Σ_p s_p ≤ Σ of a over the nodes that touch its field.
+A family makes rows from tags (here: whole numbers), judges tags that a proof brings, and finds the rows a relaxed
+solution violates. Multipliers, proofs and the exact bound know nothing else about it, so that a further family is a
+further entry of `FAMILIES`: at its end, because proofs number families by their place. The two of today sharpen σ.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,84 +17,141 @@ from certcore.program.structure import Structure
 
 #: Violations below this are not worth another round.
 TOLERANCE = 1e-6
+#: At most so many new rows of one family in a round.
+MAX_NEW = 4000
+_NOTHING = np.zeros(0, dtype=np.int64)
+
+
+class Rows(NamedTuple):
+    """matrix · x ≤ rhs, in whole numbers."""
+
+    matrix: sp.csr_array
+    rhs: np.ndarray
+
+
+class Family(Protocol):
+    """Rows of one kind. They hold at every place of the structure, whatever the budgets and σ are."""
+
+    def fits(self, structure: Structure, index: np.ndarray) -> bool:
+        """Whether all tags (at least 0) name rows of this family."""
+
+    def rows(self, structure: Structure, index: np.ndarray) -> Rows: ...
+
+    def violated(self, structure: Structure, x: np.ndarray, present: np.ndarray) -> np.ndarray:
+        """Tags of rows that x violates by more than the tolerance, without those present, the worst ones first."""
+
+
+class Links:
+    """An edge paid by i needs attacker i entirely, d_ij ≤ a_i. The tag is the flip's column."""
+
+    def fits(self, structure: Structure, index: np.ndarray) -> bool:
+        inside = structure.attackers.touch is not None and bool((index < len(structure.flips)).all())
+        return inside and bool((structure.flips.payer[index] >= 0).all())
+
+    def rows(self, structure: Structure, index: np.ndarray) -> Rows:
+        count = len(index)
+        attacker = structure.columns.attackers.start + self._payer(structure, index)
+        row = np.tile(np.arange(count), 2)
+        data = np.repeat(np.array([1, -1], dtype=np.int64), count)
+        return _rows(structure, count, row, np.concatenate([index, attacker]), data)
+
+    def violated(self, structure: Structure, x: np.ndarray, present: np.ndarray) -> np.ndarray:
+        if structure.attackers.touch is None:
+            return _NOTHING
+        links = np.flatnonzero(structure.flips.payer >= 0)
+        share = x[structure.columns.attackers]
+        excess = x[structure.columns.flips][links]
+        if len(links):
+            excess = excess - share[self._payer(structure, links)]
+        excess[np.isin(links, present)] = 0
+        return links[_worst(excess)]
+
+    @staticmethod
+    def _payer(structure: Structure, links: np.ndarray) -> np.ndarray:
+        return np.searchsorted(structure.attackers.nodes, structure.flips.payer[links])
+
+
+class Touches:
+    """A touched target needs an attacker within reach: Σ_p s_p ≤ Σ of a over who touches its field. Tag: group."""
+
+    def fits(self, structure: Structure, index: np.ndarray) -> bool:
+        return structure.attackers.touch is not None and bool((index < len(structure.groups)).all())
+
+    def rows(self, structure: Structure, index: np.ndarray) -> Rows:
+        assert structure.attackers.touch is not None
+        near = structure.attackers.touch[index]
+        owner = np.repeat(np.arange(len(index)), np.diff(near.indptr))
+        starts = np.append(structure.points.first, len(structure.points))
+        sizes = np.diff(starts)[index]
+        point_row = np.repeat(np.arange(len(index)), sizes)
+        offset = np.arange(len(point_row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        point = structure.columns.points.start + starts[index][point_row] + offset
+        columns = np.concatenate([point, structure.columns.attackers.start + near.indices])
+        data = np.concatenate([np.ones(len(point), np.int64), -np.ones(len(owner), np.int64)])
+        return _rows(structure, len(index), np.concatenate([point_row, owner]), columns, data)
+
+    def violated(self, structure: Structure, x: np.ndarray, present: np.ndarray) -> np.ndarray:
+        if structure.attackers.touch is None:
+            return _NOTHING
+        gap = structure.attacked(x) - structure.attackers.touch @ x[structure.columns.attackers]
+        gap[present] = 0
+        return _worst(gap)
+
+
+#: All families; a proof names them by their place here.
+FAMILIES: tuple[Family, ...] = (Links(), Touches())
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Which cuts are in the program, in the order of their rows: True and a group, or False and a flip column."""
+    """Which rows of which families are in the program, in the order of their rows."""
 
-    is_touch: np.ndarray
+    family: np.ndarray
+    """Position in `FAMILIES`."""
     index: np.ndarray
+    """The family's own tag."""
 
     @classmethod
     def none(cls) -> Cuts:
-        return cls(np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))
-
-    @property
-    def links(self) -> np.ndarray:
-        """Flip columns with a link cut."""
-        return self.index[~self.is_touch]
-
-    @property
-    def touches(self) -> np.ndarray:
-        """Groups with a touch cut."""
-        return self.index[self.is_touch]
+        return cls(np.zeros(0, dtype=np.int8), np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.index)
 
+    def of(self, family: int) -> np.ndarray:
+        """The tags of one family."""
+        return self.index[self.family == family]
+
     def plus(self, other: Cuts) -> Cuts:
-        """These cuts followed by the others; rows are only ever appended, so multipliers keep their places."""
-        return Cuts(np.concatenate([self.is_touch, other.is_touch]), np.concatenate([self.index, other.index]))
+        """These rows followed by the others: rows are only ever appended, so multipliers keep their places."""
+        return Cuts(np.concatenate([self.family, other.family]), np.concatenate([self.index, other.index]))
 
-    def rows(self, structure: Structure) -> sp.csr_array:
-        """The cuts as rows with right-hand side 0."""
-        stacked = sp.vstack([link_rows(structure, self.links), touch_rows(structure, self.touches)], format="csr")
-        place = np.empty(len(self), dtype=np.int64)
-        place[np.concatenate([np.flatnonzero(~self.is_touch), np.flatnonzero(self.is_touch)])] = np.arange(len(self))
-        return sp.csr_array(stacked[place])
+    def fit(self, structure: Structure) -> bool:
+        """Whether every tag names a row of this structure."""
+        known = bool((self.family < len(FAMILIES)).all())
+        return known and all(
+            family.fits(structure, self.of(number)) for number, family in enumerate(FAMILIES) if len(self.of(number))
+        )
 
-
-def link_rows(structure: Structure, links: np.ndarray) -> sp.csr_array:
-    attacker = structure.first_attacker + np.searchsorted(structure.attackers, structure.flip_payer[links])
-    count = len(links)
-    row = np.tile(np.arange(count), 2)
-    data = np.repeat(np.array([1, -1], dtype=np.int64), count)
-    return sp.csr_array(
-        sp.coo_array((data, (row, np.concatenate([links, attacker]))), shape=(count, structure.n_columns))
-    )
+    def rows(self, structure: Structure) -> Rows:
+        parts = [_rows(structure, 0, _NOTHING, _NOTHING, _NOTHING)]
+        parts += [FAMILIES[number].rows(structure, self.of(number)) for number in np.unique(self.family).tolist()]
+        place = np.argsort(np.argsort(self.family, kind="stable"), kind="stable")
+        matrix = sp.csr_array(sp.vstack([part.matrix for part in parts], format="csr"))
+        return Rows(sp.csr_array(matrix[place]), np.concatenate([part.rhs for part in parts])[place])
 
 
-def touch_rows(structure: Structure, touches: np.ndarray) -> sp.csr_array:
-    assert structure.touch is not None
-    near = structure.touch[touches]
-    owner = np.repeat(np.arange(len(touches)), np.diff(near.indptr))
-    order = np.argsort(structure.point_group, kind="stable")
-    starts = np.searchsorted(structure.point_group[order], np.arange(structure.n_groups + 1))
-    sizes = (starts[1:] - starts[:-1])[touches]
-    point_row = np.repeat(np.arange(len(touches)), sizes)
-    offset = np.arange(len(point_row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    point = order[starts[touches][point_row] + offset]
-    rows = np.concatenate([point_row, owner])
-    columns = np.concatenate([structure.first_point + point, structure.first_attacker + near.indices])
-    data = np.concatenate([np.ones(len(point_row), np.int64), -np.ones(len(owner), np.int64)])
-    return sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(len(touches), structure.n_columns)))
+def violated(structure: Structure, x: np.ndarray, present: Cuts) -> Cuts:
+    """The rows of all families that x violates and that are not present."""
+    found = [family.violated(structure, x, present.of(number)) for number, family in enumerate(FAMILIES)]
+    numbers = np.repeat(np.arange(len(found), dtype=np.int8), [len(index) for index in found])
+    return Cuts(numbers, np.concatenate(found))
 
 
-def violated(structure: Structure, x: np.ndarray, present: Cuts, at_most: int = 4000) -> Cuts:
-    """The cuts that x violates by more than the tolerance, the worst ones first."""
-    if structure.touch is None:
-        return Cuts.none()
-    share = x[structure.first_attacker : structure.first_point]
-    links = np.flatnonzero(structure.flip_payer >= 0)
-    owner = np.searchsorted(structure.attackers, structure.flip_payer[links])
-    excess = x[links] - share[owner] if len(links) else np.zeros(0)
-    excess[np.isin(links, present.links)] = 0
-    worst = np.argsort(-excess, kind="stable")[: min(at_most, int((excess > TOLERANCE).sum()))]
-    picked = x[structure.first_point : structure.first_indicator]
-    taken = np.bincount(structure.point_group, weights=picked, minlength=structure.n_groups)
-    gap = taken - structure.touch @ share
-    gap[present.touches] = 0
-    groups = np.argsort(-gap, kind="stable")[: min(at_most, int((gap > TOLERANCE).sum()))]
-    kinds = np.concatenate([np.zeros(len(worst), dtype=bool), np.ones(len(groups), dtype=bool)])
-    return Cuts(kinds, np.concatenate([links[worst], groups]))
+def _rows(structure: Structure, count: int, rows: np.ndarray, columns: np.ndarray, data: np.ndarray) -> Rows:
+    matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(count, structure.columns.count)))
+    return Rows(matrix, np.zeros(count, dtype=np.int64))
+
+
+def _worst(excess: np.ndarray) -> np.ndarray:
+    return np.argsort(-excess, kind="stable")[: min(MAX_NEW, int((excess > TOLERANCE).sum()))]

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 
 #: Fronts with more points than this are left alone.
@@ -23,26 +24,24 @@ class Hull:
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
-        self._first = np.searchsorted(structure.point_group, np.arange(structure.n_groups))
         self._above: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-        plain = structure.relaxation == "tight" and len(structure.types) == 2 and structure.n_groups > 0
-        if plain and (np.diff(structure.point_group) >= 0).all():
+        if structure.relaxation is Relaxation.TIGHT and len(structure.types) == 2 and len(structure.groups):
             self._above = self._segments()
 
     def _segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All triples of point columns (left, middle, right) of one group with the middle above the segment."""
-        s = self.structure
-        x, y = s.types
-        sizes = np.diff(np.append(self._first, len(s.points)))
+        all_points = self.structure.points
+        starts = all_points.first
+        sizes = np.diff(np.append(starts, len(all_points)))
         groups_of: dict[bytes, list[int]] = {}
-        for group, (first, size) in enumerate(zip(self._first.tolist(), sizes.tolist())):
-            groups_of.setdefault(s.points[first : first + size].tobytes(), []).append(group)
+        for group, (first, size) in enumerate(zip(starts.tolist(), sizes.tolist())):
+            groups_of.setdefault(all_points.amount[first : first + size].tobytes(), []).append(group)
         parts = []
         for groups in groups_of.values():
-            first, size = int(self._first[groups[0]]), int(sizes[groups[0]])
+            first, size = int(starts[groups[0]]), int(sizes[groups[0]])
             if not 3 <= size <= MAX_POINTS:
                 continue
-            points = s.points[first : first + size][:, (x, y)]
+            points = all_points.amount[first : first + size][:, self.structure.types]
             order = np.argsort(points[:, 0], kind="stable")
             triples = np.array(list(combinations(range(size), 3)))
             left, middle, right = (points[order[triples[:, i]]] for i in range(3))
@@ -51,7 +50,7 @@ class Hull:
             )
             between = (left[:, 0] < middle[:, 0]) & (middle[:, 0] < right[:, 0])
             found = order[triples[(cross >= 0) & between]]
-            parts.append((self._first[groups][:, None, None] + found[None]).reshape(-1, 3))
+            parts.append((starts[groups][:, None, None] + found[None]).reshape(-1, 3))
         triples = np.concatenate(parts) if parts else np.zeros((0, 3), dtype=np.int64)
         return triples[:, 0], triples[:, 1], triples[:, 2]
 
@@ -60,8 +59,8 @@ class Hull:
         if self._above is None:
             return upper
         left, middle, right = self._above
-        start = self.structure.first_point
-        open_ = upper[start : self.structure.first_indicator] > 0
+        points = self.structure.columns.points
+        open_ = upper[points] > 0
         result = upper.copy()
-        result[start + middle[open_[left] & open_[right]]] = 0
+        result[points][middle[open_[left] & open_[right]]] = 0
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,8 @@ class Problem:
 
     instance: Instance
     threat: ThreatModel
+    like: Problem | None = field(default=None, repr=False)
+    """A problem with other global budgets and another σ only: what is derived from all the rest is taken from it."""
 
     def __post_init__(self) -> None:
         threat, graph = self.threat, self.instance.graph
@@ -36,6 +38,8 @@ class Problem:
     @cached_property
     def targets(self) -> np.ndarray:
         """The nodes whose labels are counted."""
+        if self.like is not None:
+            return self.like.targets
         chosen = self.threat.targets
         return np.asarray(self.instance.targets if chosen is None else chosen)
 
@@ -56,15 +60,22 @@ class Problem:
     @cached_property
     def fields(self) -> Fields:
         """Fields of the targets, one row per target."""
-        return fields_of(self.instance, self.targets, need_edges=ADJ_DEL in self.in_play)
+        need_edges = ADJ_DEL in self.in_play
+        if self.like is not None and (not need_edges or ADJ_DEL in self.like.in_play):
+            return self.like.fields
+        return fields_of(self.instance, self.targets, need_edges=need_edges)
 
     @cached_property
     def local_limits(self) -> np.ndarray:
+        if self.like is not None:
+            return self.like.local_limits
         return self.threat.local_limits(self.instance.graph)
 
     @cached_property
     def capacities(self) -> np.ndarray:
         """(4, N): flips each node can take, by local budget, existence and protection."""
+        if self.like is not None:
+            return self.like.capacities
         return self.threat.capacities(self.instance.graph)
 
     @cached_property
@@ -73,6 +84,18 @@ class Problem:
         free = np.ones(self.instance.graph.n_nodes, dtype=bool)
         free[self.threat.protected] = False
         return free
+
+    @cached_property
+    def node_costs(self) -> np.ndarray:
+        """What an attribute flip at each node costs."""
+        costs = self.threat.node_costs
+        return np.ones(self.instance.graph.n_nodes, np.int64) if costs is None else np.asarray(costs)
+
+    @cached_property
+    def edge_costs(self) -> np.ndarray:
+        """What the deletion of each edge costs."""
+        costs = self.threat.edge_costs
+        return np.ones(self.instance.graph.n_edges, np.int64) if costs is None else np.asarray(costs)
 
     def limited(self, kind: int) -> bool:
         """Whether a local budget is set for this type."""
@@ -85,7 +108,7 @@ class Problem:
 
 
 def whole_graph_totals(problem: Problem) -> np.ndarray:
-    """The largest perturbation of each type that any admissible graph can contain (R in design section 4)."""
+    """The largest perturbation of each type that any admissible graph can contain."""
     graph, threat = problem.instance.graph, problem.threat
     totals = np.array(threat.budgets, dtype=np.int64)
     sigma = graph.n_nodes if threat.sigma is None else min(threat.sigma, graph.n_nodes)

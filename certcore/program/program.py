@@ -2,75 +2,97 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.program.cuts import Cuts
 from certcore.program.structure import Structure
+
+Place = tuple[tuple[int, ...], int | None]
+"""A place in the space of budgets: the four global ones, and σ."""
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The adversary's linear program in integers, at one set of budgets."""
+    """The adversary's linear program in integers, at one place; its arrays are made when they are asked for.
+
+    Only right-hand sides, upper bounds and attackers' coefficients depend on the place. Rows of `cuts` come last.
+    """
 
     structure: Structure
-    matrix: sp.csr_array
-    rhs: np.ndarray
-    upper: np.ndarray
-    objective: np.ndarray
     budgets: tuple[int, ...]
-    sigma: int | None
+    sigma: int | None = None
+    cuts: Cuts = field(default_factory=Cuts.none)
+
+    def __post_init__(self) -> None:
+        extent = self.structure.extent
+        if any(value > most for value, most in zip(self.budgets, extent)):
+            raise ValueError(f"budgets {self.budgets} exceed the extent {extent} this structure was built for")
+        if (self.sigma is None) == self.structure.has_sigma:
+            raise ValueError("a structure is built either with σ or without it")
+
+    @cached_property
+    def amounts(self) -> np.ndarray:
+        """The four budgets as an array."""
+        return np.array(self.budgets, dtype=np.int64)
+
+    @cached_property
+    def open(self) -> np.ndarray:
+        """Points within the budgets and, except in the paper's form, within what the field can supply."""
+        points = self.structure.points
+        possible: np.ndarray = np.all(points.amount <= self.amounts, axis=1)
+        for k, supply in self.structure.supply.items():
+            possible &= points.amount[:, k] <= supply.limit(self.sigma)[points.group]
+        return possible
+
+    @cached_property
+    def coefficients(self) -> np.ndarray:
+        """How much one attacker can pay for, for each entry of `structure.attackers`."""
+        attackers = self.structure.attackers
+        return attackers.caps if self.structure.relaxation.has_indicators else attackers.coefficients(self.amounts)
+
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        matrix, entries = self.structure.matrix, self.structure.attackers.entries
+        if len(entries) and not self.structure.relaxation.has_indicators:
+            data = matrix.data.copy()
+            data[entries] = -self.coefficients
+            matrix = sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        if len(self.cuts):
+            matrix = sp.csr_array(sp.vstack([matrix, self.cuts.rows(self.structure).matrix], format="csr"))
+        return matrix
+
+    @cached_property
+    def rhs(self) -> np.ndarray:
+        structure = self.structure
+        rhs = structure.rhs.copy()
+        rhs[structure.rows["global"]] = self.amounts[list(structure.types)]
+        if structure.has_sigma:
+            rhs[structure.rows["sigma"]] = self.sigma
+        return np.concatenate([rhs, self.cuts.rows(structure).rhs]) if len(self.cuts) else rhs
+
+    @cached_property
+    def upper(self) -> np.ndarray:
+        structure, flips = self.structure, self.structure.flips
+        upper = np.ones(structure.columns.count, dtype=np.int64)
+        upper[structure.columns.flips] = np.minimum(flips.cap, self.amounts[flips.kind] // flips.cost)
+        upper[structure.columns.points] = self.open
+        if structure.relaxation.has_indicators:
+            upper[structure.columns.indicators] = structure.any_open(self.open)
+        return upper
+
+    @property
+    def objective(self) -> np.ndarray:
+        return self.structure.objective
 
     @property
     def constant(self) -> int:
         """Targets that count as attacked whatever happens."""
         return self.structure.constant
 
-
-def program_at(structure: Structure, budgets: tuple[int, ...], sigma: int | None) -> Program:
-    """Fill in budgets (up to the structure's extent) and σ; only bounds and attackers' coefficients change."""
-    values = np.array(budgets, dtype=np.int64)
-    if (values > np.array(structure.extent)).any():
-        raise ValueError(f"budgets {budgets} exceed the extent {structure.extent} this structure was built for")
-    if (sigma is None) == structure.has_sigma:
-        raise ValueError("a structure is built either with σ or without it")
-    rhs = structure.rhs.copy()
-    rhs[structure.blocks["global"]] = values[structure.global_types]
-    if structure.has_sigma:
-        rhs[structure.blocks["sigma"]] = sigma
-
-    upper = np.ones(structure.n_columns, dtype=np.int64)
-    flips = slice(0, structure.n_flips)
-    upper[flips] = np.minimum(structure.flip_cap, values[structure.flip_type] // structure.flip_cost)
-    chosen = slice(structure.first_point, structure.first_indicator)
-    upper[chosen] = reachable(structure, values, sigma)
-
-    objective = np.zeros(structure.n_columns, dtype=np.int64)
-    if structure.relaxation == "paper":
-        objective[structure.first_indicator :] = structure.weight
-        open_groups = np.bincount(structure.point_group[upper[chosen] > 0], minlength=structure.n_groups) > 0
-        upper[structure.first_indicator :] = open_groups
-    else:
-        objective[chosen] = structure.weight[structure.point_group]
-
-    matrix = structure.matrix
-    if structure.relaxation != "paper" and len(structure.payer_entries):
-        data = matrix.data.copy()
-        data[structure.payer_entries] = -payer_coefficients(structure, values)
-        matrix = sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    return Program(structure, matrix, rhs, upper, objective, tuple(int(v) for v in values), sigma)
-
-
-def payer_coefficients(structure: Structure, budgets: np.ndarray) -> np.ndarray:
-    """What one attacker can spend at most: its capacity, or all of the global budget."""
-    return np.minimum(structure.payer_caps, budgets[structure.payer_types] // structure.payer_costs)
-
-
-def reachable(structure: Structure, budgets: np.ndarray, sigma: int | None) -> np.ndarray:
-    """Points within the budgets and, except in the paper's form, within what the field can supply."""
-    possible: np.ndarray = np.all(structure.points <= budgets, axis=1)
-    for k, supply in structure.supply.items():
-        limit = supply.limit(sigma)
-        possible &= structure.points[:, k] <= limit[structure.point_group]
-    return possible
+    def same_stretch(self, other: Program) -> bool:
+        """Whether only right-hand sides differ: the optimum is concave between two such places."""
+        return np.array_equal(self.open, other.open) and np.array_equal(self.coefficients, other.coefficients)

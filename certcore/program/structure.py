@@ -3,374 +3,182 @@
 Columns: flips (attribute flips per node, edge deletions per edge), attackers (with σ), points (one per front
 point of each group of targets) and, in the paper's form only, one indicator per group. Rows are all of the form
 coefficients · variables ≤ right-hand side, with integer data, so that a bound can be proven in exact arithmetic.
+
+Where a block of columns or rows begins is known here and to the builder (`certcore.program.build`) alone: others ask
+`structure.columns.points` or `structure.rows["global"]`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.perturbations import ADJ_DEL, ATTR_ADD, ATTR_DEL
-from certcore.program.groups import live_fronts, merge_rows, undominated
-from certcore.program.problem import Problem
-from certcore.program.supply import Supply, attribute_supply, edge_supply
+from certcore.program.relaxation import Relaxation
+from certcore.program.supply import Supply
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Targets that the adversary cannot tell apart, merged."""
+
+    of_target: np.ndarray
+    """Group of each target, by position; -1 for targets that are not in the program."""
+    representative: np.ndarray
+    """One target of each group, by position."""
+    weight: np.ndarray
+    """How many targets it stands for."""
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Front points of the groups; those of one group stand together."""
+
+    group: np.ndarray
+    amount: np.ndarray
+    """(points, 4): flips of each type that the point needs."""
+    first: np.ndarray
+    """Position of the first point of each group."""
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """What can be flipped."""
+
+    kind: np.ndarray
+    """The perturbation type."""
+    site: np.ndarray
+    """Node (attribute flips) or position in `Graph.edges` (edge deletions)."""
+    payer: np.ndarray
+    """With σ on undirected graphs: the node that pays for the flip; otherwise -1."""
+    cost: np.ndarray
+    cap: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Attackers:
+    """Nodes with an attacker variable (with σ only), and their coefficients −cap, which small budgets make smaller."""
+
+    nodes: np.ndarray
+    entries: np.ndarray
+    """Positions of the coefficients in `Structure.matrix.data`, and below their rows and columns."""
+    rows: np.ndarray
+    columns: np.ndarray
+    caps: np.ndarray
+    kinds: np.ndarray
+    costs: np.ndarray
+    touch: sp.csr_array | None = field(repr=False)
+    """Groups × attackers: who can touch the field of a group at all (for the σ cuts of the tight form)."""
+
+    def coefficients(self, budgets: np.ndarray) -> np.ndarray:
+        """What one attacker can spend at most: its capacity, or all of the global budget."""
+        return np.minimum(self.caps, budgets[self.kinds] // self.costs)
+
+    def steady_from(self, kind: int) -> int:
+        """The budget of one type from which on its coefficients stay at the capacities."""
+        return int((self.caps * self.costs)[self.kinds == kind].max(initial=0))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Blocks of columns, in their order."""
+
+    flips: slice
+    attackers: slice
+    points: slice
+    indicators: slice
+
+    @classmethod
+    def of(cls, flips: int, attackers: int, points: int, indicators: int) -> Columns:
+        ends = np.cumsum([0, flips, attackers, points, indicators]).tolist()
+        return cls(*(slice(a, b) for a, b in pairwise(ends)))
+
+    @property
+    def count(self) -> int:
+        end: int = self.indicators.stop
+        return end
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
     """Everything about a program that does not depend on the values of the global budgets and of σ."""
 
-    relaxation: str
+    relaxation: Relaxation
     types: tuple[int, ...]
     extent: tuple[int, ...]
-    n_targets: int
+    """The largest budgets it holds for."""
     constant: int
     """Targets that are uncertified without any attack: they count as attacked and are not in the program."""
-
-    group_of_target: np.ndarray
-    """Group of each target, by position; -1 for targets that are not in the program."""
-    representative: np.ndarray
-    weight: np.ndarray
-    point_group: np.ndarray
-    points: np.ndarray
-
-    flip_type: np.ndarray
-    flip_site: np.ndarray
-    """Node (attribute flips) or position in `Graph.edges` (edge deletions)."""
-    flip_payer: np.ndarray
-    """With σ on undirected graphs: the node that pays for the flip; otherwise -1."""
-    flip_cost: np.ndarray
-    flip_cap: np.ndarray
-
-    attackers: np.ndarray
-    """Nodes with an attacker variable (with σ only)."""
+    groups: Groups
+    points: Points
+    flips: Flips
+    attackers: Attackers
     has_sigma: bool
-
+    columns: Columns
+    rows: dict[str, slice]
+    """Blocks of rows: `global`, `local`, `sigma`, `payer`, `pair`, `field0` … `field3`, `choose`."""
     matrix: sp.csr_array
     rhs: np.ndarray
-    """Right-hand sides; entries of `global` and `sigma` rows are filled in with the budgets."""
-    blocks: dict[str, slice]
-    global_types: np.ndarray
-    payer_entries: np.ndarray
-    """Positions in `matrix.data` of the attackers' coefficients −cap, which a small budget makes smaller."""
-    payer_caps: np.ndarray
-    payer_types: np.ndarray
-    payer_costs: np.ndarray
+    """Right-hand sides; those of `global` and `sigma` rows are 0 here and are filled in with the budgets."""
     supply: dict[int, Supply] = field(repr=False)
-    touch: sp.csr_array | None = field(repr=False)
-    """Groups × attackers: who can touch the field of a group at all (for the σ cuts)."""
 
-    @property
-    def n_flips(self) -> int:
-        return len(self.flip_type)
-
-    @property
-    def n_groups(self) -> int:
-        return len(self.weight)
-
-    @property
-    def first_attacker(self) -> int:
-        return self.n_flips
-
-    @property
-    def first_point(self) -> int:
-        return self.n_flips + len(self.attackers)
-
-    @property
-    def first_indicator(self) -> int:
-        return self.first_point + len(self.points)
-
-    @property
-    def n_columns(self) -> int:
-        return self.matrix.shape[1]
-
-
-class _Rows:
-    """Collects blocks of rows as coordinate triples."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.blocks: dict[str, slice] = {}
-        self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self.rhs: list[np.ndarray] = []
-
-    def add(self, name: str, rhs: np.ndarray, *entries: tuple[np.ndarray, np.ndarray, np.ndarray | int]) -> None:
-        """Append a block; entries are (row within the block, column, coefficient)."""
-        self.blocks[name] = slice(self.count, self.count + len(rhs))
-        for rows, columns, values in entries:
-            rows = np.asarray(rows, dtype=np.int64)
-            data = np.broadcast_to(np.asarray(values, dtype=np.int64), rows.shape)
-            self.parts.append((rows + self.count, np.asarray(columns, dtype=np.int64), data))
-        self.rhs.append(np.asarray(rhs, dtype=np.int64))
-        self.count += len(rhs)
-
-    def finish(self, n_columns: int) -> tuple[sp.csr_array, np.ndarray]:
-        empty = np.zeros(0, dtype=np.int64)
-        rows, columns, data = (np.concatenate(x) for x in zip(*self.parts)) if self.parts else (empty, empty, empty)
-        matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(self.count, n_columns)))
-        matrix.sort_indices()
-        return matrix, np.concatenate(self.rhs) if self.rhs else empty
-
-
-def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] | None = None) -> Structure:
-    """Build the program's structure for all budgets up to `extent` (default: the threat model's own)."""
-    threat, graph = problem.threat, problem.instance.graph
-    types = problem.in_play
-    reach = np.array([extent[k] if extent and k in types else threat.budgets[k] for k in range(4)])
-    tight = relaxation != "paper"
-    has_sigma = threat.sigma is not None
-    two_payers = has_sigma and not graph.directed
-    always_cap = relaxation == "exact"
-
-    fronts = live_fronts(problem.fronts, problem.targets, reach)
-    alive = np.flatnonzero(fronts.alive)
-    node_field = problem.fields.nodes[alive]
-    attr_types = tuple(k for k in types if k in (ATTR_ADD, ATTR_DEL))
-    edges_in_play = ADJ_DEL in types
-    edge_fields = problem.fields.edges
-    used = ([node_field] if attr_types else []) + ([edge_fields[alive]] if edge_fields is not None else [])
-    representative, group = merge_rows(fronts.front_of_target[alive], used)
-    group_of_target = np.full(len(problem.targets), -1, dtype=np.int64)
-    group_of_target[alive] = group
-    n_groups = len(representative)
-    psi = node_field[representative]
-    big_psi = edge_fields[alive[representative]] if edge_fields is not None else None
-
-    # Points of every group.
-    front = fronts.front_of_target[alive[representative]]
-    sizes = np.diff(fronts.indptr)[front]
-    point_group = np.repeat(np.arange(n_groups), sizes)
-    within = np.arange(len(point_group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    points = fronts.points[fronts.indptr[front][point_group] + within]
-    weight = np.bincount(group, minlength=n_groups).astype(np.int64)
-
-    # Flip columns.
-    flips: list[tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
-    node_costs = np.ones(graph.n_nodes, np.int64) if threat.node_costs is None else np.asarray(threat.node_costs)
-    edge_costs = np.ones(graph.n_edges, np.int64) if threat.edge_costs is None else np.asarray(threat.edge_costs)
-    for k in attr_types:
-        capped = has_sigma or problem.limited(k) or always_cap
-        if capped:
-            sites = np.flatnonzero(
-                (problem.capacities[k] > 0) & (np.bincount(psi.indices, minlength=graph.n_nodes) > 0)
-            )
-            cap = problem.capacities[k][sites]
+    @cached_property
+    def objective(self) -> np.ndarray:
+        """What each column is worth: the targets of its group."""
+        objective = np.zeros(self.columns.count, dtype=np.int64)
+        if self.relaxation.has_indicators:
+            objective[self.columns.indicators] = self.groups.weight
         else:
-            keep = problem.free & (np.bincount(psi.indices, minlength=graph.n_nodes) > 0)
-            if threat.node_costs is None:
-                keep = undominated(psi, keep)
-            sites = np.flatnonzero(keep)
-            cap = np.full(len(sites), np.iinfo(np.int64).max)
-        flips.append((k, sites, np.full(len(sites), -1), node_costs[sites], cap))
-    if big_psi is not None:
-        free_edge = problem.free[graph.edges].all(axis=1)
-        sites = np.flatnonzero(free_edge & (np.bincount(big_psi.indices, minlength=graph.n_edges) > 0))
-        payers = np.full(len(sites), -1)
-        if two_payers:
-            payers = graph.edges[sites].T.ravel()
-            sites = np.tile(sites, 2)
-        flips.append((ADJ_DEL, sites, payers, edge_costs[sites], np.ones(len(sites), dtype=np.int64)))
-    empty = np.zeros(0, dtype=np.int64)
-    flip_type = np.concatenate([np.full(len(f[1]), f[0]) for f in flips] or [empty])
-    flip_site, flip_payer, flip_cost, flip_cap = (np.concatenate([f[i] for f in flips] or [empty]) for i in range(1, 5))
-    n_flips = len(flip_type)
-    is_edge = flip_type == ADJ_DEL
+            objective[self.columns.points] = self.groups.weight[self.points.group]
+        return objective
 
-    # Attacker columns: everybody who could pay for some flip.
-    if has_sigma:
-        everybody = [
-            flip_site[~is_edge],
-            flip_payer[is_edge] if two_payers else graph.edges[flip_site[is_edge]].ravel(),
-        ]
-        attackers = np.unique(np.concatenate(everybody))
-    else:
-        attackers = empty
-    attacker_column = np.full(graph.n_nodes, -1, dtype=np.int64)
-    attacker_column[attackers] = n_flips + np.arange(len(attackers))
-    first_point = n_flips + len(attackers)
-    first_indicator = first_point + len(points)
-    n_columns = first_indicator + (0 if tight else n_groups)
+    @cached_property
+    def global_row(self) -> np.ndarray:
+        """For each of the four types the row of its global budget (0 for types that are not in play)."""
+        row = np.zeros(4, dtype=np.int64)
+        row[list(self.types)] = np.arange(self.rows["global"].start, self.rows["global"].stop)
+        return row
 
-    rows = _Rows()
-    numbers = np.arange(n_flips)
-    global_types = np.array(types, dtype=np.int64)
-    place = np.zeros(4, dtype=np.int64)
-    place[global_types] = np.arange(len(types))
-    rows.add("global", np.zeros(len(types)), (place[flip_type], numbers, flip_cost))
+    @cached_property
+    def steady_columns(self) -> sp.csr_array:
+        """The matrix transposed, without the attackers' coefficients: what no budget changes."""
+        data = self.matrix.data.copy()
+        data[self.attackers.entries] = 0
+        return sp.csr_array(sp.csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape).T)
 
-    if edges_in_play and problem.limited(ADJ_DEL):
-        # Flips at a node, in and out, whoever pays; rows that cannot bind are left out.
-        limits = problem.local_limits[ADJ_DEL]
-        ends = graph.edges[flip_site[is_edge]]
-        standing = np.bincount(graph.edges[np.unique(flip_site[is_edge])].ravel(), minlength=graph.n_nodes)
-        bound = np.flatnonzero(limits < standing)
-        row_of = np.full(graph.n_nodes, -1)
-        row_of[bound] = np.arange(len(bound))
-        entry = row_of[ends]
-        columns = np.repeat(numbers[is_edge][:, None], 2, axis=1)
-        mask = entry >= 0
-        rows.add("local", limits[bound], (entry[mask], columns[mask], 1))
+    @cached_property
+    def largest_coefficient(self) -> float:
+        """The largest one in `steady_columns`, at least 1."""
+        return float(np.abs(self.steady_columns.data).max(initial=1))
 
-    payer_types = payer_caps = payer_costs = payer_rows = empty
-    if has_sigma:
-        rows.add("sigma", np.zeros(1), (np.zeros(len(attackers)), attacker_column[attackers], 1))
-        # Flips at m (or paid by m) ≤ a_m · capacity of m.
-        payer = np.where(is_edge, flip_payer, flip_site)
-        paid = payer >= 0
-        key = flip_type[paid] * graph.n_nodes + payer[paid]
-        keys, row = np.unique(key, return_inverse=True)
-        payer_types, nodes = keys // graph.n_nodes, keys % graph.n_nodes
-        payer_caps = problem.capacities[payer_types, nodes]
-        payer_costs = np.where(payer_types == ADJ_DEL, 1, node_costs[nodes])
-        payer_rows = np.arange(len(keys))
-        rows.add(
-            "payer",
-            np.zeros(len(keys)),
-            (row.reshape(-1), numbers[paid], 1),
-            (payer_rows, attacker_column[nodes], -payer_caps),
-        )
-        if edges_in_play and two_payers:
-            half = int(is_edge.sum()) // 2
-            first = numbers[is_edge][:half]
-            pair = np.arange(half)
-            rows.add("pair", np.ones(half), (pair, first, 1), (pair, first + half, 1))
-        elif edges_in_play:
-            column = numbers[is_edge]
-            ends = graph.edges[flip_site[is_edge]]
-            pair = np.arange(len(column))
-            rows.add(
-                "pair",
-                np.zeros(len(column)),
-                (pair, column, 1),
-                *((pair, attacker_column[ends[:, e]], -1) for e in (0, 1)),
-            )
+    def attacked(self, x: np.ndarray) -> np.ndarray:
+        """How far a solution breaks each group: 0 to 1 per target of it."""
+        if self.relaxation.has_indicators:
+            return x[self.columns.indicators]
+        return np.bincount(self.points.group, weights=x[self.columns.points], minlength=len(self.groups))
 
-    # Field rows: what the points need must be there.
-    influence = _influence(psi, big_psi, flip_type, flip_site, types, n_groups)
-    choice = np.arange(len(points)) + first_point
-    if tight:
-        for k in types:
-            matrix = influence[k]
-            owner = np.repeat(np.arange(n_groups), np.diff(matrix.indptr))
-            need = points[:, k] > 0
-            rows.add(
-                f"field{k}",
-                np.zeros(n_groups),
-                (point_group[need], choice[need], points[need, k]),
-                (owner, numbers[flip_type == k][matrix.indices], -1),
-            )
-        rows.add("choose", np.ones(n_groups), (point_group, choice, 1))
-    else:
-        for k in types:
-            matrix = influence[k]
-            need = np.flatnonzero(points[:, k] > 0)
-            owner_group = point_group[need]
-            lengths = np.diff(matrix.indptr)[owner_group]
-            entries = matrix[owner_group]
-            rows.add(
-                f"field{k}",
-                np.zeros(len(need)),
-                (np.arange(len(need)), choice[need], points[need, k]),
-                (np.repeat(np.arange(len(need)), lengths), numbers[flip_type == k][entries.indices], -1),
-            )
-        indicator = np.arange(n_groups)
-        rows.add(
-            "choose",
-            np.zeros(n_groups),
-            (point_group, choice, -1),
-            (indicator, first_indicator + indicator, 1),
-        )
+    def any_open(self, open_: np.ndarray) -> np.ndarray:
+        """Groups with a point among the open ones."""
+        if not len(self.groups):
+            return np.zeros(0, dtype=bool)
+        return np.maximum.reduceat(open_, self.points.first)
 
-    matrix, rhs = rows.finish(n_columns)
-    payer_entries = empty
-    if has_sigma and len(payer_rows):
-        start = rows.blocks["payer"].start
-        payer_entries = _entry_positions(matrix, payer_rows + start, attacker_column[keys % graph.n_nodes])
-    supply: dict[int, Supply] = {}
-    for k in types if tight else ():
-        supply[k] = (
-            edge_supply(problem, big_psi) if k == ADJ_DEL else attribute_supply(psi, problem.capacities[k], has_sigma)
-        )
-    touch = None
-    if has_sigma and types and relaxation == "tight":
-        touch = _touch(psi if attr_types else None, big_psi, graph.edges, attackers, graph.n_nodes)
-    return Structure(
-        relaxation=relaxation,
-        types=types,
-        extent=tuple(int(x) for x in reach),
-        n_targets=len(problem.targets),
-        constant=int(fronts.fallen.sum()),
-        group_of_target=group_of_target,
-        representative=alive[representative] if n_groups else empty,
-        weight=weight,
-        point_group=point_group,
-        points=points,
-        flip_type=flip_type,
-        flip_site=flip_site,
-        flip_payer=flip_payer,
-        flip_cost=flip_cost,
-        flip_cap=flip_cap,
-        attackers=attackers,
-        has_sigma=has_sigma,
-        matrix=matrix,
-        rhs=rhs,
-        blocks=rows.blocks,
-        global_types=global_types,
-        payer_entries=payer_entries,
-        payer_caps=payer_caps,
-        payer_types=payer_types,
-        payer_costs=payer_costs,
-        supply=supply,
-        touch=touch,
-    )
-
-
-def _influence(
-    psi: sp.csr_array,
-    big_psi: sp.csr_array | None,
-    flip_type: np.ndarray,
-    flip_site: np.ndarray,
-    types: tuple[int, ...],
-    n_groups: int,
-) -> dict[int, sp.csr_array]:
-    """For each type: groups × flip columns of that type, which flips count for which group."""
-    result = {}
-    for k in types:
-        field_ = big_psi if k == ADJ_DEL else psi
-        assert field_ is not None
-        sites = flip_site[flip_type == k]
-        chosen = sp.csr_array(field_[:, sites]) if len(sites) else sp.csr_array((n_groups, 0), dtype=np.int32)
-        chosen.sort_indices()
-        result[k] = chosen
-    return result
-
-
-def _touch(
-    psi: sp.csr_array | None,
-    big_psi: sp.csr_array | None,
-    edges: np.ndarray,
-    attackers: np.ndarray,
-    n_nodes: int,
-) -> sp.csr_array:
-    """Groups × attackers: nodes of the field if attributes are in play, and both ends of every edge of it."""
-    parts = [] if psi is None else [psi]
-    if big_psi is not None:
-        count = len(edges)
-        ends = sp.coo_array(
-            (np.ones(2 * count, np.int32), (np.tile(np.arange(count), 2), edges.T.ravel())),
-            shape=(count, n_nodes),
-        )
-        parts.append(sp.csr_array(big_psi @ ends.tocsr()))
-    touch = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-    touch = sp.csr_array(touch[:, attackers]) if len(attackers) else sp.csr_array((touch.shape[0], 0), dtype=np.int32)
-    touch.sort_indices()
-    return sp.csr_array((np.ones(len(touch.indices), np.int64), touch.indices, touch.indptr), shape=touch.shape)
-
-
-def _entry_positions(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Where in `matrix.data` the entries (rows[i], columns[i]) are; every one exists."""
-    owner = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    keys = owner * matrix.shape[1] + matrix.indices
-    return np.searchsorted(keys, rows.astype(np.int64) * matrix.shape[1] + columns)
+    def reach(self, kind: int, value: np.ndarray) -> np.ndarray:
+        """For each flip, the values of the groups in whose fields it lies, summed (0 for flips of other types)."""
+        owner = np.arange(len(self.groups))
+        if self.relaxation.has_indicators:  # one row per point that needs the type
+            owner = self.points.group[self.points.amount[:, kind] > 0]
+        flips = self.matrix[self.rows[f"field{kind}"]][:, self.columns.flips]
+        return -(flips.T @ value[owner])  # flips stand in the field rows with −1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import certify
+from certcore import certify
 from certcore.instance import Instance
 from certcore.sweep import curve, surface
 from certcore.threat import ThreatModel

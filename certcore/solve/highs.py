@@ -5,35 +5,27 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.program.cuts import Rows
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
+from certcore.solve.status import Status
 
 #: How often a running solve looks whether it has been cancelled, in seconds.
 WATCH = 0.02
-
-
-class Outcome(StrEnum):
-    """What the solver says of itself."""
-
-    OPTIMAL = "optimal"
-    TIME_LIMIT = "time_limit"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What the solver proposes: values, multipliers and an objective. Nothing in it has been checked."""
 
-    outcome: Outcome
+    status: Status
     x: np.ndarray | None
     multipliers: np.ndarray | None
     objective: float
@@ -44,11 +36,11 @@ class Solution:
     basis: Any = None
 
 
-_OUTCOMES = {
-    highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
-    highspy.HighsModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
-    highspy.HighsModelStatus.kIterationLimit: Outcome.TIME_LIMIT,
-    highspy.HighsModelStatus.kInterrupt: Outcome.INTERRUPTED,
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
+    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
 }
 
 
@@ -66,7 +58,7 @@ class HighsModel:
         self._hull = Hull(program.structure)
         self._upper = self._hull.thin(program.upper)
         self._rhs = program.rhs
-        self._coefficients = _payer_values(program)
+        self._coefficients = program.coefficients
         self._n_rows = program.matrix.shape[0]
         self._kept = _needed_rows(program.structure)
         self._row_place = np.full(self._n_rows, -1)
@@ -103,25 +95,23 @@ class HighsModel:
             )
         for row in np.flatnonzero(program.rhs != self._rhs).tolist():
             self._h.changeRowBounds(int(self._row_place[row]), -highspy.kHighsInf, float(program.rhs[row]))
-        coefficients = _payer_values(program)
-        entries = program.structure.payer_entries
-        indptr, indices = program.matrix.indptr, program.matrix.indices
+        attackers, coefficients = program.structure.attackers, program.coefficients
         for i in np.flatnonzero(coefficients != self._coefficients).tolist():
-            row = int(np.searchsorted(indptr, entries[i], side="right")) - 1
-            self._h.changeCoeff(int(self._row_place[row]), int(indices[entries[i]]), float(coefficients[i]))
+            row, column = int(attackers.rows[i]), int(attackers.columns[i])
+            self._h.changeCoeff(int(self._row_place[row]), column, -float(coefficients[i]))
         self._upper, self._rhs, self._coefficients = upper, program.rhs, coefficients
 
-    def add_rows(self, rows: sp.csr_array) -> None:
-        """Append rows with right-hand side 0 (cuts)."""
-        count = rows.shape[0]
+    def add_rows(self, rows: Rows) -> None:
+        """Append rows (cuts)."""
+        matrix, count = rows.matrix, len(rows.rhs)
         self._h.addRows(
             count,
             np.full(count, -highspy.kHighsInf),
-            np.zeros(count),
-            rows.nnz,
-            rows.indptr[:-1].astype(np.int32),
-            rows.indices.astype(np.int32),
-            rows.data.astype(np.float64),
+            rows.rhs.astype(np.float64),
+            matrix.nnz,
+            matrix.indptr[:-1].astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data.astype(np.float64),
         )
 
     def set_basis(self, basis: Any) -> None:
@@ -139,7 +129,7 @@ class HighsModel:
         """
         started = time.perf_counter()
         if cancel is not None and cancel.is_set():
-            return Solution(Outcome.INTERRUPTED, None, None, float("nan"), float("nan"), 0.0, 0)
+            return Solution(Status.INTERRUPTED, None, None, float("nan"), float("nan"), 0.0, 0)
         h = self._h
         h.setOptionValue("time_limit", float(h.getRunTime() + max(time_limit, 0.0)))
         h.setOptionValue("solver", {"ipm": "ipx"}.get(method, method))
@@ -149,16 +139,16 @@ class HighsModel:
             h.run()
         else:
             self._run_watched(cancel)
-        outcome = _OUTCOMES.get(h.getModelStatus(), Outcome.FAILED)
-        if outcome is Outcome.TIME_LIMIT and cancel is not None and cancel.is_set():
-            outcome = Outcome.INTERRUPTED
+        status = _STATUS.get(h.getModelStatus(), Status.FAILED)
+        if status is Status.TIME_LIMIT and cancel is not None and cancel.is_set():
+            status = Status.INTERRUPTED
         solution, info = h.getSolution(), h.getInfo()
         x = np.array(solution.col_value) if solution.value_valid else None
         y = self._multipliers(solution.row_dual) if solution.dual_valid and not self._integer else None
         limit = -info.mip_dual_bound if self._integer else float("nan")
         basis = None if self._integer else h.getBasis()
         return Solution(
-            outcome=outcome,
+            status=status,
             x=x,
             multipliers=y,
             objective=-info.objective_function_value if x is not None else float("nan"),
@@ -214,11 +204,6 @@ class HighsModel:
 def _needed_rows(structure: Structure) -> np.ndarray:
     """All rows but the choices of groups with one point: Σ s ≤ 1 says no more there than the point's upper bound."""
     needed = np.ones(structure.matrix.shape[0], dtype=bool)
-    if structure.relaxation != "paper":
-        sizes = np.bincount(structure.point_group, minlength=structure.n_groups)
-        needed[structure.blocks["choose"]] = sizes > 1
+    if not structure.relaxation.has_indicators:
+        needed[structure.rows["choose"]] = np.bincount(structure.points.group, minlength=len(structure.groups)) > 1
     return np.flatnonzero(needed)
-
-
-def _payer_values(program: Program) -> np.ndarray:
-    return program.matrix.data[program.structure.payer_entries]

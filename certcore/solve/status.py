@@ -6,13 +6,25 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Outcome of a solve. Whatever it is, the bound beside it has been proven, or is the best that was."""
+    """How a solve ended: what the solver says of itself and, after the check, what is said of the bound.
+
+    Whatever it is, the bound beside it has been proven, or is the best that was.
+    """
 
     OPTIMAL = "optimal"
     TIME_LIMIT = "time_limit"
     INTERRUPTED = "interrupted"
     RECOMPUTED = "recomputed"
     FAILED = "failed"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the solve ran to its end: the bound is the best its program has to give."""
+        return self in (Status.OPTIMAL, Status.RECOMPUTED)
+
+    def then(self, later: Status) -> Status:
+        """The status of both together: the later one, unless it ran to its end and this one has more to tell."""
+        return later if self is Status.OPTIMAL or not later.is_final else self
 
     @property
     def sentence(self) -> str:

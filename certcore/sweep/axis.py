@@ -13,8 +13,8 @@ from certcore.errors import InputError, did_you_mean
 from certcore.fronts import Fronts
 from certcore.numbers import MAX_VALUES
 from certcore.perturbations import TYPES
+from certcore.program.program import Place
 from certcore.reading import whole_numbers
-from certcore.sweep.solver import Place
 from certcore.threat import MAX_BUDGET, ThreatModel
 
 

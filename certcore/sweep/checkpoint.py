@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,18 @@ import numpy as np
 
 from certcore.errors import InputError
 from certcore.npz import read_npz, write_npz
+from certcore.verify.bound import SCALE
+
+
+def exact(bounds: Sequence[Fraction], shape: tuple[int, int]) -> np.ndarray:
+    """Bounds of cells, row by row, as an array of exact fractions."""
+    result = np.empty(len(bounds), dtype=object)
+    result[:] = bounds
+    return result.reshape(shape)
 
 
 class Checkpoint:
-    """A file with finished cells. It belongs to one instance, threat model and grid, and carries a checksum."""
+    """A file with finished cells, their bounds times 2**40; for one instance, threat model and grid, with checksum."""
 
     def __init__(self, path: str | os.PathLike[str], key: dict[str, Any], shape: tuple[int, int]) -> None:
         self.path = Path(path)
@@ -24,7 +35,7 @@ class Checkpoint:
         self.shape = shape
 
     def load(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Finished cells and their bounds; None if there is no file yet."""
+        """Finished cells, and the bounds of all cells as exact fractions; None if there is no file yet."""
         if not self.path.exists():
             return None
         arrays = read_npz(self.path)
@@ -45,10 +56,11 @@ class Checkpoint:
             raise InputError(f"{self.path} is damaged; delete it and run the same command again")
         assert done is not None
         assert numerators is not None
-        return done.copy(), numerators.copy()
+        return done.copy(), exact([Fraction(n, SCALE) for n in numerators.ravel().tolist()], self.shape)
 
-    def store(self, done: np.ndarray, numerators: np.ndarray) -> None:
+    def store(self, done: np.ndarray, bounds: np.ndarray) -> None:
         """Write the cells, atomically."""
+        numerators = np.array([math.ceil(b * SCALE) for b in bounds.ravel()], dtype=np.int64).reshape(self.shape)
         write_npz(
             self.path,
             {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 import time
@@ -13,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import EXACT_TIME_LIMIT, RELAXED_TIME_LIMIT, result_facts
+from certcore.assemble import result_facts
 from certcore.instance import Instance
 from certcore.perturbations import TYPES
 from certcore.program.problem import Problem
+from certcore.program.relaxation import Relaxation
+from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.splits import average_radius
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.line import Line, sweep_line
-from certcore.sweep.session import Cancelled, Session, as_session, check_options, share
-from certcore.sweep.solver import Place, Solver
+from certcore.sweep.session import Cancelled, Session, as_session, read_options
 from certcore.threat import ThreatModel
-from certcore.verify.bound import SCALE
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.
@@ -60,7 +59,7 @@ class Curve:
     @property
     def verified(self) -> np.ndarray:
         """Whether each bound has been proven in exact arithmetic (not so for the integer program)."""
-        return np.full(len(self.values), self.relaxation != "exact")
+        return np.full(len(self.values), Relaxation(self.relaxation).is_proven)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -122,13 +121,12 @@ def curve(
     solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells). With a
     `checkpoint` file the work continues where it stopped.
     """
-    check_options(relaxation, time_limit)
+    form, limit = read_options(relaxation, time_limit)
     started = time.perf_counter()
     session = as_session(source)
     axis = Axis.parse(vary)
-    limit = time_limit or (EXACT_TIME_LIMIT if relaxation == "exact" else RELAXED_TIME_LIMIT)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    job = _Job(session, threat, axis, numbers, relaxation, limit, cancel, progress)
+    job = _Job(session, threat, axis, numbers, form, limit, cancel, progress)
     if checkpoint is None:
         line = job.run()
     else:
@@ -136,17 +134,16 @@ def curve(
     problem = Problem(session.instance, axis.at(threat, numbers[-1]))
     targets = len(problem.targets)
     naive = naive_counts(problem.fronts, problem.targets, problem.threat.budgets, axis, numbers)
-    bounds = tuple(Fraction(n, SCALE) for n in line.numerators)
     return Curve(
         vary=axis.name,
         values=np.array([float(v) if axis.is_local and not isinstance(v, int) else v for v in numbers]),
         targets=targets,
-        certified=np.array([certified_count(targets, b) for b in bounds]),
+        certified=np.array([certified_count(targets, b) for b in line.bounds]),
         naive=naive,
-        bounds=bounds,
+        bounds=tuple(line.bounds),
         final=np.array(line.final),
         status=line.status,
-        relaxation=relaxation,
+        relaxation=form,
         threat=threat,
         solves=line.solves,
         seconds=time.perf_counter() - started,
@@ -165,30 +162,27 @@ def _resumed(job: _Job, path: str | os.PathLike[str]) -> Line:
         "values": [str(v) for v in job.values],
         "relaxation": job.relaxation,
     }
-    count = len(job.values)
-    saved = Checkpoint(path, key, (count, 1))
-    found = saved.load()
-    final = np.zeros(count, dtype=bool) if found is None else found[0][:, 0]
-    numerators = np.zeros(count, dtype=np.int64) if found is None else found[1][:, 0]
+    saved = Checkpoint(path, key, (len(job.values), 1))
+    final, bounds = saved.load() or (np.zeros(saved.shape, dtype=bool), np.zeros(saved.shape, dtype=object))
+    # What is not reached (a 0 in the file) counts every target as attacked; larger values may know better.
+    total = len(Problem(job.session.instance, job.axis.at(job.threat, job.values[0])).targets)
+    bounds[~final & (bounds == 0)] = Fraction(total)
     status, solves = Status.OPTIMAL, 0
-    for portion in np.array_split(np.flatnonzero(~final), max(1, -(-int((~final).sum()) // PORTION))):
+    missing = np.flatnonzero(~final[:, 0])
+    for portion in np.array_split(missing, max(1, -(-len(missing) // PORTION))):
         if not len(portion):
             break
         line = replace(job, values=[job.values[i] for i in portion], progress=None).run()
-        final[portion], numerators[portion] = line.final, line.numerators
+        final[portion, 0], bounds[portion, 0] = line.final, line.bounds
         solves += line.solves
-        saved.store(final[:, None], numerators[:, None])
+        saved.store(final, bounds)
         if job.progress is not None:
             job.progress(float(final.mean()))
         if line.status is not Status.OPTIMAL:
             status = line.status
         if status is Status.INTERRUPTED:
             break
-    # What was not reached counts every target as attacked; larger values may know better.
-    reached = final | (numerators > 0)
-    total = len(Problem(job.session.instance, job.axis.at(job.threat, job.values[0])).targets) * SCALE
-    values = [int(n) if known else total for n, known in zip(numerators, reached)]
-    return Line(values, final.tolist(), status, solves).monotone()
+    return Line(bounds[:, 0].tolist(), final[:, 0].tolist(), status, solves).monotone()
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,13 +191,13 @@ class _Job:
     threat: ThreatModel
     axis: Axis
     values: list[Any]
-    relaxation: str
+    relaxation: Relaxation
     time_limit: float
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
     def run(self) -> Line:
-        if self.relaxation == "exact" or self.axis.is_local:
+        if not self.relaxation.is_proven or self.axis.is_local:
             return self._one_by_one()
         return self._together()
 
@@ -213,30 +207,28 @@ class _Job:
         whole = [self._whole_graph(v) for v in self.values]
         head = [v for v, flag in zip(self.values, whole) if not flag]
         if not head:
-            line = Line([], [], Status.OPTIMAL, 0)
+            line = Line()
         else:
             types = [k for k in range(len(TYPES)) if self.axis.at(self.threat, head[-1]).budgets[k] > 0]
             start = self.axis.at(self.threat, head[-1])
-            place: Place = (start.budgets, start.sigma)
             try:
                 solver = self.session.solver(start, self.relaxation, types, self.cancel)
             except Cancelled:
                 line = self._unsolved(largest, head)
             else:
                 line = sweep_line(
-                    solver, place, self.axis, head,
+                    solver, (start.budgets, start.sigma), self.axis, head,
                     time_limit=self.time_limit, cancel=self.cancel, progress=self.progress,
                 )  # fmt: skip
         for value in self.values[len(head) :]:
-            problem = Problem(self.session.instance, self.axis.at(self.threat, value))
-            share(largest, problem)
-            line = line.plus(whole_graph_attacked(problem) * SCALE)
+            problem = Problem(self.session.instance, self.axis.at(self.threat, value), largest)
+            line = line.plus(Fraction(whole_graph_attacked(problem)))
         return line.monotone()
 
     def _unsolved(self, largest: Problem, values: list[int]) -> Line:
         """What is true without any program: targets certified one by one stay certified."""
         naive = naive_counts(largest.fronts, largest.targets, largest.threat.budgets, self.axis, values)
-        attacked = [(len(largest.targets) - count) * SCALE for count in naive.tolist()]
+        attacked = [Fraction(len(largest.targets) - count) for count in naive.tolist()]
         return Line(attacked, [False] * len(values), Status.INTERRUPTED, 0)
 
     def _whole_graph(self, value: int) -> bool:
@@ -244,15 +236,15 @@ class _Job:
 
     def _one_by_one(self) -> Line:
         """Every value has a program of its own; it starts from the one before where both have the same form."""
-        line = Line([], [], Status.OPTIMAL, 0)
+        line = Line()
         before: tuple[np.ndarray, Solver | None] | None = None
         for value in self.values:
             threat = self.axis.at(self.threat, value)
             problem = Problem(self.session.instance, threat)
             room = np.minimum(problem.capacities, np.array(threat.budgets)[:, None])
-            if self.relaxation != "exact" and before is not None and np.array_equal(room, before[0]):
+            if self.relaxation.is_proven and before is not None and np.array_equal(room, before[0]):
                 # What one node can take has not changed, so nothing else has: a plateau.
-                line = line.plus(line.numerators[-1], final=line.final[-1], status=line.status)
+                line = line.plus(line.bounds[-1], final=line.final[-1], status=line.status)
             else:
                 solver = self._warm(problem, before[1] if before is not None else None)
                 before = room, solver
@@ -263,15 +255,14 @@ class _Job:
                     attack=False,
                     cancel=self.cancel,
                 )
-                numerator = math.ceil(certificate.bound * SCALE)
-                final = certificate.status in (Status.OPTIMAL, Status.RECOMPUTED)
-                line = line.plus(numerator, final=final, status=certificate.status, solves=certificate.solves)
+                status = certificate.status
+                line = line.plus(certificate.bound, final=status.is_final, status=status, solves=certificate.solves)
             if self.progress is not None:
-                self.progress(len(line.numerators) / len(self.values))
+                self.progress(len(line.bounds) / len(self.values))
         return line.monotone()
 
     def _warm(self, problem: Problem, before: Solver | None) -> Solver | None:
-        if self.relaxation == "exact" or problem.whole_graph:
+        if not self.relaxation.is_proven or problem.whole_graph:
             return None
         try:
             solver = self.session.solver(problem.threat, self.relaxation, (), self.cancel)

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import RELAXED_TIME_LIMIT
 from certcore.errors import InputError
 from certcore.instance import Instance
 from certcore.perturbations import ADJ_DEL
 from certcore.program.problem import Problem
+from certcore.program.relaxation import Relaxation
 from certcore.reading import whole_number, whole_numbers
+from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
-from certcore.sweep.session import Session, as_session, check_options
-from certcore.sweep.solver import Answer, Place, Solver
+from certcore.sweep.session import Session, as_session, read_options
 from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE
 
@@ -94,33 +94,32 @@ def defend(
     A node's rank is what the relaxed adversary gains through it at the prices of the multipliers. The `tries` best
     are solved for, and the one that leaves the adversary least is taken. Ends early when no node helps any more.
     """
-    check_options(relaxation, time_limit)
-    if relaxation == "exact":
+    form, limit = read_options(relaxation, time_limit)
+    if not form.is_proven:
         raise InputError("defend works with the relaxations tight and paper; every step is then verified")
     k = whole_number(k, "the number of nodes to protect", 1, 1000)
     tries = whole_number(tries, "the number of candidates per step", 1, 100)
     started = time.perf_counter()
     session = as_session(source)
     instance = session.instance
-    limit = time_limit or RELAXED_TIME_LIMIT
     allowed = np.ones(instance.graph.n_nodes, dtype=bool)
     if candidates is not None:
         allowed[:] = False
         allowed[whole_numbers(candidates, "candidates", 0, instance.graph.n_nodes - 1)] = True
     scratch = Session(instance, max_solvers=2)
-    first = _look(session, threat, relaxation, limit, cancel)
+    first = _look(session, threat, form, limit, cancel)
     steps: list[Step] = []
     now, bound, current = first, first.bound, threat
     status = first.status
-    while len(steps) < k and status in (Status.OPTIMAL, Status.RECOMPUTED):
+    while len(steps) < k and status.is_final:
         allowed[current.protected] = False
         ranked = [node for node in _ranking(now) if allowed[node]][:tries]
         best: tuple[_Look, int] | None = None
         for node in ranked:
             wider = current.replace(protected=np.append(np.asarray(current.protected), node))
-            look = _look(scratch, wider, relaxation, limit, cancel)
+            look = _look(scratch, wider, form, limit, cancel)
             status = look.status
-            if status not in (Status.OPTIMAL, Status.RECOMPUTED):
+            if not status.is_final:
                 break
             if best is None or look.bound < best[0].bound:
                 best = look, node
@@ -137,7 +136,7 @@ def defend(
         bound=float(first.bound),
         steps=tuple(steps),
         threat=current,
-        relaxation=relaxation,
+        relaxation=form,
         status=status,
         seconds=time.perf_counter() - started,
     )
@@ -157,7 +156,7 @@ class _Look:
 
 
 def _look(
-    session: Session, threat: ThreatModel, relaxation: str, limit: float, cancel: threading.Event | None
+    session: Session, threat: ThreatModel, relaxation: Relaxation, limit: float, cancel: threading.Event | None
 ) -> _Look:
     problem = Problem(session.instance, threat)
     if problem.whole_graph:
@@ -169,8 +168,7 @@ def _look(
     solver = answer = None
     if any(threat.budgets) and certificate.status is not Status.INTERRUPTED:
         solver = session.solver(threat, relaxation)
-        place: Place = (threat.budgets, threat.sigma)
-        answer = solver.solve(place, time_limit=limit, cancel=cancel, want_x=True)
+        answer = solver.solve((threat.budgets, threat.sigma), time_limit=limit, cancel=cancel, want_x=True)
     return _Look(
         threat, certificate.targets, certificate.certified, certificate.bound, certificate.status, solver, answer
     )
@@ -183,16 +181,15 @@ def _ranking(look: _Look) -> list[int]:
     price: then it counts how much of the attacked targets the flip contributes to.
     """
     solver, answer = look.solver, look.answer
-    if solver is None or answer is None or answer.x is None or answer.known is None:
+    if solver is None or answer is None or answer.x is None or answer.multipliers is None:
         return []
-    s = solver.structure
-    flips = np.maximum(answer.x[: s.n_flips], 0.0)
-    prices = answer.known.y[solver.evaluator.global_rows].astype(np.float64)
-    worth = _at_nodes(solver, flips * prices[s.flip_type] * s.flip_cost)
-    reach = _at_nodes(solver, flips * _reach(solver, answer.x))
+    s, y = solver.structure, answer.multipliers.y.astype(np.float64)
+    flips = np.maximum(answer.x[s.columns.flips], 0.0)
+    worth = _at_nodes(solver, flips * y[s.global_row][s.flips.kind] * s.flips.cost)
+    broken = s.attacked(answer.x) * s.groups.weight
+    reach = _at_nodes(solver, flips * sum((s.reach(k, broken) for k in s.types), np.zeros(len(flips))))
     if s.has_sigma:
-        price = float(answer.known.y[solver.evaluator.sigma_row])
-        worth[s.attackers] += np.maximum(answer.x[s.first_attacker : s.first_point], 0.0) * price
+        worth[s.attackers.nodes] += np.maximum(answer.x[s.columns.attackers], 0.0) * y[s.rows["sigma"]]
     order = np.lexsort((-reach, -np.round(worth / SCALE, 6)))
     ranked: list[int] = order[(worth[order] > 0) | (reach[order] > 0)].tolist()
     return ranked
@@ -202,25 +199,8 @@ def _at_nodes(solver: Solver, value: np.ndarray) -> np.ndarray:
     """Values of flips, summed at the nodes they touch; an edge counts at both its ends."""
     s, graph = solver.structure, solver.problem.instance.graph
     total = np.zeros(graph.n_nodes)
-    edge = s.flip_type == ADJ_DEL
-    np.add.at(total, s.flip_site[~edge], value[~edge])
+    edge = s.flips.kind == ADJ_DEL
+    np.add.at(total, s.flips.site[~edge], value[~edge])
     for end in (0, 1):
-        np.add.at(total, graph.edges[s.flip_site[edge]][:, end], value[edge])
-    return total
-
-
-def _reach(solver: Solver, x: np.ndarray) -> np.ndarray:
-    """For each flip the attacked targets in whose fields it lies."""
-    s = solver.structure
-    if s.relaxation == "paper":
-        attacked = x[s.first_indicator :] * s.weight
-    else:
-        picked = x[s.first_point : s.first_indicator]
-        attacked = np.bincount(s.point_group, weights=picked, minlength=s.n_groups) * s.weight
-    total = np.zeros(s.n_flips)
-    for k in s.types:
-        rows = s.blocks[f"field{k}"]
-        owner = s.point_group[s.points[:, k] > 0] if s.relaxation == "paper" else np.arange(s.n_groups)
-        # Flips stand in the field rows with −1.
-        total -= s.matrix[rows][:, : s.n_flips].T @ attacked[owner]
+        np.add.at(total, graph.edges[s.flips.site[edge]][:, end], value[edge])
     return total

@@ -11,15 +11,17 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
+from certcore.program.program import Place, Program
+from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
-from certcore.sweep.solver import Answer, Place, Solver
-from certcore.verify.bound import SCALE
+from certcore.verify.multipliers import plain_bound
 
 #: An optimum this close below a whole number counts as that number when a solve is to be saved.
 HAIR = 1e-6
@@ -27,28 +29,23 @@ HAIR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Proven bounds (times SCALE, constant included) along an axis, and where they are final."""
+    """Proven bounds along an axis, and where they are final."""
 
-    numerators: list[int]
-    final: list[bool]
-    status: Status
-    solves: int
+    bounds: list[Fraction] = field(default_factory=list)
+    final: list[bool] = field(default_factory=list)
+    status: Status = Status.OPTIMAL
+    solves: int = 0
 
-    def plus(self, numerator: int, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0) -> Line:
+    def plus(self, bound: Fraction, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0) -> Line:
         """One more value at the end."""
-        worst = (
-            status
-            if status not in (Status.OPTIMAL, Status.RECOMPUTED) or self.status is Status.OPTIMAL
-            else self.status
-        )
-        return Line([*self.numerators, numerator], [*self.final, final], worst, self.solves + solves)
+        return Line([*self.bounds, bound], [*self.final, final], self.status.then(status), self.solves + solves)
 
     def monotone(self) -> Line:
         """A bound at a larger value holds at every smaller one."""
-        best = list(self.numerators)
+        best = list(self.bounds)
         for i in range(len(best) - 2, -1, -1):
             best[i] = min(best[i], best[i + 1])
-        return replace(self, numerators=best)
+        return replace(self, bounds=best)
 
 
 def sweep_line(
@@ -83,7 +80,7 @@ class _Sweep:
         self.solver, self.place, self.axis, self.values = solver, place, axis, values
         self.time_limit, self.cancel, self.progress = time_limit, cancel, progress
         self.answers: dict[int, Answer] = {}
-        self.numerators: list[int | None] = [None] * len(values)
+        self.bounds: list[Fraction | None] = [None] * len(values)
         self.final = [False] * len(values)
         self.status = Status.OPTIMAL
         self.solves = 0
@@ -95,37 +92,32 @@ class _Sweep:
                 self._report(last)
         except _Stopped:
             pass
-        constant = self.solver.structure.constant * SCALE
-        numerators = [constant + value for value in self._filled()]
-        return Line(numerators, self.final, self.status, self.solves).monotone()
+        return Line(self._filled(), self.final, self.status, self.solves).monotone()
 
-    def _filled(self) -> list[int]:
+    def _filled(self) -> list[Fraction]:
         """What has not been reached gets the plain bound: every target with a point within reach."""
-        return [
-            self.solver.trivial(self.solver.position(self._place(i))) if value is None else value
-            for i, value in enumerate(self.numerators)
-        ]
+        return [plain_bound(self._program(i)) if bound is None else bound for i, bound in enumerate(self.bounds)]
 
     def _place(self, i: int) -> Place:
         return self.axis.move(self.place, self.values[i])
+
+    def _program(self, i: int) -> Program:
+        return self.solver.program(self._place(i))
 
     def _stretches(self) -> list[tuple[int, int]]:
         """Ranges of values between which only right-hand sides change."""
         s = self.solver.structure
         if self.axis.is_sigma:
-            positions = [self.solver.position(self._place(i)) for i in range(len(self.values))]
-            same = [a.same_stretch(b) for a, b in pairwise(positions)]
+            programs = [self._program(i) for i in range(len(self.values))]
+            same = [a.same_stretch(b) for a, b in pairwise(programs)]
         else:
             k = self.axis.kind
-            coordinates = np.unique(s.points[:, k])
+            coordinates = np.unique(s.points.amount[:, k])
             bucket = np.searchsorted(coordinates, self.values, side="right")
             same = (bucket[1:] == bucket[:-1]).tolist()
             # Attackers' coefficients, and flips that cost more than one, change in steps until they are at their caps.
-            moving = (
-                int((s.payer_caps * s.payer_costs)[s.payer_types == k].max(initial=0)) if s.relaxation != "paper" else 0
-            )
-            costs = s.flip_cost[s.flip_type == k]
-            if (costs > 1).any():
+            moving = 0 if s.relaxation.has_indicators else s.attackers.steady_from(k)
+            if (s.flips.cost[s.flips.kind == k] > 1).any():
                 moving = max(self.values)
             same = [flag and value >= moving for flag, value in zip(same, self.values)]
         edges = [0, *(i + 1 for i, flag in enumerate(same) if not flag), len(self.values)]
@@ -137,14 +129,11 @@ class _Sweep:
             return found
         answer = self.solver.solve(self._place(i), time_limit=self.time_limit, cancel=self.cancel)
         self.solves += answer.solves
-        self.numerators[i] = answer.numerator
-        if answer.status not in (Status.OPTIMAL, Status.RECOMPUTED):
-            self.status = answer.status
-            if answer.status is not Status.FAILED:
-                raise _Stopped
-        elif self.status is Status.OPTIMAL:
-            self.status = answer.status
-        self.final[i] = answer.status in (Status.OPTIMAL, Status.RECOMPUTED)
+        self.bounds[i] = answer.bound
+        self.final[i] = answer.status.is_final
+        self.status = self.status.then(answer.status)
+        if not answer.status.is_final and answer.status is not Status.FAILED:
+            raise _Stopped
         self.answers[i] = replace(answer, x=None)
         return answer
 
@@ -162,7 +151,7 @@ class _Sweep:
             self._fill(at, to)
             for i in range(at, to):
                 if i in self.answers:  # their multipliers have done their work
-                    self.answers[i] = replace(self.answers[i], known=None)
+                    self.answers[i] = replace(self.answers[i], multipliers=None)
             between = self.solves - before - 1
             step = step * 2 if between <= 0 else step if between == 1 else max(1, step // 2)
             at = to
@@ -196,25 +185,25 @@ class _Sweep:
         if not inside:
             return
         a, b = self.answers[left], self.answers[right] if right is not None else None
-        stretch = self.solver.position(a.place)
-        total = self.solver.trivial(stretch)
+        stretch = self.solver.program(a.place)
+        total = plain_bound(stretch)
         chosen = [self.values[i] for i in inside]
-        axis: int | str = "sigma" if self.axis.is_sigma else self.axis.kind
+        kind = None if self.axis.is_sigma else self.axis.kind
         candidates = [
-            self.solver.evaluator.numerators(answer.known, stretch, axis, chosen)
+            answer.multipliers.bounds(stretch, kind, chosen)
             for answer in (a, b)
-            if answer is not None and answer.known is not None
+            if answer is not None and answer.multipliers is not None
         ]
         for place, i in enumerate(inside):
             upper = min([total, *(c[place] for c in candidates)])
             lower = a.lower
             if b is not None and right is not None:
-                upper = min(upper, b.numerator)
+                upper = min(upper, b.bound)
                 share = (self.values[i] - self.values[left]) / (self.values[right] - self.values[left])
                 lower = max(lower, a.lower + share * (b.lower - a.lower))
-            known = self.numerators[i]
-            self.numerators[i] = upper if known is None else min(upper, known)
-            self.final[i] = upper // SCALE <= math.floor(lower + HAIR)
+            known = self.bounds[i]
+            self.bounds[i] = upper if known is None else min(upper, known)
+            self.final[i] = math.floor(upper) <= math.floor(lower + HAIR)
 
     def _report(self, done: int) -> None:
         if self.progress is not None:

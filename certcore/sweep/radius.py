@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import RELAXED_TIME_LIMIT
 from certcore.errors import InputError
 from certcore.instance import Instance
 from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
-from certcore.sweep.session import Session, as_session, check_options
+from certcore.sweep.session import Session, as_session, read_options
 from certcore.threat import MAX_BUDGET, ThreatModel
 
 
@@ -87,7 +86,7 @@ def radius(
     progress: Callable[[float], None] | None = None,
 ) -> Radius:
     """The largest budget or σ that keeps the share certified, by bisection over verified counts."""
-    check_options(relaxation, time_limit)
+    read_options(relaxation, time_limit)
     started = time.perf_counter()
     session = as_session(source)
     axis = Axis.parse(vary, local=False)
@@ -209,12 +208,11 @@ class _Search:
             certificate = self.session.certify(
                 self.axis.at(self.threat, value),
                 relaxation=self.relaxation,
-                time_limit=self.time_limit or (None if self.relaxation == "exact" else RELAXED_TIME_LIMIT),
+                time_limit=self.time_limit,
                 attack=False,
                 cancel=self.cancel,
             )
             self.solves += certificate.solves
-            if certificate.status not in (Status.OPTIMAL, Status.RECOMPUTED) or self.status is Status.OPTIMAL:
-                self.status = certificate.status
+            self.status = self.status.then(certificate.status)
             self.counts[value] = certificate.certified
         return self.counts[value]

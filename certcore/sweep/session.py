@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import threading
 import time
 from collections import OrderedDict
@@ -14,18 +13,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from certcore.assemble import from_answer, from_totals, with_bound
 from certcore.certificate import Certificate
-from certcore.certify import EXACT_TIME_LIMIT, RELAXATIONS, RELAXED_TIME_LIMIT, certify, finish
-from certcore.errors import InputError
 from certcore.instance import Instance
-from certcore.perturbations import ADJ_DEL, TYPES
+from certcore.perturbations import TYPES
 from certcore.program.problem import Problem
+from certcore.program.program import Place
+from certcore.program.relaxation import Relaxation
 from certcore.solve.highs import HighsModel
-from certcore.solve.relaxed import ModelFactory
+from certcore.solve.solver import ModelFactory, Solver
 from certcore.solve.status import Status
-from certcore.sweep.solver import Place, Solver
-from certcore.threat import ThreatModel
-from certcore.verify.bound import SCALE
+from certcore.threat import MAX_BUDGET, ThreatModel
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Live programs kept: at most so many, with at most so many entries together (about 80 bytes each).
@@ -65,11 +63,18 @@ class Session:
     """
 
     def __init__(
-        self, instance: Instance, *, factory: ModelFactory = HighsModel, max_solvers: int = MAX_SOLVERS
+        self,
+        instance: Instance,
+        *,
+        factory: ModelFactory = HighsModel,
+        max_solvers: int = MAX_SOLVERS,
+        once: bool = False,
     ) -> None:
         self.instance = instance
         self._factory = factory
         self._max_solvers = max_solvers
+        self._once = once
+        """Programs hold the budgets asked for and no more: smaller, and fit for a proof, but of no use for the next."""
         self._lock = threading.Lock()
         self._building: dict[Any, threading.Lock] = {}
         self._solvers: OrderedDict[Any, Solver] = OrderedDict()
@@ -90,33 +95,34 @@ class Session:
         `attack=False` leaves out the search for an integer attack, which may take up to two seconds. With `cancel`
         set the call returns within a tenth of a second with the best bound known.
         """
-        check_options(relaxation, time_limit)
+        form, limit = read_options(relaxation, time_limit)
         started = time.perf_counter()
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
-            return self._certify(problem, relaxation, time_limit, attack, proof, cancel, started)
+            return self._certify(problem, form, limit, attack, proof, cancel, started)
 
-        if cancel is None:
+        if cancel is None or self._once:
             return work()
-        return self._cancellable(work, cancel, lambda: self._interrupted(problem, relaxation, started))
+        return self._cancellable(work, cancel, lambda: self._interrupted(problem, form, started))
 
     def preview(self, threat: ThreatModel, *, relaxation: str = "tight") -> Preview:
         """A sound bound within milliseconds: from stored multipliers, from larger budgets, or one by one."""
         started = time.perf_counter()
+        form = Relaxation.parse(relaxation)
         problem = Problem(self.instance, threat)
         targets, naive = len(problem.targets), problem.naive_certified
         if problem.whole_graph:
             bound, final = Fraction(whole_graph_attacked(problem)), True
         else:
-            bound, final = self._best_known(problem, relaxation)
+            bound, final = self._best_known(problem, form)
         return Preview(
             targets, certified_count(targets, bound), naive, bound, final, time.perf_counter() - started
         )  # fmt: skip
 
     def proof(self, threat: ThreatModel, *, relaxation: str = "tight", cancel: threading.Event | None = None) -> Any:
         """A proof file's content for this threat model, solved on its own minimal program."""
-        relaxed = "tight" if relaxation == "exact" else relaxation
+        relaxed = Relaxation.parse(relaxation).relaxed
         return certify(self.instance, threat, relaxation=relaxed, attack=False, cancel=cancel).proof
 
     def solver(
@@ -130,17 +136,18 @@ class Session:
 
         Raises `Cancelled` when cancelled before it is built; it is then finished in the background.
         """
+        form = Relaxation.parse(relaxation)
         if cancel is None:
-            return self._solver(threat, relaxation, types)
-        found = self._cancellable(lambda: self._solver(threat, relaxation, types), cancel, lambda: None)
+            return self._solver(threat, form, types)
+        found = self._cancellable(lambda: self._solver(threat, form, types), cancel, lambda: None)
         if found is None:
             raise Cancelled
         return found
 
-    def _solver(self, threat: ThreatModel, relaxation: str, types: Iterable[int]) -> Solver:
+    def _solver(self, threat: ThreatModel, relaxation: Relaxation, types: Iterable[int]) -> Solver:
         own = [k for k in range(len(TYPES)) if threat.budgets[k] > 0]
         wanted = tuple(sorted({*own, *types}))
-        key = (wanted, Family.of(threat), relaxation)
+        key = (wanted, Family.of(threat), relaxation, threat.budgets if self._once else None)
         with self._lock:
             found = self._solvers.get(key)
             if found is not None:
@@ -152,7 +159,8 @@ class Session:
                 found = self._solvers.get(key)
             if found is None:
                 full = threat.replace(**{TYPES[k]: max(1, threat.budgets[k]) for k in wanted})
-                found = Solver(Problem(self.instance, full), relaxation, factory=self._factory)
+                extent = None if self._once else tuple(MAX_BUDGET if b > 0 else 0 for b in full.budgets)
+                found = Solver(Problem(self.instance, full), relaxation, extent, factory=self._factory)
                 with self._lock:
                     self._solvers[key] = found
                     self._evict()
@@ -176,8 +184,8 @@ class Session:
     def _certify(
         self,
         problem: Problem,
-        relaxation: str,
-        time_limit: float | None,
+        relaxation: Relaxation,
+        limit: float,
         attack: bool,
         proof: bool,
         cancel: threading.Event | None,
@@ -185,67 +193,47 @@ class Session:
     ) -> Certificate:
         threat = problem.threat
         if problem.whole_graph:
-            return certify(self.instance, threat, relaxation=relaxation, attack=attack, proof=proof)
-        limit = time_limit or (EXACT_TIME_LIMIT if relaxation == "exact" else RELAXED_TIME_LIMIT)
-        relaxed = "tight" if relaxation == "exact" else relaxation
-        solver = self.solver(threat, relaxed)
-        share(solver.problem, problem)
-        place: Place = (threat.budgets, threat.sigma)
+            return from_totals(problem, relaxation, started=started, attack=attack, proof=proof)
+        solver = self.solver(threat, relaxation.relaxed)
         left = limit - (time.perf_counter() - started)
-        answer = solver.solve(place, time_limit=left, cancel=cancel, want_x=True)
-        certificate = finish(
-            problem,
+        answer = solver.solve((threat.budgets, threat.sigma), time_limit=left, cancel=cancel, want_x=True)
+        certificate = from_answer(
+            replace(problem, like=solver.problem),
             solver.structure,
-            solver.proven(answer),
+            answer,
             relaxation,
-            started,
-            attack=attack and not (cancel is not None and cancel.is_set()),
-            proof=False,
+            started=started,
             limit=limit,
+            attack=attack and (self._once or cancel is None or not cancel.is_set()),
+            proof=proof and self._once,
+            factory=self._factory,
             cancel=cancel,
         )
-        if proof:
-            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxed, cancel=cancel))
+        if proof and not self._once:
+            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxation, cancel=cancel))
         return certificate
 
-    def _best_known(self, problem: Problem, relaxation: str) -> tuple[Fraction, bool]:
+    def _best_known(self, problem: Problem, relaxation: Relaxation) -> tuple[Fraction, bool]:
         threat = problem.threat
-        relaxed = "tight" if relaxation == "exact" else relaxation
         best = Fraction(len(problem.targets) - problem.naive_certified)
         family = Family.of(threat)
         with self._lock:
             solvers = list(self._solvers.items())
         final = False
-        for (types, of_family, of_relaxation), solver in solvers:
-            missing = any(threat.budgets[k] and k not in types for k in range(len(TYPES)))
-            if missing or of_relaxation != relaxed or not of_family.holds_for(family):
+        for (_, of_family, of_relaxation, _), solver in solvers:
+            missing = any(threat.budgets[k] > solver.structure.extent[k] for k in range(len(TYPES)))
+            if missing or of_relaxation is not relaxation.relaxed or not of_family.holds_for(family):
                 continue
             place: Place = (threat.budgets, threat.sigma if of_family.sigma else None)
             answer = solver.answer_at(place)
             if answer is not None:
                 final |= of_family == family
-                numerator = answer.numerator
-            else:
-                numerator, _ = solver.best(place)
-            best = min(best, solver.structure.constant + Fraction(numerator, SCALE))
-        return best, final and relaxation != "exact"
+            best = min(best, solver.best(place)[0] if answer is None else answer.bound)
+        return best, final and relaxation.is_proven
 
-    def _interrupted(self, problem: Problem, relaxation: str, started: float) -> Certificate:
+    def _interrupted(self, problem: Problem, relaxation: Relaxation, started: float) -> Certificate:
         bound, _ = self._best_known(problem, relaxation)
-        count = certified_count(len(problem.targets), bound)
-        return Certificate(
-            targets=len(problem.targets),
-            certified=count,
-            naive_certified=problem.naive_certified,
-            bound=bound,
-            verified_certified=count,
-            relaxation=relaxation,
-            verified=relaxation != "exact",
-            status=Status.INTERRUPTED,
-            seconds=time.perf_counter() - started,
-            threat=problem.threat,
-            target_nodes=problem.targets,
-        )
+        return with_bound(problem, relaxation, bound, Status.INTERRUPTED, started)
 
     def _cancellable(
         self, work: Callable[[], Result], cancel: threading.Event, otherwise: Callable[[], Other]
@@ -279,15 +267,36 @@ class Session:
         return result
 
 
+def certify(
+    instance: Instance,
+    threat: ThreatModel,
+    *,
+    relaxation: str = "tight",
+    time_limit: float | None = None,
+    attack: bool = True,
+    proof: bool = True,
+    cancel: threading.Event | None = None,
+    factory: ModelFactory = HighsModel,
+) -> Certificate:
+    """Certify how many targets keep their labels under one shared perturbed graph: a session used once.
+
+    `relaxation` is `tight` (default), `paper` or `exact`; `time_limit` is in seconds (default: 30 for exact, 600
+    otherwise). Setting `cancel` stops the solve; what has been proven by then still stands.
+    """
+    session = Session(instance, factory=factory, once=True)
+    return session.certify(
+        threat, relaxation=relaxation, time_limit=time_limit, attack=attack, proof=proof, cancel=cancel
+    )
+
+
 def as_session(source: Instance | Session) -> Session:
     return source if isinstance(source, Session) else Session(source)
 
 
-def check_options(relaxation: str, time_limit: float | None) -> None:
-    if relaxation not in RELAXATIONS:
-        raise InputError(f"the relaxation is {relaxation!r}; expected one of {', '.join(RELAXATIONS)}")
-    if time_limit is not None and not (math.isfinite(time_limit) and time_limit > 0):
-        raise InputError(f"the time limit is {time_limit}; expected a positive number of seconds")
+def read_options(relaxation: str, time_limit: float | None) -> tuple[Relaxation, float]:
+    """The relaxation and the seconds to use, checked."""
+    form = Relaxation.parse(relaxation)
+    return form, form.seconds(time_limit)
 
 
 @dataclass(frozen=True)
@@ -318,15 +327,6 @@ def _digest(*parts: Any) -> str:
             digest.update(repr(part.tolist() if isinstance(part, np.ndarray) else part).encode())
         digest.update(b"|")
     return digest.hexdigest()
-
-
-def share(source: Problem, problem: Problem) -> None:
-    """Let a problem use the fields and capacities of another one of the same family instead of deriving them again."""
-    names = ["targets", "local_limits", "capacities", "free"]
-    if ADJ_DEL not in problem.in_play or ADJ_DEL in source.in_play:
-        names.append("fields")
-    for name in names:
-        problem.__dict__[name] = getattr(source, name)
 
 
 def _with_proof(certificate: Certificate, proof: dict[str, Any]) -> Certificate:

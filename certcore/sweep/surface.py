@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from certcore.certify import EXACT_TIME_LIMIT, RELAXED_TIME_LIMIT, result_facts
+from certcore.assemble import result_facts
 from certcore.errors import InputError
 from certcore.executor import open_executor, run_tasks
 from certcore.instance import Instance
 from certcore.perturbations import TYPES
 from certcore.program.problem import Problem
+from certcore.program.relaxation import Relaxation
+from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
-from certcore.sweep.checkpoint import Checkpoint
-from certcore.sweep.session import Cancelled, Session, as_session, check_options, share
-from certcore.sweep.solver import Place, Solver
+from certcore.sweep.checkpoint import Checkpoint, exact
+from certcore.sweep.session import Cancelled, Session, as_session, read_options
 from certcore.threat import ThreatModel
-from certcore.verify.bound import SCALE
-from certcore.verify.proof import whole_graph_attacked
+from certcore.verify.proof import certified_count, whole_graph_attacked
 
 Cell = tuple[int, int]
 
@@ -45,8 +45,8 @@ class Surface:
     certified: np.ndarray
     """(nx, ny): proven counts, also where the cell is not done yet."""
     naive: np.ndarray
-    numerators: np.ndarray = field(repr=False)
-    """(nx, ny): proven bounds on how many targets can be attacked, times 2**40."""
+    bounds: np.ndarray = field(repr=False)
+    """(nx, ny): proven upper limits on how many targets can be attacked, exactly."""
     done: np.ndarray = field(repr=False)
     """(nx, ny): whether the bound is the best this relaxation has to give."""
     status: Status
@@ -59,16 +59,17 @@ class Surface:
     @property
     def bound(self) -> np.ndarray:
         """The bounds as numbers for pictures."""
-        return self.numerators / SCALE
+        return self.bounds.astype(np.float64)
 
     def bound_at(self, i: int, j: int) -> Fraction:
         """The exact bound of one cell."""
-        return Fraction(int(self.numerators[i, j]), SCALE)
+        bound: Fraction = self.bounds[i, j]
+        return bound
 
     @property
     def verified(self) -> np.ndarray:
         """Whether each bound has been proven in exact arithmetic (not so for the integer program)."""
-        return np.full(self.numerators.shape, self.relaxation != "exact")
+        return np.full(self.bounds.shape, Relaxation(self.relaxation).is_proven)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -151,14 +152,13 @@ def surfaces(
     `x` and `y` are two of the four budgets and `sigma`. `time_limit` holds for each cell. With a `checkpoint` file
     the work continues where it stopped. `jobs` processes, or the Dask cluster at `scheduler`, share the cells.
     """
-    check_options(relaxation, time_limit)
+    form, limit = read_options(relaxation, time_limit)
     session = as_session(source)
     axes = Axis.parse(x, local=False), Axis.parse(y, local=False)
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    limit = time_limit or (EXACT_TIME_LIMIT if relaxation == "exact" else RELAXED_TIME_LIMIT)
-    task = Task(threat, axes, values, relaxation, limit)
+    task = Task(threat, axes, values, form, limit)
     grid = _Grid(session, task)
     saved = None
     if checkpoint is not None:
@@ -212,7 +212,7 @@ class Task:
     threat: ThreatModel
     axes: tuple[Axis, Axis]
     values: tuple[list[int], list[int]]
-    relaxation: str
+    relaxation: Relaxation
     time_limit: float
 
     def threat_at(self, cell: Cell) -> ThreatModel:
@@ -247,7 +247,7 @@ class _Grid:
         self.problem = Problem(session.instance, task.threat_at((nx - 1, ny - 1)))
         self.targets = len(self.problem.targets)
         self.naive = self._naive()
-        self.numerators = (self.targets - self.naive).astype(np.int64) * SCALE
+        self.bounds = exact([Fraction(n) for n in (self.targets - self.naive).ravel().tolist()], self.shape)
         self.done = np.zeros(self.shape, dtype=bool)
         self.status = Status.OPTIMAL
         self.solves = 0
@@ -265,10 +265,10 @@ class _Grid:
     def resume(self, saved: Checkpoint) -> None:
         found = saved.load()
         if found is not None:
-            self.done, self.numerators = found[0], np.minimum(found[1], self.numerators)
+            self.done, self.bounds = found[0], np.minimum(found[1], self.bounds)
 
     def save(self, saved: Checkpoint) -> None:
-        saved.store(self.done, self.numerators)
+        saved.store(self.done, self.bounds)
 
     def solver(self, cancel: threading.Event | None) -> Solver:
         """One program for all cells whose fields are not the whole graph."""
@@ -279,38 +279,36 @@ class _Grid:
             self._solver = self.session.solver(local, self.task.relaxation, types, cancel)
         return self._solver
 
-    def solve(self, cell: Cell, cancel: threading.Event | None) -> tuple[int, Status, int]:
-        """Proven bound (times SCALE), status and number of solves of one cell."""
+    def solve(self, cell: Cell, cancel: threading.Event | None) -> tuple[Fraction, Status, int]:
+        """Proven bound, status and number of solves of one cell."""
         threat = self.task.threat_at(cell)
         if self.session.instance.base.global_fields or threat.adj_add > 0:
-            problem = Problem(self.session.instance, threat)
-            share(self.problem, problem)
-            return whole_graph_attacked(problem) * SCALE, Status.OPTIMAL, 0
-        if self.task.relaxation == "exact":
+            problem = Problem(self.session.instance, threat, self.problem)
+            return Fraction(whole_graph_attacked(problem)), Status.OPTIMAL, 0
+        if not self.task.relaxation.is_proven:
             certificate = self.session.certify(
-                threat, relaxation="exact", time_limit=self.task.time_limit, attack=False, cancel=cancel
+                threat, relaxation=self.task.relaxation, time_limit=self.task.time_limit, attack=False, cancel=cancel
             )
-            bound = certificate.bound
-            return bound.numerator * (SCALE // bound.denominator), certificate.status, certificate.solves
+            return certificate.bound, certificate.status, certificate.solves
         try:
             solver = self.solver(cancel)
         except Cancelled:
-            return int(self.numerators[cell]), Status.INTERRUPTED, 0
-        place: Place = (threat.budgets, threat.sigma)
+            return self.bounds[cell], Status.INTERRUPTED, 0
+        place = (threat.budgets, threat.sigma)
         answer = solver.solve(place, time_limit=self.task.time_limit, cancel=cancel)
-        return answer.numerator + solver.structure.constant * SCALE, answer.status, answer.solves
+        return answer.bound, answer.status, answer.solves
 
-    def enter(self, cell: Cell, numerator: int, status: Status, solves: int) -> None:
+    def enter(self, cell: Cell, bound: Fraction, status: Status, solves: int) -> None:
         self.solves += solves
-        self.numerators[cell] = min(int(self.numerators[cell]), numerator)
-        good = status in (Status.OPTIMAL, Status.RECOMPUTED)
-        self.done[cell] = good or (self.task.relaxation == "exact" and status is Status.TIME_LIMIT)
-        if not good or self.status is Status.OPTIMAL:
-            self.status = status
+        self.bounds[cell] = min(self.bounds[cell], bound)
+        # More than its time is not spent on an integer program again.
+        enough = status is Status.TIME_LIMIT and not self.task.relaxation.is_proven
+        self.done[cell] = status.is_final or enough
+        self.status = self.status.then(status)
 
     def snapshot(self) -> Surface:
         """The surface so far; a bound at larger budgets holds at all smaller ones."""
-        bounds = self.numerators[::-1, ::-1]
+        bounds = self.bounds[::-1, ::-1]
         bounds = np.minimum.accumulate(np.minimum.accumulate(bounds, axis=0), axis=1)[::-1, ::-1]
         (x, y), (xs, ys) = self.task.axes, self.task.values
         return Surface(
@@ -319,9 +317,9 @@ class _Grid:
             x_values=np.array(xs),
             y_values=np.array(ys),
             targets=self.targets,
-            certified=np.maximum(self.targets - bounds // SCALE, 0),
+            certified=np.array([[certified_count(self.targets, b) for b in row] for row in bounds]),
             naive=self.naive,
-            numerators=bounds,
+            bounds=bounds,
             done=self.done.copy(),
             status=self.status,
             relaxation=self.task.relaxation,
@@ -363,7 +361,7 @@ def _elsewhere(
 _worker: tuple[str, Session] | None = None
 
 
-def solve_block(instance: Instance, task: Task, cells: list[Cell]) -> list[tuple[int, Status, int]]:
+def solve_block(instance: Instance, task: Task, cells: list[Cell]) -> list[tuple[Fraction, Status, int]]:
     """Solve some cells in a worker; it keeps its session for the next block of the same instance."""
     global _worker
     if _worker is None or _worker[0] != instance.digest:

@@ -10,8 +10,8 @@ fraction. Wrong multipliers make it larger, never wrong: no solver has to be tru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,14 +22,17 @@ SCALE = 1 << SCALE_BITS
 _SAFE = float(2**61)
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """A program as the bound sees it: structure rows and cuts together."""
+class Linear(Protocol):
+    """What the bound needs of a program: maximise objective · x subject to matrix · x ≤ rhs, 0 ≤ x ≤ upper."""
 
-    matrix: sp.csr_array
-    rhs: np.ndarray
-    upper: np.ndarray
-    objective: np.ndarray
+    @property
+    def matrix(self) -> sp.csr_array: ...
+    @property
+    def rhs(self) -> np.ndarray: ...
+    @property
+    def upper(self) -> np.ndarray: ...
+    @property
+    def objective(self) -> np.ndarray: ...
 
 
 def scaled(multipliers: np.ndarray) -> np.ndarray:
@@ -38,70 +41,27 @@ def scaled(multipliers: np.ndarray) -> np.ndarray:
     return np.rint(np.clip(clean, 0.0, 2.0**20) * SCALE).astype(np.int64)
 
 
-def exact_bound(rows: Rows, y: np.ndarray) -> Fraction:
+def exact_bound(program: Linear, y: np.ndarray) -> Fraction:
     """The weak-duality bound for integer multipliers y over SCALE, as an exact fraction."""
-    if len(y) != rows.matrix.shape[0] or (len(y) and y.min() < 0):
+    if len(y) != program.matrix.shape[0] or (len(y) and y.min() < 0):
         raise ValueError("one multiplier of at least 0 is needed for every row")
-    surplus = _reduced(rows, y)
+    surplus = _reduced(program, y)
     positive = np.flatnonzero(surplus > 0)
-    total = _exact_dot(y, rows.rhs) + _exact_dot(surplus[positive], rows.upper[positive])
+    total = _exact_dot(y, program.rhs) + _exact_dot(surplus[positive], program.upper[positive])
     return Fraction(total, SCALE)
 
 
-def lowered(rows: Rows, y: np.ndarray, anchor: np.ndarray) -> np.ndarray:
-    """Lower multipliers of rows whose coefficient −1 at a column (anchor[j], or -1) makes that column unpaid."""
-    surplus = _reduced(rows, y)
-    if surplus.dtype == object:
-        return y
-    unpaid = np.flatnonzero((surplus > 0) & (anchor >= 0) & (rows.upper > 0))
-    lower_by = np.zeros(len(y), dtype=np.int64)
-    np.maximum.at(lower_by, anchor[unpaid], surplus[unpaid])
-    return np.maximum(y - lower_by, 0)
-
-
-def repaired(rows: Rows, y: np.ndarray, cover: np.ndarray) -> np.ndarray:
-    """Raise multipliers where rounding or tolerances left columns slightly unpaid.
-
-    `cover[j]` is a row with a positive coefficient at column j and no negative one, or -1. Paying each column its
-    own surplus × upper costs whole nodes when thousands are off by a hair; raising the covering row by the worst
-    surplus costs its right-hand side once. Per row the cheaper of the two is taken.
-    """
-    surplus = _reduced(rows, y)
-    if surplus.dtype == object:  # absurd multipliers: not worth a repair
-        return y
-    unpaid = np.flatnonzero((surplus > 0) & (cover >= 0) & (rows.upper > 0))
-    if not len(unpaid):
-        return y
-    row = cover[unpaid]
-    missing = surplus[unpaid]
-    coefficient = _cover_coefficients(rows.matrix, row, unpaid)
-    usable = coefficient > 0
-    row, missing, coefficient, unpaid = row[usable], missing[usable], coefficient[usable], unpaid[usable]
-    raise_by = np.zeros(len(y), dtype=np.float64)
-    needed = -(-missing // coefficient)
-    np.maximum.at(raise_by, row, needed.astype(np.float64))
-    separately = np.zeros(len(y))
-    np.add.at(separately, row, missing.astype(np.float64) * rows.upper[unpaid])
-    # Only a choice between two sound bounds depends on these floats, never a bound itself.
-    better = raise_by * rows.rhs < separately
-    lift = np.zeros(len(y), dtype=np.int64)
-    exact_lift = np.zeros(len(y), dtype=np.int64)
-    np.maximum.at(exact_lift, row, needed.astype(np.int64))
-    lift[better] = exact_lift[better]
-    return y + lift
-
-
-def _reduced(rows: Rows, y: np.ndarray) -> np.ndarray:
+def _reduced(program: Linear, y: np.ndarray) -> np.ndarray:
     """objective − yᵀ matrix, scaled, in exact integers (64 bits where a size check allows)."""
-    transposed = rows.matrix.T
+    transposed = program.matrix.T
     largest = 0.0
     if len(y):
         largest = float(np.max(abs(transposed) @ y.astype(np.float64), initial=0.0))
-    largest += float(np.max(rows.objective, initial=0)) * SCALE
+    largest += float(np.max(program.objective, initial=0)) * SCALE
     if largest < _SAFE:
-        return rows.objective * SCALE - transposed @ y
-    coo = rows.matrix.tocoo()
-    result = rows.objective.astype(object) * SCALE
+        return program.objective * SCALE - transposed @ y
+    coo = program.matrix.tocoo()
+    result = program.objective.astype(object) * SCALE
     np.subtract.at(result, coo.col, coo.data.astype(object) * y.astype(object)[coo.row])
     return result
 
@@ -117,12 +77,3 @@ def _exact_dot(a: np.ndarray, b: np.ndarray) -> int:
         if max(float(high.max()), float(1 << 20)) * room < _SAFE:
             return (int(high @ b) << 20) + int(low @ b)
     return sum(int(x) * int(z) for x, z in zip(a.tolist(), b.tolist()) if x and z)
-
-
-def _cover_coefficients(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    width = matrix.shape[1]
-    owner = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    keys = owner * width + matrix.indices
-    wanted = rows.astype(np.int64) * width + columns
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, matrix.data[place], 0)

@@ -13,12 +13,12 @@ import numpy as np
 
 from certcore.errors import InputError
 from certcore.instance import Instance
+from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem, whole_graph_totals
-from certcore.program.program import program_at
-from certcore.program.structure import build_structure
+from certcore.program.program import Program
+from certcore.program.relaxation import Relaxation
 from certcore.reading import read_json, whole_numbers
-from certcore.solve.relaxed import Proven, rows_of
 from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE_BITS, exact_bound
 
@@ -54,18 +54,20 @@ def certified_count(targets: int, bound: Fraction) -> int:
     return max(0, targets - bound.numerator // bound.denominator)
 
 
-def make_proof(problem: Problem, relaxation: str, bound: Fraction, proven: Proven | None) -> dict[str, Any]:
-    """Write down what proves the bound; `proven` is None where fields are the whole graph and totals suffice."""
+def make_proof(
+    problem: Problem, relaxation: Relaxation, bound: Fraction, y: np.ndarray | None, cuts: Cuts
+) -> dict[str, Any]:
+    """Write down what proves the bound; no multipliers y where fields are the whole graph and totals suffice."""
     own = problem.threat.targets
     multipliers: dict[str, Any] | None = None
-    if proven is not None:
-        rows = np.flatnonzero(proven.multipliers)
+    if y is not None:
+        rows = np.flatnonzero(y)
         multipliers = {
             "scale_bits": SCALE_BITS,
             "rows": rows.tolist(),
-            "values": proven.multipliers[rows].tolist(),
-            "cuts_touch": proven.cuts.is_touch.astype(int).tolist(),
-            "cuts_index": proven.cuts.index.tolist(),
+            "values": y[rows].tolist(),
+            "cuts_touch": cuts.family.tolist(),
+            "cuts_index": cuts.index.tolist(),
         }
     proof: dict[str, Any] = {
         "format": FORMAT,
@@ -181,14 +183,11 @@ def _recompute(problem: Problem, relaxation: Any, multipliers: Any) -> Fraction:
     if type(multipliers["scale_bits"]) is not int or multipliers["scale_bits"] != SCALE_BITS:
         raise InputError(f"the multipliers have scale 2^{multipliers['scale_bits']}; expected 2^{SCALE_BITS}")
     structure = build_structure(problem, relaxation)
-    is_touch = _integers(multipliers["cuts_touch"], 1).astype(bool)
-    limits = np.where(is_touch, structure.n_groups, structure.n_flips)
-    index = _integers(multipliers["cuts_index"], int(limits.max(initial=1)) - 1)
-    if len(index) != len(is_touch) or (index >= limits).any() or (len(index) and structure.touch is None):
+    family = _integers(multipliers["cuts_touch"], 1)
+    index = _integers(multipliers["cuts_index"], max(len(structure.groups), len(structure.flips), 1) - 1)
+    cuts = Cuts(family, index)
+    if len(family) != len(index) or not cuts.fit(structure):
         raise InputError("the cuts do not fit the program")
-    if (structure.flip_payer[index[~is_touch]] < 0).any():
-        raise InputError("a link cut names a flip without a payer")
-    cuts = Cuts(is_touch, index)
     n_rows = structure.matrix.shape[0] + len(cuts)
     rows = _integers(multipliers["rows"], n_rows - 1)
     values = _integers(multipliers["values"], 2**62)
@@ -196,8 +195,8 @@ def _recompute(problem: Problem, relaxation: Any, multipliers: Any) -> Fraction:
         raise InputError("rows and values of the multipliers do not fit together")
     y = np.zeros(n_rows, dtype=np.int64)
     y[rows] = values
-    program = program_at(structure, problem.threat.budgets, problem.threat.sigma)
-    return structure.constant + exact_bound(rows_of(program, cuts), y)
+    program = Program(structure, problem.threat.budgets, problem.threat.sigma, cuts)
+    return structure.constant + exact_bound(program, y)
 
 
 def whole_graph_attacked(problem: Problem) -> int:

@@ -177,7 +177,7 @@ OPTIONS: dict[str, tuple[list[str], str]] = {
     "time limit 0": (["--time-limit", "0"], "no positive number of seconds"),
     "time limit nan": (["--time-limit", "nan"], "no positive number of seconds"),
     "class without predictions": (["--targets", "class:1"], "no predicted labels"),
-    "targets of a missing file": (["--targets", "nowhere.txt"], "all, test or class:K"),
+    "targets of a missing file": (["--targets", "nowhere.txt"], "all, test, class:K"),
     "protect of a missing file": (["--protect", "nowhere.txt"], "nowhere.txt"),
     "costs of a missing file": (["--node-costs", "nowhere.txt"], "cannot read nowhere.txt"),
     "proof into a missing folder": (["--proof", "/dev/null/x/proof.json"], "cannot write"),

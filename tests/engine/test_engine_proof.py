@@ -6,6 +6,7 @@ import copy
 import json
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, verify_proof
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
-from certcore.program.program import Program, program_at
-from certcore.program.structure import build_structure
-from certcore.solve.highs import HighsModel, Outcome, Solution
-from certcore.verify.bound import SCALE, Rows, exact_bound
+from certcore.program.program import Program
+from certcore.solve.highs import HighsModel, Solution
+from certcore.solve.status import Status
+from certcore.verify.bound import SCALE, exact_bound
 from certcore.verify.proof import digest_of
 from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
 
@@ -170,21 +172,21 @@ class Liar(HighsModel):
             case "short":
                 y = y[:-1]
             case "none":
-                return replace(honest, outcome=Outcome.OPTIMAL, multipliers=None, x=None, objective=0.0)
+                return replace(honest, status=Status.OPTIMAL, multipliers=None, x=None, objective=0.0)
             case "modest":
-                return replace(honest, outcome=Outcome.OPTIMAL, objective=0.0)
+                return replace(honest, status=Status.OPTIMAL, objective=0.0)
             case "wild":  # nonsense for values: only pictures and attacks start from them
                 x = rng.normal(0, 100, 0 if honest.x is None else len(honest.x))
-                return replace(honest, outcome=Outcome.OPTIMAL, x=x, objective=0.0)
+                return replace(honest, status=Status.OPTIMAL, x=x, objective=0.0)
             case "holes":
                 x = np.full(0 if honest.x is None else len(honest.x), np.nan)
-                return replace(honest, outcome=Outcome.OPTIMAL, x=x, objective=0.0)
+                return replace(honest, status=Status.OPTIMAL, x=x, objective=0.0)
             case "stopped":  # "optimal" on a solve that was stopped at once
                 honest = super().solve(**(options | {"time_limit": 0.0}))
-                return replace(honest, outcome=Outcome.OPTIMAL)
+                return replace(honest, status=Status.OPTIMAL)
             case "failed":
-                return replace(honest, outcome=Outcome.FAILED, multipliers=None, x=None)
-        return replace(honest, outcome=Outcome.OPTIMAL, multipliers=y, objective=0.0)
+                return replace(honest, status=Status.FAILED, multipliers=None, x=None)
+        return replace(honest, status=Status.OPTIMAL, multipliers=y, objective=0.0)
 
 
 MODES = ["noise", "zero", "shuffle", "huge", "nan", "short", "none", "modest", "wild", "holes", "stopped", "failed"]
@@ -234,9 +236,9 @@ def test_any_multipliers_bound_the_optimum(seed: int) -> None:
     instance = random_instance(rng, max_nodes=5)
     threat = random_threat(rng, instance)
     structure = build_structure(Problem(instance, threat), "tight")
-    program = program_at(structure, threat.budgets, threat.sigma)
+    program = Program(structure, threat.budgets, threat.sigma)
     y = rng.integers(0, SCALE, program.matrix.shape[0]) * rng.integers(0, 2, program.matrix.shape[0])
-    bound = structure.constant + exact_bound(Rows(program.matrix, program.rhs, program.upper, program.objective), y)
+    bound = structure.constant + exact_bound(program, y)
     assert bound >= brute_force(instance, threat)
 
 
@@ -246,14 +248,13 @@ def test_64_bits_and_python_integers_agree(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(4)
     instance = random_instance(rng, max_nodes=6, axes=("attr_add", "attr_del"))
     threat = ThreatModel(attr_add=3, attr_del=3)
-    program = program_at(build_structure(Problem(instance, threat), "tight"), threat.budgets, None)
-    rows = Rows(program.matrix, program.rhs, program.upper, program.objective)
+    program = Program(build_structure(Problem(instance, threat), "tight"), threat.budgets, None)
     for _ in range(20):
         y = rng.integers(0, SCALE, program.matrix.shape[0])
-        fast = exact_bound(rows, y)
+        fast = exact_bound(program, y)
         with monkeypatch.context() as patch:
             patch.setattr(module, "_SAFE", 0.0)
-            slow = exact_bound(rows, y)
+            slow = exact_bound(program, y)
         assert fast == slow
 
 
@@ -266,12 +267,12 @@ def test_warm_is_cold(seed: int) -> None:
     sigma = None if rng.random() < 0.5 else int(rng.integers(0, 4))
     threat = ThreatModel(attr_del=3, adj_del=3, sigma=sigma)
     structure = build_structure(Problem(instance, threat), "tight", extent=threat.budgets)
-    if not structure.n_groups:
+    if not len(structure.groups):
         return
     steps: list[Program] = []
     for _ in range(4):
         budgets = (0, int(rng.integers(1, 4)), 0, int(rng.integers(1, 4)))
-        steps.append(program_at(structure, budgets, None if sigma is None else int(rng.integers(0, 4))))
+        steps.append(Program(structure, budgets, None if sigma is None else int(rng.integers(0, 4))))
     model = HighsModel(steps[0])
     for program in steps:
         model.update(program)
@@ -314,4 +315,5 @@ def test_huge_multipliers_do_not_wrap_around(bits: int) -> None:
         for column, c, most in zip(matrix.T.tolist(), objective.tolist(), upper.tolist()):
             paid = sum(a * b for a, b in zip(y.tolist(), column))
             total += max(0, c * SCALE - paid) * most
-        assert exact_bound(Rows(sp.csr_array(matrix), rhs, upper, objective), y) == Fraction(total, SCALE)
+        program = SimpleNamespace(matrix=sp.csr_array(matrix), rhs=rhs, upper=upper, objective=objective)
+        assert exact_bound(program, y) == Fraction(total, SCALE)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certcore import Graph, GridBase, Instance, save_instance
+from certcore import Graph, GridBase, Instance, certify, save_instance
 from certcore.base.smoothing import SmoothingBase
-from certcore.certify import certify
 from certcore.errors import InputError
 from certcore.reproduce.judge import radius_of
 from certcore.reproduce.measure import at_budget, mean_ratio, radius, whole_radius

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from certcore import InputError, Status, ThreatModel, certify, verify_proof
+from certcore.solve import solver as solver_module
 from certcore.solve.highs import HighsModel, Solution
 from certcore.sweep import Session, curve, surfaces
-from certcore.sweep import solver as solver_module
 from tests.support import brute_force, random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
 
@@ -46,8 +46,8 @@ class WarmLiar(HighsModel):
             case "infeasible":
                 y, x = y * 1.2, x * 1.2
             case "none":
-                return Solution(honest.outcome, x, None, objective, float("nan"), 0.0, 0)
-        return Solution(honest.outcome, x, y, objective, float("nan"), 0.0, 0, honest.basis)
+                return Solution(honest.status, x, None, objective, float("nan"), 0.0, 0)
+        return Solution(honest.status, x, y, objective, float("nan"), 0.0, 0, honest.basis)
 
 
 @pytest.mark.parametrize("mode", ["noise", "stale", "nothing", "infeasible", "none"])

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance
+from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, violated
 from certcore.program.problem import Problem
-from certcore.program.program import program_at
-from certcore.program.structure import build_structure
+from certcore.program.program import Program
 from certcore.solve.highs import HighsModel
-from certcore.solve.relaxed import rows_of
-from certcore.sweep.known import Evaluator
 from certcore.threat import MAX_BUDGET, ThreatModel
-from certcore.verify.bound import SCALE, exact_bound, scaled
+from certcore.verify.bound import exact_bound, scaled
+from certcore.verify.multipliers import Multipliers, plain_bound, plain_multipliers
 from tests.support import brute_force, random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
 
@@ -31,12 +32,11 @@ def test_fast_formula_is_the_exact_bound(seed: int, relaxation: str) -> None:
     problem = Problem(instance, threat)
     extent = tuple(MAX_BUDGET if b else 0 for b in threat.budgets)
     structure = build_structure(problem, relaxation, extent)
-    evaluator = Evaluator(structure)
-    program = program_at(structure, threat.budgets, threat.sigma)
+    program = Program(structure, threat.budgets, threat.sigma)
     model = HighsModel(program)
     solution = model.solve(time_limit=10)
     cuts = Cuts.none()
-    if solution.x is not None and structure.touch is not None:
+    if solution.x is not None and structure.attackers.touch is not None:
         cuts = violated(structure, solution.x, cuts)
         model.add_rows(cuts.rows(structure))
         solution = model.solve(time_limit=10)
@@ -45,26 +45,26 @@ def test_fast_formula_is_the_exact_bound(seed: int, relaxation: str) -> None:
         y = rng.random(structure.matrix.shape[0] + len(cuts)) * rng.choice([0.1, 1.0, 5.0])
     elif seed % 4 == 1:
         y = y * rng.uniform(0.7, 1.2, len(y))
-    cut_rows = cuts.rows(structure) if len(cuts) else None
-    known = evaluator.known(scaled(y), cut_rows)
+    known = Multipliers.of(structure, scaled(y), cuts)
     assert known is not None
     for _ in range(3):
         budgets = tuple(int(rng.integers(0, 7)) if b else 0 for b in threat.budgets)
         sigma = None if threat.sigma is None else int(rng.integers(0, 6))
-        at = evaluator.position(budgets, sigma)
-        fast = evaluator.numerator(known, at)
-        rows = rows_of(program_at(structure, budgets, sigma), cuts)
-        assert exact_bound(rows, evaluator.repaired(known, at)) * SCALE == fast
-        assert exact_bound(rows, known.y) * SCALE >= fast
+        at = Program(structure, budgets, sigma, cuts)
+        fast = known.bound(at)
+        assert structure.constant + exact_bound(at, known.repaired(at)) == fast
+        assert structure.constant + exact_bound(at, known.y) >= fast
+        plain = Program(structure, budgets, sigma)
+        assert structure.constant + exact_bound(plain, plain_multipliers(plain)) == plain_bound(plain)
         # Settled multipliers give the same bound at the place they were settled for, and a sound one elsewhere.
-        settled = evaluator.settled(known, at)
-        assert evaluator.numerator(settled, at) == fast
-        other = evaluator.position(tuple(2 * b for b in budgets), sigma)
-        rows = rows_of(program_at(structure, tuple(2 * b for b in budgets), sigma), cuts)
-        assert exact_bound(rows, evaluator.repaired(settled, other)) * SCALE == evaluator.numerator(settled, other)
+        settled = known.settled(at)
+        assert settled.bound(at) == fast
+        assert (settled.repaired(at) == settled.y).all()
+        other = Program(structure, tuple(2 * b for b in budgets), sigma, cuts)
+        assert structure.constant + exact_bound(other, settled.repaired(other)) == settled.bound(other)
         if seed % 3 and instance.graph.n_nodes <= 4:
             real = threat.replace(sigma=sigma, **dict(zip(("attr_add", "attr_del", "adj_add", "adj_del"), budgets)))
-            assert structure.constant + fast // SCALE >= brute_force(instance, real)
+            assert math.floor(fast) >= brute_force(instance, real)
 
 
 @given(st.integers(0, 10**6))
@@ -79,28 +79,26 @@ def test_several_values_of_a_stretch_at_once(seed: int) -> None:
     structure = build_structure(
         Problem(instance, threat), "tight", tuple(MAX_BUDGET if b else 0 for b in threat.budgets)
     )
-    evaluator = Evaluator(structure)
-    known = evaluator.known(scaled(rng.random(structure.matrix.shape[0])))
+    known = Multipliers.of(structure, scaled(rng.random(structure.matrix.shape[0])))
     assert known is not None
     start = 20  # beyond all points: only right-hand sides change from here on
     budgets = [*threat.budgets]
     budgets[kind] = start
-    stretch = evaluator.position(tuple(budgets), None)
+    stretch = Program(structure, tuple(budgets))
     values = [start, start + 1, start + 7]
-    for value, found in zip(values, evaluator.numerators(known, stretch, kind, values)):
+    for value, found in zip(values, known.bounds(stretch, kind, values)):
         budgets[kind] = value
-        at = evaluator.position(tuple(budgets), None)
+        at = Program(structure, tuple(budgets))
         assert at.same_stretch(stretch)
-        assert found == evaluator.numerator(known, at)
+        assert found == known.bound(at)
 
 
 def test_huge_multipliers_are_refused_not_wrapped() -> None:
     instance = smoothed_like(0, n=40)
     structure = build_structure(Problem(instance, ThreatModel(attr_add=2, attr_del=2)), "tight")
-    evaluator = Evaluator(structure)
-    assert evaluator.known(scaled(np.full(structure.matrix.shape[0], 1e30))) is None
+    assert Multipliers.of(structure, scaled(np.full(structure.matrix.shape[0], 1e30))) is None
     with pytest.raises(ValueError, match="one multiplier"):
-        evaluator.known(scaled(np.ones(3)))
+        Multipliers.of(structure, scaled(np.ones(3)))
 
 
 def test_long_fronts_do_not_overflow() -> None:
@@ -111,16 +109,13 @@ def test_long_fronts_do_not_overflow() -> None:
     graph = Graph.from_edges(2, np.array([[0, 1]]), np.zeros((2, 30), dtype=np.int8))
     threat = ThreatModel(attr_add=side, attr_del=side, adj_del=side)
     structure = build_structure(Problem(Instance(graph, base, layers=2), threat), "paper")
-    evaluator = Evaluator(structure)
-    rows = rows_of(program_at(structure, threat.budgets, None), Cuts.none())
+    at = Program(structure, threat.budgets)
     refused = 0
     for bits in range(40, 61):
         y = np.zeros(structure.matrix.shape[0], dtype=np.int64)
-        y[structure.blocks["choose"]] = 1 << bits
-        known = evaluator.known(y)
+        y[structure.rows["choose"]] = 1 << bits
+        known = Multipliers.of(structure, y)
         refused += known is None
         if known is not None:
-            at = evaluator.position(threat.budgets, None)
-            proven = exact_bound(rows, evaluator.repaired(known, at)) * SCALE
-            assert proven == evaluator.numerator(known, at)
+            assert structure.constant + exact_bound(at, known.repaired(at)) == known.bound(at)
     assert 1 <= refused <= 8

@@ -1,4 +1,8 @@
-"""One live program: built once for all budgets, moved from request to request, every answer checked."""
+"""One live program, and the one way to a number: solve, check exactly, try the other method, cut, solve again.
+
+What a solver says is a proposal. Its multipliers are rounded to integers and their bound is evaluated exactly
+(`certcore.verify.multipliers`); the value of its solution only tells whether that bound is as good as it can be.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -15,18 +19,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.program.cuts import Cuts, violated
+from certcore.program.build import build_structure
+from certcore.program.cuts import Cuts, Rows, violated
 from certcore.program.problem import Problem
-from certcore.program.program import Program, program_at
-from certcore.program.structure import Structure, build_structure
-from certcore.solve.highs import HighsModel, Outcome, Solution
-from certcore.solve.relaxed import MAX_ROUNDS, ModelFactory, Proven, cold_method
+from certcore.program.program import Place, Program
+from certcore.program.relaxation import Relaxation
+from certcore.program.structure import Structure
+from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.status import Status
-from certcore.sweep.known import Evaluator, Known, Position
-from certcore.threat import MAX_BUDGET
-from certcore.verify.bound import SCALE, scaled
-
-Place = tuple[tuple[int, ...], int | None]
+from certcore.verify.bound import scaled
+from certcore.verify.multipliers import Multipliers, plain_bound
 
 #: Bases kept to start from, multipliers kept for previews, answers kept as they are, and those with an allocation.
 MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
@@ -38,33 +40,37 @@ FAR_WITH_SIGMA = 1.0
 UPWARDS = 1.6
 #: With more cuts than this in the model it starts again without any.
 MAX_CUTS = 20_000
+#: More rounds of cuts than this do not pay.
+MAX_ROUNDS = 60
 #: Feasible up to this much, relative to the right-hand side: what solvers call feasible, with some room.
 TOLERANCE = 1e-5
+#: Beyond this many entries a cold start goes to the interior point method if several types are in play …
+IPM_ENTRIES = 60_000
+#: … and rows hold few entries each; long rows (fields of edges) cost it more than the simplex method …
+DENSE_ROW = 100
+#: … and beyond this many rows in any case.
+IPM_ROWS = 15_000
+
+ModelFactory = Callable[..., HighsModel]
+"""Makes a model of a program; `integer=True` asks for whole numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A proven bound at one place, and how good it is at best."""
+    """A proven bound at one place, what proves it, and how good it is at best."""
 
     place: Place
-    numerator: int
-    """The proven bound times SCALE, without the structure's constant."""
+    bound: Fraction
+    """How many targets can be attacked at most."""
     lower: float
     """The relaxed optimum is at least this, as far as floating point can tell. It saves solves and is never a bound."""
     status: Status
     x: np.ndarray | None
-    known: Known | None
+    """The relaxed solution: a proposal, used for pictures and as a start for attacks."""
+    multipliers: Multipliers | None
+    """None if the bound follows without any, or from another place."""
     seconds: float
     solves: int
-
-    @property
-    def bound(self) -> Fraction:
-        return Fraction(self.numerator, SCALE)
-
-    @property
-    def attacked(self) -> int:
-        """How many of the program's targets can be attacked at most."""
-        return self.numerator // SCALE
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +78,16 @@ class _Attempt:
     """What one solve brought: its proven bound, the value of its solution, and whether both fit together."""
 
     solution: Solution
-    found: tuple[int, Known | None]
     value: float
+    """How many targets the solution breaks; nothing if it is not feasible."""
+    bound: Fraction | None
+    multipliers: Multipliers | None
     trusted: bool
+    """Not so if the solver failed, or calls something optimal that its multipliers do not prove."""
+
+    @property
+    def finished(self) -> bool:
+        return self.solution.status is Status.OPTIMAL
 
 
 class Solver:
@@ -83,51 +96,51 @@ class Solver:
     One solve runs at a time; `best` answers from what is known without waiting for it.
     """
 
-    def __init__(self, problem: Problem, relaxation: str, *, factory: ModelFactory = HighsModel) -> None:
-        threat = problem.threat
-        everything = tuple(MAX_BUDGET if b > 0 else 0 for b in threat.budgets)
+    def __init__(
+        self,
+        problem: Problem,
+        relaxation: Relaxation,
+        extent: tuple[int, ...] | None = None,
+        *,
+        factory: ModelFactory = HighsModel,
+    ) -> None:
         self.problem = problem
-        self.structure: Structure = build_structure(problem, relaxation, everything)
-        self.evaluator = Evaluator(self.structure)
+        self.structure: Structure = build_structure(problem, relaxation, extent)
         self._factory = factory
         self._lock = threading.RLock()
         self._model: HighsModel | None = None
         self._cuts = Cuts.none()
-        self._cut_rows: sp.csr_array | None = None
+        self._cut_rows: Rows | None = None
         self._at: Place | None = None
         self._bases: list[tuple[Place, int, Any]] = []
-        self._known: tuple[tuple[Place, Known], ...] = ()
+        self._known: tuple[tuple[Place, Multipliers], ...] = ()
         self._answers: OrderedDict[Place, Answer] = OrderedDict()
         self._with_x: deque[Place] = deque()
         self.solves = 0
 
     # What is known without solving.
 
-    def position(self, place: Place) -> Position:
-        return self.evaluator.position(*place)
+    def program(self, place: Place) -> Program:
+        """The program at a place, without cuts."""
+        return Program(self.structure, *place)
 
     def answer_at(self, place: Place) -> Answer | None:
         """The final answer at a place, if there is one."""
         return self._answers.get(place)
 
-    def best(self, place: Place) -> tuple[int, Known | None]:
-        """The best bound at a place that follows from what is known (times SCALE, without the constant)."""
-        s = self.structure
-        position = self.position(place)
-        best, by = self.trivial(position), None
-        for _, known in self._known:
-            value = self.evaluator.numerator(known, position)
-            if value < best:
-                best, by = value, known
+    def best(self, place: Place) -> tuple[Fraction, Multipliers | None]:
+        """The best bound at a place that follows from what is known."""
+        program = self.program(place)
+        best, by = plain_bound(program), None
+        for _, multipliers in self._known:
+            bound = multipliers.bound(program)
+            if bound < best:
+                best, by = bound, multipliers
         for answer in list(self._answers.values()):
             # An attacker with more budget can do all that one with less can.
-            if answer.numerator < best and covers(answer.place, place):
-                best, by = answer.numerator, None
-        return min(best, int(s.weight.sum()) * SCALE), by
-
-    def trivial(self, position: Position) -> int:
-        """Every target with a point within reach counts as attacked."""
-        return self.evaluator.within_reach(position.open) * SCALE
+            if covers(answer.place, place) and answer.bound < best:
+                best, by = answer.bound, None
+        return best, by
 
     # Solving.
 
@@ -146,7 +159,7 @@ class Solver:
             if found is not None and (found.x is not None or not want_x):
                 return found
             answer = self._solve(place, time_limit - (time.perf_counter() - started), cancel)
-            if answer.status in (Status.OPTIMAL, Status.RECOMPUTED):
+            if answer.status.is_final:
                 self._remember(answer)
             return replace(answer, seconds=time.perf_counter() - started)
         finally:
@@ -165,48 +178,37 @@ class Solver:
             with self._lock:
                 self._bases = [entry for entry in other._bases if entry[1] == 0]
 
-    def proven(self, answer: Answer) -> Proven:
-        """The answer in the form that `certcore.certify.finish` takes."""
-        y = np.zeros(self.structure.matrix.shape[0], dtype=np.int64)
-        cuts = Cuts.none()
-        if answer.known is not None:
-            y = self.evaluator.repaired(answer.known, self.position(answer.place))
-            cuts = Cuts(self._cuts.is_touch[: answer.known.n_cuts], self._cuts.index[: answer.known.n_cuts])
-        return Proven(
-            answer.bound, y, cuts, answer.status, answer.x, answer.lower, answer.seconds, answer.solves
-        )  # fmt: skip
-
     def _unsolved(self, place: Place, status: Status) -> Answer:
-        numerator, known = self.best(place)
-        return Answer(place, numerator, 0.0, status, None, known, 0.0, 0)
+        bound, multipliers = self.best(place)
+        return Answer(place, bound, 0.0, status, None, multipliers, 0.0, 0)
 
     def _solve(self, place: Place, time_limit: float, cancel: threading.Event | None) -> Answer:
         """Solve at a place; with σ, add the cuts that the solution violates and solve again, until there are none."""
         deadline = time.perf_counter() + time_limit
-        program, position = program_at(self.structure, *place), self.position(place)
-        best, known = self.trivial(position), None
-        if best == 0:
-            return Answer(place, 0, 0.0, Status.OPTIMAL, np.zeros(self.structure.n_columns), None, 0.0, 0)
+        program = self.program(place)
+        best, by = plain_bound(program), None
+        lower = float(self.structure.constant)
+        if best == self.structure.constant:
+            return Answer(place, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
         if len(self._cuts) > MAX_CUTS:
             self._forget_cuts()
         method = self._start(place, program)
-        status, solves, lower, x, basis = Status.TIME_LIMIT, 0, 0.0, None, None
-        recomputed = False
+        status, solves, x, basis, recomputed = Status.TIME_LIMIT, 0, None, None, False
         for _ in range(MAX_ROUNDS):
-            attempt = self._attempt(program, position, method, deadline, cancel)
+            attempt = self._attempt(program, method, deadline, cancel)
             solves += 1
             if not attempt.trusted:
-                # The answer does not stand up to its check: once more, cold, by the other method.
-                best, known = min((best, known), attempt.found, key=lambda pair: pair[0])
+                # No answer, or one that does not stand up to its check: once more, cold, by the other method.
+                if attempt.bound is not None and attempt.bound < best:
+                    best, by = attempt.bound, attempt.multipliers
                 self._forget_model()
                 self._fresh(program)
-                attempt = self._attempt(program, position, "simplex" if method == "ipm" else "ipm", deadline, cancel)
+                attempt = self._attempt(program, "simplex" if method == "ipm" else "ipm", deadline, cancel)
                 solves, recomputed = solves + 1, True
-            if attempt.found[0] <= best:
-                best, known = attempt.found
-            if attempt.solution.outcome is not Outcome.OPTIMAL or not attempt.trusted:
-                finished = attempt.solution.outcome is Outcome.OPTIMAL
-                status = Status.FAILED if finished else Status(attempt.solution.outcome.value)
+            if attempt.bound is not None and (attempt.bound < best or (by is None and attempt.bound == best)):
+                best, by = attempt.bound, attempt.multipliers  # of equal ones, those with fewer cuts
+            if not attempt.finished or not attempt.trusted:
+                status = Status.FAILED if attempt.finished else attempt.solution.status
                 break
             x, lower, basis = attempt.solution.x, attempt.value, attempt.solution.basis
             assert x is not None
@@ -217,31 +219,31 @@ class Solver:
             self._add_cuts(new)
             method = "simplex"
         self.solves += solves
-        if status in (Status.OPTIMAL, Status.RECOMPUTED):
+        if status.is_final:
             self._keep_basis(place, basis)
         else:
-            best, known = min((best, known), self.best(place), key=lambda pair: pair[0])
+            best, by = min((best, by), self.best(place), key=lambda pair: pair[0])
             if status is Status.FAILED or attempt.solution.basis is None:
                 self._forget_model()
-        return Answer(place, best, lower, status, x, known, 0.0, solves)
+        return Answer(place, best, lower, status, x, by, 0.0, solves)
 
-    def _attempt(
-        self, program: Program, position: Position, method: str, deadline: float, cancel: threading.Event | None
-    ) -> _Attempt:
+    def _attempt(self, program: Program, method: str, deadline: float, cancel: threading.Event | None) -> _Attempt:
         """One solve and its check."""
         assert self._model is not None
         left = deadline - time.perf_counter()
         solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
-        found: tuple[int, Known | None] = (self.trivial(position), None)
-        known = None
-        if solution.multipliers is not None and len(solution.multipliers) == program.matrix.shape[0] + len(self._cuts):
-            known = self.evaluator.known(scaled(solution.multipliers), self._cut_rows)
-        if known is not None:
-            known = self.evaluator.settled(known, position)
-            found = self.evaluator.numerator(known, position), known
-        value = self._value(program, solution.x)
-        agrees = known is not None and found[0] / SCALE <= value + 1e-3 + 1e-5 * abs(value)
-        return _Attempt(solution, found, value, agrees or solution.outcome is not Outcome.OPTIMAL)
+        objective = self._objective(program, solution.x)
+        y = solution.multipliers
+        multipliers = bound = None
+        if y is not None and len(y) == self.structure.matrix.shape[0] + len(self._cuts):
+            multipliers = Multipliers.of(self.structure, scaled(y), self._cuts, self._cut_rows)
+        if multipliers is not None:
+            multipliers = multipliers.settled(program)
+            bound = multipliers.bound(program)
+        constant = self.structure.constant
+        agrees = bound is not None and float(bound - constant) <= objective + 1e-3 + 1e-5 * abs(objective)
+        trusted = agrees if solution.status is Status.OPTIMAL else solution.status is not Status.FAILED
+        return _Attempt(solution, constant + objective, bound, multipliers, trusted)
 
     def _start(self, place: Place, program: Program) -> str:
         """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
@@ -256,7 +258,7 @@ class Solver:
         if nearest < 0 or effort[nearest] > (FAR_WITH_SIGMA if self.structure.has_sigma else FAR):
             self._model.clear()
             self._at = None
-            return cold_method(program)
+            return cold_method(self.structure)
         # The model's own basis comes with a factorisation: it is preferred unless another one is clearly nearer.
         if self._at is None or effort[nearest] < 0.7 * efforts([self._at], place)[0]:
             self._set_basis(*self._bases[nearest][1:])
@@ -282,25 +284,26 @@ class Solver:
     def _forget_cuts(self) -> None:
         self._forget_model()
         self._cuts, self._cut_rows, self._bases = Cuts.none(), None, []
-        for place, answer in self._answers.items():
-            self._answers[place] = replace(answer, known=None)
 
     def _add_cuts(self, new: Cuts) -> None:
         assert self._model is not None
         rows = new.rows(self.structure)
         self._model.add_rows(rows)
         self._cuts = self._cuts.plus(new)
-        self._cut_rows = rows if self._cut_rows is None else sp.csr_array(sp.vstack([self._cut_rows, rows], "csr"))
+        if self._cut_rows is not None:
+            before = self._cut_rows
+            matrix = sp.csr_array(sp.vstack([before.matrix, rows.matrix], "csr"))
+            rows = Rows(matrix, np.concatenate([before.rhs, rows.rhs]))
+        self._cut_rows = rows
 
-    def _value(self, program: Program, x: np.ndarray | None) -> float:
+    def _objective(self, program: Program, x: np.ndarray | None) -> float:
         """The objective of x if it is feasible up to a hair, else nothing."""
         if x is None or len(x) != len(program.upper) or not np.isfinite(x).all():
             return -math.inf
         wrong = max(float(-x.min(initial=0.0)), float((x - program.upper).max(initial=0.0)))
-        excess = program.matrix @ x - program.rhs
-        wrong = max(wrong, float((excess / np.maximum(np.abs(program.rhs), 1)).max(initial=0.0)))
-        if self._cut_rows is not None:
-            wrong = max(wrong, float((self._cut_rows @ x).max(initial=0.0)))
+        for matrix, rhs in [(program.matrix, program.rhs), *([self._cut_rows] if self._cut_rows is not None else [])]:
+            excess = (matrix @ x - rhs) / np.maximum(np.abs(rhs), 1)
+            wrong = max(wrong, float(excess.max(initial=0.0)))
         return float(program.objective @ x) if wrong <= TOLERANCE else -math.inf
 
     # Memory.
@@ -315,10 +318,10 @@ class Solver:
         while len(self._with_x) > MAX_ALLOCATIONS:
             place = self._with_x.popleft()
             if place in self._answers and place not in self._with_x:
-                self._answers[place] = replace(self._answers[place], x=None, known=None)
-        if answer.known is not None:
+                self._answers[place] = replace(self._answers[place], x=None, multipliers=None)
+        if answer.multipliers is not None:
             entries = [entry for entry in self._known if entry[0] != answer.place]
-            entries.append((answer.place, answer.known))
+            entries.append((answer.place, answer.multipliers))
             if len(entries) > MAX_KNOWN:
                 entries.pop(_crowded([place for place, _ in entries]))
             self._known = tuple(entries)
@@ -331,6 +334,13 @@ class Solver:
         self._bases.append((place, len(self._cuts), basis))
         if len(self._bases) > MAX_BASES:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
+
+
+def cold_method(structure: Structure) -> str:
+    """Simplex for small programs, interior point for large ones (where they cross was measured)."""
+    rows, entries = structure.matrix.shape[0], structure.matrix.nnz
+    slow = len(structure.types) > 1 and IPM_ENTRIES < entries <= DENSE_ROW * rows
+    return "ipm" if slow or rows > IPM_ROWS else "simplex"
 
 
 @lru_cache(maxsize=4096)

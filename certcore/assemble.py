@@ -1,0 +1,156 @@
+"""From a proven bound to a certificate: count, attack, proof and what belongs to them."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore import __version__
+from certcore.allocation import fractional
+from certcore.attack import find_attack
+from certcore.certificate import Certificate, ProgramSize
+from certcore.instance import Instance
+from certcore.perturbations import ADJ_DEL
+from certcore.program.build import build_structure
+from certcore.program.cuts import Cuts
+from certcore.program.problem import Problem
+from certcore.program.program import Program
+from certcore.program.relaxation import Relaxation
+from certcore.program.structure import Structure
+from certcore.solve.solver import Answer, ModelFactory
+from certcore.solve.status import Status
+from certcore.verify.bound import exact_bound
+from certcore.verify.multipliers import plain_bound, plain_multipliers
+from certcore.verify.proof import certified_count, make_proof, whole_graph_attacked
+
+
+def from_answer(
+    problem: Problem,
+    structure: Structure,
+    answer: Answer,
+    relaxation: Relaxation,
+    *,
+    started: float,
+    limit: float,
+    attack: bool,
+    proof: bool,
+    factory: ModelFactory,
+    cancel: threading.Event | None,
+) -> Certificate:
+    """Turn a proven bound into a certificate; for `exact`, ask the integer program for more.
+
+    A proof can be made only if the structure was built for the budgets of the problem and no larger ones: that is
+    what a checker rebuilds.
+    """
+    bound, written = _proof(problem, structure, answer) if proof else (answer.bound, None)
+    certificate = replace(
+        with_bound(problem, relaxation, bound, answer.status, started),
+        attack=find_attack(problem, structure, answer.x) if attack else None,
+        fractional=None if answer.x is None else fractional(problem, structure, answer.x),
+        proof=written,
+        size=program_size(problem, structure),
+        facts=result_facts(problem.instance),
+        solves=answer.solves,
+    )
+    stopped = answer.status in (Status.INTERRUPTED, Status.FAILED)
+    if relaxation is Relaxation.EXACT and bound > structure.constant and not stopped:
+        left = limit - (time.perf_counter() - started)
+        certificate = _improved(problem, certificate, factory, left, cancel)
+    return replace(certificate, seconds=time.perf_counter() - started)
+
+
+def from_totals(problem: Problem, relaxation: Relaxation, *, started: float, attack: bool, proof: bool) -> Certificate:
+    """Whole-graph fields: the certificate reduces to totals, which need no solver."""
+    bound = Fraction(whole_graph_attacked(problem))
+    certificate = replace(
+        with_bound(problem, relaxation, bound, Status.OPTIMAL, started),
+        attack=find_attack(problem, None, None) if attack else None,
+        proof=make_proof(problem, relaxation.relaxed, bound, None, Cuts.none()) if proof else None,
+        facts=result_facts(problem.instance),
+    )
+    return replace(certificate, seconds=time.perf_counter() - started)
+
+
+def with_bound(
+    problem: Problem, relaxation: Relaxation, bound: Fraction, status: Status, started: float
+) -> Certificate:
+    """What a proven bound says by itself."""
+    count = certified_count(len(problem.targets), bound)
+    return Certificate(
+        targets=len(problem.targets),
+        certified=count,
+        naive_certified=problem.naive_certified,
+        bound=bound,
+        verified_certified=count,
+        relaxation=relaxation,
+        verified=relaxation.is_proven,
+        status=status,
+        seconds=time.perf_counter() - started,
+        threat=problem.threat,
+        target_nodes=problem.targets,
+    )
+
+
+def _proof(problem: Problem, structure: Structure, answer: Answer) -> tuple[Fraction, dict[str, Any]]:
+    """The bound as a checker will find it, and the plainest multipliers that prove it."""
+    program = Program(structure, *answer.place)
+    y, cuts = plain_multipliers(program), Cuts.none()
+    if answer.multipliers is not None and answer.bound < plain_bound(program):
+        y, cuts = answer.multipliers.repaired(program), answer.multipliers.cuts
+    bound = structure.constant + exact_bound(replace(program, cuts=cuts), y)
+    return bound, make_proof(problem, structure.relaxation, bound, y, cuts)
+
+
+def _improved(
+    problem: Problem, relaxed: Certificate, factory: ModelFactory, time_limit: float, cancel: threading.Event | None
+) -> Certificate:
+    """Ask the integer program. Its dual bound is the solver's word: never more than the verified bound allows."""
+    structure = build_structure(problem, Relaxation.EXACT)
+    model = factory(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
+    solution = model.solve(time_limit=max(time_limit, 0.1), cancel=cancel, method="choose")
+    if solution.status is Status.FAILED or not math.isfinite(solution.limit):
+        return replace(relaxed, status=solution.status)
+    bound = min(relaxed.bound, Fraction(structure.constant + max(0, math.floor(solution.limit + 1e-6))))
+    attack = relaxed.attack
+    if attack is not None and solution.x is not None:
+        again = find_attack(problem, structure, solution.x)
+        attack = max(attack, again, key=lambda found: found.attacked.sum())
+    if attack is not None and bound < attack.attacked.sum():
+        # A replayed attack breaks more than the integer solver calls possible: its word is worth nothing.
+        return replace(relaxed, attack=attack, status=Status.FAILED)
+    certified = max(relaxed.verified_certified, certified_count(relaxed.targets, bound))
+    return replace(relaxed, bound=bound, certified=certified, attack=attack, status=solution.status)
+
+
+def program_size(problem: Problem, structure: Structure) -> ProgramSize:
+    """Our program's size next to the paper's formula: 13·Σ|P| + 8N + 2e + 5 rows, 5·Σ|P| + 4N + e columns."""
+    fronts, graph = problem.fronts, problem.instance.graph
+    inside: np.ndarray = np.all(fronts.points <= np.array(problem.threat.budgets), axis=1)
+    total = 0
+    if len(inside):
+        sums = [0, *inside.cumsum().tolist()]
+        per_front = [sums[b] - sums[a] for a, b in zip(fronts.indptr[:-1].tolist(), fronts.indptr[1:].tolist())]
+        total = sum(per_front[f] for f in fronts.front_of_node.tolist())
+    edges = graph.n_edges if ADJ_DEL in problem.in_play else 0
+    n = graph.n_nodes
+    rows, columns = structure.matrix.shape
+    return ProgramSize(
+        rows, columns, structure.matrix.nnz, 13 * total + 8 * n + 2 * edges + 5, 5 * total + 4 * n + edges
+    )
+
+
+def result_facts(instance: Instance) -> dict[str, Any]:
+    """What every result carries: the instance, the confidence behind it, versions."""
+    import highspy
+
+    return instance.facts() | {
+        "instance_digest": instance.digest,
+        "meta": {k: instance.meta[k] for k in ("dataset", "model", "seed", "split", "command") if k in instance.meta},
+        "versions": {"certcore": __version__, "highspy": highspy.Highs().version()},
+    }

@@ -1,0 +1,230 @@
+"""Integer multipliers of one structure, and the exact bound they give at any budgets of it, after repair.
+
+By weak duality any multipliers bound the adversary's optimum at every budget, if the whole formula is evaluated
+there: right-hand sides, attackers' coefficients, upper bounds and the points within reach (see
+`certcore.verify.bound`). Most of it, yᵀA, does not depend on the budgets. It is computed once per set of
+multipliers; what is left takes a fraction of a millisecond, and gives `exact_bound` of the repaired multipliers.
+
+Repair: rounding and tolerances leave thousands of columns unpaid by a hair, and paying each one its own surplus times
+its upper bound would cost whole targets. Where it is the cheaper payment, the row that covers the columns is raised by
+the worst surplus instead: the global budget for flips, σ for attackers, the choice of a group for its points. In the
+paper's form the choice stands at the points with −1 and is lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from certcore.program.cuts import Cuts, Rows
+from certcore.program.program import Program
+from certcore.program.structure import Structure
+from certcore.verify.bound import SCALE
+
+_SAFE = float(2**61)
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """Integers over SCALE, one per row of a structure and then one per cut, and what follows from them."""
+
+    structure: Structure = field(repr=False)
+    y: np.ndarray
+    cuts: Cuts
+    fixed: int = field(repr=False)
+    """y · right-hand sides, without those of the global budgets and of σ."""
+    surplus: np.ndarray = field(repr=False)
+    """objective − yᵀA for each column, without the attackers' coefficients; scaled."""
+    unpaid_flips: np.ndarray = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, structure: Structure, y: np.ndarray, cuts: Cuts | None = None, rows: Rows | None = None
+    ) -> Multipliers | None:
+        """Prepare integer multipliers; None if they are so large that 64 bits might not hold the sums.
+
+        `rows` are the rows of the cuts, for those who have them already.
+        """
+        s, cuts = structure, Cuts.none() if cuts is None else cuts
+        n_rows = s.matrix.shape[0]
+        if len(y) != n_rows + len(cuts) or (len(y) and y.min() < 0):
+            raise ValueError("one multiplier of at least 0 is needed for every row and every cut")
+        if len(cuts) and rows is None:
+            rows = cuts.rows(s)
+        columns = s.steady_columns
+        payers = float(y[s.attackers.rows].astype(np.float64) @ s.attackers.caps.astype(np.float64))
+        payers += float(s.groups.weight.max(initial=0)) * SCALE
+        room = float(y.astype(np.float64).sum()) * s.largest_coefficient + payers
+        if room >= _SAFE:
+            if (y >= 1 << 52).any():
+                return None
+            bound = float((abs(columns) @ y[:n_rows].astype(np.float64)).max(initial=0.0))
+            if rows is not None:
+                bound += float((abs(rows.matrix).T @ y[n_rows:].astype(np.float64)).max(initial=0.0))
+            if bound + payers >= _SAFE:
+                return None
+        surplus = s.objective * SCALE - columns @ y[:n_rows]
+        fixed = _dot(y[:n_rows], s.rhs)
+        if rows is not None:
+            surplus -= rows.matrix.T @ y[n_rows:]
+            fixed += _dot(y[n_rows:], rows.rhs)
+        return cls(s, y, cuts, fixed, surplus, np.flatnonzero(surplus[s.columns.flips] > 0))
+
+    # The bound.
+
+    def bound(self, program: Program) -> Fraction:
+        """How many targets can be attacked at most at the program's place."""
+        rest = self._rest(program)
+        return Fraction(rest + self._moving(program.amounts, program.sigma, self._attackers(program)), SCALE)
+
+    def bounds(self, stretch: Program, kind: int | None, values: Sequence[int]) -> list[Fraction]:
+        """Bounds at several values of one budget (or of σ: None) that all lie in the same stretch."""
+        rest, attackers = self._rest(stretch), self._attackers(stretch)
+        result = []
+        amounts, sigma = stretch.amounts.copy(), stretch.sigma
+        for value in values:
+            if kind is None:
+                sigma = value
+            else:
+                amounts[kind] = value
+            result.append(Fraction(rest + self._moving(amounts, sigma, attackers), SCALE))
+        return result
+
+    # Repair.
+
+    def repaired(self, program: Program) -> np.ndarray:
+        """The multipliers that prove `bound`: rows raised (or lowered) where that is the cheaper payment."""
+        s = self.structure
+        y = self.y.copy()
+        for k in s.types:
+            lift, pays = self._flip_choice(k, program.amounts)
+            if pays:
+                y[s.global_row[k]] += lift
+        surplus = self._attackers(program)
+        if len(surplus):
+            worst = int(surplus.max())
+            assert program.sigma is not None
+            if worst > 0 and worst * program.sigma < _total(np.maximum(surplus, 0)):
+                y[s.rows["sigma"]] += worst
+        if len(s.groups):
+            unpaid = self._unpaid_points(program.open)
+            worst_point = np.maximum.reduceat(unpaid, s.points.first)
+            if s.relaxation.has_indicators:
+                y[s.rows["choose"]] -= worst_point
+            else:
+                several = np.add.reduceat((unpaid > 0).astype(np.int64), s.points.first) > 1
+                y[s.rows["choose"]] += np.where(several, worst_point, 0)
+        return y
+
+    def settled(self, program: Program) -> Multipliers:
+        """These multipliers after their repair at one place, so that little is left to pay nearby."""
+        s = self.structure
+        y = self.repaired(program)
+        change = y - self.y
+        surplus = self.surplus.copy()
+        surplus[s.columns.flips] -= change[s.global_row[s.flips.kind]] * s.flips.cost
+        if s.has_sigma:
+            surplus[s.columns.attackers] -= change[s.rows["sigma"]]
+        choose = change[s.rows["choose"]]
+        if s.relaxation.has_indicators:
+            surplus[s.columns.points] += choose[s.points.group]
+            surplus[s.columns.indicators] -= choose
+        else:
+            surplus[s.columns.points] -= choose[s.points.group]
+        fixed = self.fixed + int(choose @ s.rhs[s.rows["choose"]])
+        return Multipliers(s, y, self.cuts, fixed, surplus, np.flatnonzero(surplus[s.columns.flips] > 0))
+
+    # The parts of the formula.
+
+    def _rest(self, program: Program) -> int:
+        """What does not move within a stretch."""
+        return self.structure.constant * SCALE + self.fixed + self._points(program.open)
+
+    def _moving(self, amounts: np.ndarray, sigma: int | None, attackers: np.ndarray) -> int:
+        """What depends on the budgets themselves: their rows, unpaid flips and unpaid attackers."""
+        s, total = self.structure, 0
+        for k in s.types:
+            total += int(self.y[s.global_row[k]]) * int(amounts[k])
+            if len(self.unpaid_flips):
+                lift, pays = self._flip_choice(k, amounts)
+                total += lift * int(amounts[k]) if pays else self._flips_separately(k, amounts)
+        if sigma is not None:
+            total += int(self.y[s.rows["sigma"]][0]) * sigma
+            if len(attackers):
+                positive = np.maximum(attackers, 0)
+                total += min(_total(positive), int(positive.max()) * sigma)
+        return total
+
+    def _unpaid(self, k: int, amounts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        flips = self.structure.flips
+        mine = self.unpaid_flips[flips.kind[self.unpaid_flips] == k]
+        upper = np.minimum(flips.cap[mine], int(amounts[k]) // flips.cost[mine])
+        return mine[upper > 0], upper[upper > 0]
+
+    def _flips_separately(self, k: int, amounts: np.ndarray) -> int:
+        flips, upper = self._unpaid(k, amounts)
+        return sum(a * b for a, b in zip(self.surplus[flips].tolist(), upper.tolist()))
+
+    def _flip_choice(self, k: int, amounts: np.ndarray) -> tuple[int, bool]:
+        """By how much to raise the row of a global budget so that it pays for all flips, and whether to do so."""
+        flips, _ = self._unpaid(k, amounts)
+        if not len(flips):
+            return 0, False
+        lift = int((-(-self.surplus[flips] // self.structure.flips.cost[flips])).max())
+        return lift, lift * int(amounts[k]) < self._flips_separately(k, amounts)
+
+    def _attackers(self, program: Program) -> np.ndarray:
+        """Surplus of the attackers' columns with their coefficients at this place."""
+        s = self.structure
+        surplus = self.surplus[s.columns.attackers].copy()
+        if len(surplus):
+            place = s.attackers.columns - s.columns.attackers.start
+            np.add.at(surplus, place, program.coefficients * self.y[s.attackers.rows])
+        return surplus
+
+    def _unpaid_points(self, open_: np.ndarray) -> np.ndarray:
+        return np.where(open_, np.maximum(self.surplus[self.structure.columns.points], 0), 0)
+
+    def _points(self, open_: np.ndarray) -> int:
+        """What the points within reach (and, in the paper's form, the indicators) cost: the worst one of each group."""
+        s = self.structure
+        if not len(s.groups):
+            return 0
+        worst = np.maximum.reduceat(self._unpaid_points(open_), s.points.first)
+        if not s.relaxation.has_indicators:
+            return _total(worst)
+        # Lowering the choice charges the worst point to the indicator, which never costs more than the points do.
+        lowered = np.maximum(self.surplus[s.columns.indicators] + worst, 0)
+        return _total(np.where(s.any_open(open_), lowered, 0))
+
+
+def plain_bound(program: Program) -> Fraction:
+    """The bound without any solver: every target with a point within reach counts as attacked."""
+    s = program.structure
+    return Fraction(s.constant + int(s.groups.weight[s.any_open(program.open)].sum()))
+
+
+def plain_multipliers(program: Program) -> np.ndarray:
+    """The multipliers that prove it: all that a group is worth, on its choice."""
+    s = program.structure
+    y = np.zeros(s.matrix.shape[0], dtype=np.int64)
+    if not s.relaxation.has_indicators:
+        y[s.rows["choose"]] = np.where(s.any_open(program.open), s.groups.weight, 0) * SCALE
+    return y
+
+
+def _total(values: np.ndarray) -> int:
+    """The sum of non-negative integers, exactly."""
+    if float(values.astype(np.float64).sum()) < _SAFE:
+        return int(values.sum())
+    return sum(values.tolist())
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> int:
+    """Σ a·b of non-negative integers, exactly."""
+    if float(a.astype(np.float64) @ b.astype(np.float64)) < _SAFE:
+        return int(a @ b)
+    return sum(x * z for x, z in zip(a.tolist(), b.tolist()))

@@ -1,0 +1,48 @@
+"""Who loads what: a proof is checked without a solver, and the package's front loads only what is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import certcore
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("highspy", "pandas", "matplotlib", "plotly", "networkx", "torch", "streamlit")
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Names of all modules that a fresh interpreter holds after one statement."""
+    code = f"{statement}\nimport sys\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    return set(done.stdout.split())
+
+
+def below(modules: set[str], *packages: str) -> set[str]:
+    return {m for m in modules if any(m == p or m.startswith(p + ".") for p in packages)}
+
+
+def test_the_checker_loads_no_solver() -> None:
+    modules = loaded_by("import certcore.verify")
+    assert "certcore.verify.proof" in modules
+    assert not below(modules, *HEAVY, "certcore.solve", "certcore.sweep", "certcore.assemble")
+
+
+def test_the_front_loads_nothing_before_it_is_asked() -> None:
+    assert not below(loaded_by("import certcore"), *HEAVY, "numpy")
+    assert not below(loaded_by("from certcore import certify, load_instance"), *set(HEAVY) - {"highspy"})
+
+
+def test_every_name_of_the_front_is_there() -> None:
+    assert set(certcore.__all__) <= set(dir(certcore))
+    for name in certcore.__all__:
+        assert getattr(certcore, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        certcore.nonsense  # noqa: B018
+
+
+def test_certify_is_a_function_whatever_was_imported_before() -> None:
+    loaded_by("import certcore.cli, certcore.sweep\nfrom certcore import certify\nassert callable(certify)")

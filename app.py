@@ -37,6 +37,8 @@ with left:
                 recipe=exports.recipe(view, "curve", vary=vary, values=values),
             )
     charts.show_latest(figure, view.instance.digest, key="mini", height=330)
+    if view.relaxation == "exact":
+        st.caption("The curve shows what is verified (the tight program); the solver's word is not drawn.")
     if ready:
         work.line(line)
 with right:

@@ -51,6 +51,7 @@ def from_answer(
     bound, written = _proof(problem, structure, answer) if proof else (answer.bound, None)
     certificate = replace(
         with_bound(problem, relaxation, bound, answer.status, started),
+        verified=relaxation.is_proven,
         attack=find_attack(problem, structure, answer.x) if attack else None,
         fractional=None if answer.x is None else fractional(problem, structure, answer.x),
         proof=written,
@@ -80,7 +81,7 @@ def from_totals(problem: Problem, relaxation: Relaxation, *, started: float, att
 def with_bound(
     problem: Problem, relaxation: Relaxation, bound: Fraction, status: Status, started: float
 ) -> Certificate:
-    """What a proven bound says by itself."""
+    """What a proven bound says by itself: nobody's word is in it, whatever relaxation was asked for."""
     count = certified_count(len(problem.targets), bound)
     return Certificate(
         targets=len(problem.targets),
@@ -89,7 +90,7 @@ def with_bound(
         bound=bound,
         verified_certified=count,
         relaxation=relaxation,
-        verified=relaxation.is_proven,
+        verified=True,
         status=status,
         seconds=time.perf_counter() - started,
         threat=problem.threat,

@@ -12,22 +12,8 @@ from certcore.allocation import Allocation
 from certcore.fronts import Fronts
 from certcore.perturbations import TYPES
 from certcore.solve.status import Status
+from certcore.states import NOTHING, TargetState, target_states
 from certcore.threat import ThreatModel
-
-#: States of a target in `Certificate.nodes`.
-ROBUST, UNDECIDED, ATTACKED, NOT_A_TARGET = (
-    "robust by itself",
-    "within the collective count",
-    "attacked",
-    "no target",
-)
-
-
-def rounded_down(part: int, whole: int, digits: int = 1) -> str:
-    """A share in per cent that is never rounded up: 1,999 of 2,000 are no guarantee for all."""
-    scale = 10**digits
-    share = 100 * scale * part // max(whole, 1)
-    return f"{share // scale}.{share % scale:0{digits}d}%"
 
 
 @dataclass(frozen=True)
@@ -43,17 +29,18 @@ class ProgramSize:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A collective certificate: at least `certified` of the `targets` labels stay, whatever the attacker does.
+    """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
 
-    The count is a statement about all targets together. It does not say *which* labels stay: apart from nodes that
-    are robust by themselves, a target that no found attack breaks may still be broken by another one.
+    `certified` is the same number unless the relaxation is `exact`; then it may be larger, on the solver's word. The
+    count is a statement about all targets together. It does not say *which* labels stay: apart from targets that are
+    certified on their own, one that no found attack breaks may still be broken by another one.
     """
 
     targets: int
     certified: int
     naive_certified: int
     bound: Fraction
-    """Proven upper limit on how many targets can be attacked (`exact`: see `verified`)."""
+    """Upper limit on how many targets can be left uncertified: proven if `verified`, else the solver's word."""
     verified_certified: int
     """The count proven in exact integers; equals `certified` unless the relaxation is `exact`."""
     relaxation: str
@@ -73,6 +60,11 @@ class Certificate:
     def ratio(self) -> float:
         """Certified ratio; 0 if there are no targets."""
         return self.certified / self.targets if self.targets else 0.0
+
+    @property
+    def unproven(self) -> int:
+        """How many labels more than the verified ones rest on the solver's word."""
+        return max(0, self.certified - self.verified_certified)
 
     @property
     def attack_found(self) -> int | None:
@@ -97,32 +89,44 @@ class Certificate:
             "facts": self.facts,
         }
 
-    def nodes(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
-        """Per node: state, perturbation inside its field by type, budget spent at it by type, attacker share.
+    def states(self, fronts: Fronts, *, integer: bool = True) -> np.ndarray:
+        """The `TargetState` of every node in the replayed attack (or in the relaxed adversary, which is no attack)."""
+        allocation = self.attack if integer else self.fractional
+        state = np.full(fronts.n_nodes, TargetState.NOT_A_TARGET, dtype=object)
+        state[self.target_nodes] = target_states(
+            fronts.certified(self.threat.budgets)[self.target_nodes],
+            ~fronts.certified((0, 0, 0, 0))[self.target_nodes],
+            None if allocation is None else np.asarray(allocation.attacked, dtype=float),
+        )
+        return state
 
-        `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). The state
-        "within the collective count" is not a claim about that node.
+    def nodes(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
+        """Per node: state, whether it is hit, flips spent at it by type, flips inside its field, attacker share.
+
+        `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). `lost` is how
+        far a target is broken and `inside` what its field received: both are None for nodes that are no targets, whose
+        fields nobody looked at.
         """
         allocation = self.attack if integer else self.fractional
         n = fronts.n_nodes
-        state = np.full(n, NOT_A_TARGET, dtype=object)
-        state[self.target_nodes] = UNDECIDED
-        robust = fronts.certified(self.threat.budgets)[self.target_nodes]
-        state[self.target_nodes[robust]] = ROBUST
-        result: dict[str, np.ndarray] = {"node": np.arange(n)}
-        inside = np.zeros((n, 4))
-        spent = np.zeros((4, n))
-        share, attackers = np.zeros(n), np.zeros(n)
+        whole = int if integer else float
+        inside = np.full((n, 4), None, dtype=object)
+        lost = np.full(n, None, dtype=object)
+        spent, attackers = np.zeros((4, n), dtype=whole), np.zeros(n, dtype=whole)
         if allocation is not None:
-            inside[self.target_nodes] = allocation.inside
-            spent = allocation.spent_at(edges)
-            share[self.target_nodes] = allocation.attacked
-            attackers = allocation.attackers
-            state[self.target_nodes[allocation.attacked >= 1 - 1e-9]] = ATTACKED
-        result["state"] = state
-        result["attacked"] = share
-        result["attacker"] = attackers
+            inside[self.target_nodes] = allocation.inside.astype(whole)
+            lost[self.target_nodes] = allocation.attacked.astype(whole)
+            spent = allocation.spent_at(edges).astype(whole)
+            attackers = allocation.attackers.astype(whole)
+        result: dict[str, np.ndarray] = {
+            "node": np.arange(n),
+            "state": np.array([str(word) for word in self.states(fronts, integer=integer)], dtype=object),
+            "hit": spent.sum(axis=0) > NOTHING,
+            "lost": lost,
+            "attacker": attackers,
+        }
+        for k, name in enumerate(TYPES):
+            result[f"spent_{name}"] = spent[k]
         for k, name in enumerate(TYPES):
             result[f"inside_{name}"] = inside[:, k]
-            result[f"spent_{name}"] = spent[k]
         return result

@@ -115,7 +115,8 @@ def describe_class(name: str, cls: type) -> str:
     lines = [f"### {name}\n"]
     if issubclass(cls, enum.Enum):
         lines.append(f"{doc(cls)}\n")
-        lines += [f"- `{member.value}` – {getattr(member, 'sentence', member.name)}" for member in cls]
+        told = field_docs(cls)
+        lines += [f"- `{member.value}` – {sentence(told.get(member.name, member.name))}" for member in cls]
         return "\n".join(lines) + "\n"
     if not getattr(cls, "_is_protocol", False) and not issubclass(cls, Exception):
         lines.append(f"```python\n{signature(name, cls)}\n```\n")
@@ -136,10 +137,15 @@ def field_docs(cls: type) -> dict[str, str]:
     assert isinstance(tree, ast.ClassDef)
     found = {}
     for field, below in zip(tree.body, tree.body[1:]):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
-            value = below.value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found[field.target.id] = value.value
+        if isinstance(field, ast.AnnAssign):
+            target: ast.expr = field.target
+        elif isinstance(field, ast.Assign):
+            target = field.targets[0]
+        else:
+            continue
+        value = below.value if isinstance(below, ast.Expr) else None
+        if isinstance(target, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
+            found[target.id] = value.value
     return found
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from certcore import figures
 from certcore.attack_text import attack_text
 from certcore.figures.style import STATES
+from certcore.states import FORMER, TargetState
 from pages.shared import attack, controls, exports, graphview, headline, state
 from pages.shared.charts import is_dark
 from pages.shared.frame import frame, go_to_node, stop
@@ -18,12 +19,25 @@ from pages.shared.protect import suggestions
 from pages.shared.sidebar import node_name
 from pages.shared.text import count
 
-LABELS = {entry.label: key for key, entry in STATES.items()}
+#: States in the address; their former names still open what they meant.
+CHOICES = [member.name.lower() for member in TargetState]
+
+
+def read_states(text: str) -> list[str]:
+    """The states to show, from the address."""
+    found = state.words(*CHOICES, *FORMER)(text)
+    return [FORMER[word].name.lower() if word in FORMER else word for word in found]
+
+
+def state_name(choice: str) -> str:
+    return attack.state_name(TargetState[choice.upper()])
+
+
 OWN: dict[str, state.Control] = {
     "adversary": ("attack", state.one_of("attack", "relaxed")),
     "colour": ("state", state.one_of("state", "class")),
     "click": ("open", state.one_of("open", "select", "protect")),
-    "only": ([], state.words(*STATES)),
+    "only": ([], read_states),
     "picked": (None, state.whole()),
 }
 
@@ -49,7 +63,7 @@ adversary = controls.segmented_control(
     ["attack", "relaxed"],
     format_func={"attack": "Replayed integer attack", "relaxed": "Relaxed LP adversary"}.__getitem__,
     key="adversary",
-    help="The integer attack was replayed: these targets really become uncertified. The relaxed adversary of the "
+    help="The integer attack was replayed: these targets really lose their certificate. The relaxed adversary of the "
     "linear program spends fractions of flips; it explains the bound, but it is not an attack.",
 )
 colour = controls.segmented_control(
@@ -74,8 +88,8 @@ wanted = bar.text_input("Find a node", placeholder="name or index", help="Search
 only = controls.multiselect(
     bar,
     "Show only",
-    list(STATES),
-    format_func=attack.state_name,
+    CHOICES,
+    format_func=state_name,
     key="only",
     placeholder="all states",
     help="Fade all nodes in other states.",
@@ -88,8 +102,8 @@ if relaxed and result.fractional is None:
     relaxed = False
 if relaxed:
     st.warning(
-        "**Relaxed adversary.** Fractions of flips and “partly attacked” targets exist only in the linear program. "
-        "This is where the proven bound comes from; it is **not** an attack.",
+        "**Relaxed adversary.** Fractions of flips and partly lost targets exist only in the linear program. "
+        "This is where the bound comes from; it is **not** an attack.",
         icon=":material/blur_on:",
     )
 replayed = None if relaxed or result.attack is None else attack_text(view.instance, result.threat, result.attack)
@@ -100,9 +114,10 @@ figure = figures.graph_figure(
     recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed),
     facts=result.facts,
 )
-rows = attack.table(view.instance, result, figure, relaxed)
+rows = attack.table(view.instance, result, relaxed)
 codes = np.asarray(figure.state)
-shown = np.isin(codes, [list(STATES).index(key) for key in only]) if only else np.ones(len(codes), dtype=bool)
+chosen_states = [TargetState[choice.upper()] for choice in only]
+shown = np.isin(codes, [list(STATES).index(key) for key in chosen_states]) if only else np.ones(len(codes), dtype=bool)
 found = attack.search(view.instance.node_names, view.instance.graph.n_nodes, wanted)
 picked = st.session_state.get("picked")
 selected = picked if picked is not None and picked < len(codes) else -1
@@ -130,8 +145,8 @@ exports.menu(figure, "graph", is_dark())
 left, right = st.columns([2.2, 1], gap="large")
 with left:
     st.subheader("Allocation per node", anchor=False)
-    spent = rows[[c for c in rows.columns if c.startswith("spent")]].sum(axis=1) > 0
-    touched = rows[shown & (spent | rows["state"].isin([attack.state_name("attacked"), attack.state_name("partly")]))]
+    broken = rows["state"].isin([attack.state_name(TargetState.LOST), attack.state_name(TargetState.PARTLY)])
+    touched = rows[shown & ((rows["hit"] == "hit") | broken)]
     order = [c for c in rows.columns if c.startswith(("spent", "inside"))]
     touched = touched.sort_values([*order, "node"], ascending=[False] * len(order) + [True])
     first = st.session_state.setdefault("_first", selected)
@@ -140,9 +155,11 @@ with left:
     if 0 <= first < len(codes):  # what was chosen in the picture comes first, whether it is touched or not
         touched = pd.concat([rows[rows["node"] == first], touched[touched["node"] != first]])
     st.caption(
-        f"{count(len(touched))} nodes where flips are spent or whose label becomes uncertified. Select a row to find "
-        "the node in the picture. *spent*: flips at the node; *inside*: flips within its receptive field. Targets that "
-        "are uncertified at budget 0 count as attacked as well."
+        f"{count(len(touched))} nodes that are hit or lose their certificate. Select a row to find the node in the "
+        "picture, where a node is larger the more is spent at it. *spent*: flips at the node; *inside*: flips within "
+        "its receptive field (empty where the node is not a target). "
+        f"{count((rows['state'] == TargetState.BEFORE).sum())} targets were uncertified before the attack; they are "
+        "not in this table unless they are hit."
         + (" An edge counts at both of its ends." if view.threat.adj_add or view.threat.adj_del else "")
     )
     marked = np.flatnonzero(touched["node"].to_numpy() == selected).tolist()
@@ -155,7 +172,8 @@ with left:
         selection_default={"selection": {"rows": marked}} if marked else None,
         key=table,
         height=330,
-        alt="One row per touched node: its state, the flips spent at it and the flips inside its field.",
+        placeholder="",
+        alt="One row per touched node: its state, whether it is hit, flips spent at it and flips inside its field.",
     )
     chosen = choice["selection"]["rows"] if choice else []
     row = int(touched.iloc[chosen[0]]["node"]) if chosen and chosen[0] < len(touched) else None

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from certcore import figures
+from certcore import figures, words
 from certcore.base.exact import confidence_text
 from certcore.perturbations import LABELS, TYPES
+<<<<<<< HEAD
 from pages.shared import charts, controls, exports, state, why
+=======
+from certcore.rounding import share_down
+from pages.shared import charts, controls, state, why
+>>>>>>> t-words
 from pages.shared.frame import frame
-from pages.shared.text import budget_words, count, markdown, percent, samples
-from pages.shared.words import accuracy, is_convex
+from pages.shared.text import budget_words, count, markdown, samples
 
 OWN: dict[str, state.Control] = {
     "bx": ("", state.one_of("", *TYPES)),
@@ -29,8 +33,8 @@ facts, fronts = instance.base.facts, instance.base.fronts()
 clean = fronts.certified((0, 0, 0, 0))
 
 columns = st.columns(4)
-kind = "Convex relaxation" if is_convex(instance) else str(facts.get("kind", "smoothing")).capitalize()
-columns[0].metric("Kind", kind, help="How the base certificate was made.")
+kind, source = words.base_kind(instance)
+columns[0].metric("Kind", kind, help=source)
 if "alpha" in facts:
     number = int(facts.get("samples", facts.get("n_samples", 0)))
     columns[1].metric("Samples per node", samples(number), help="Votes that estimate how often the label wins.")
@@ -38,29 +42,30 @@ if "alpha" in facts:
 else:
     columns[1].metric("Distinct fronts", count(fronts.n_fronts), help="Nodes with equal certificates share one front.")
     columns[2].metric(
-        "Certified at budget 0", percent(clean.mean()), help="The rest counts as attacked from the start."
+        "Certified at budget 0",
+        share_down(int(clean.sum()), len(clean)),
+        help="The rest is uncertified before any attack and stays so at every budget.",
     )
-right_labels = accuracy(instance)
-if right_labels is not None:
-    where = "test nodes" if instance.split is not None else "all nodes"
+right = words.accuracy(instance)
+if right is not None:
     columns[3].metric(
-        "Accuracy",
-        percent(right_labels),
-        help=f"Of the certified labels on {where}; nodes that abstain count as wrong.",
+        "Accuracy, abstaining is wrong",
+        share_down(right.right, right.nodes),
+        help=words.accuracy_words(right).markdown,
     )
 theta = facts.get("theta")
 if theta is not None:
-    words = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(TYPES, theta))
-    st.caption(f"Flip probabilities θ: {words}. Rule: {markdown(facts.get('rule', 'binary'))}.")
+    noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(TYPES, theta))
+    st.caption(f"Flip probabilities θ: {noise}. Rule: {markdown(facts.get('rule', 'binary'))}.")
 
 axes = list(instance.base.axes)
 
 
 def front_point(point: list[int]) -> str:
     """A budget in few words: there may be several in one line."""
-    words = budget_words(tuple(point))
+    told = budget_words(tuple(point))
     only = {name.split("_")[0] for name in axes}
-    return words.replace("attribute ", "").replace("edge ", "") if len(only) == 1 else words
+    return told.replace("attribute ", "").replace("edge ", "") if len(only) == 1 else told
 
 
 left, right_side = st.columns(2, gap="large")

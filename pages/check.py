@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from certcore import words
 from certcore.errors import InputError
 from certcore.instance import Instance, load_instance
 from certcore.threat import ThreatModel
@@ -14,8 +15,12 @@ from pages.shared import engine, work
 from pages.shared.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
 from pages.shared.frame import frame_without_instance, stop
 from pages.shared.jobs import Job
+<<<<<<< HEAD
 from pages.shared.text import count, listing, markdown, percent
 from pages.shared.words import confidence, threat_words
+=======
+from pages.shared.text import markdown
+>>>>>>> t-words
 
 MOST_MB = 100
 
@@ -103,9 +108,7 @@ if not verdict.accepted:
     stop()
 threat = ThreatModel.from_json(proof["threat"])
 st.success(
-    f"**Accepted.** Whatever an attacker does with {threat_words(threat)}: at least **{count(verdict.certified)} of "
-    f"{count(verdict.targets)}** labels ({percent(verdict.certified / max(verdict.targets, 1))}) stay as they are"
-    f"{confidence(instance)}.",
+    f"**Accepted.** {words.accepted(instance, threat, verdict.certified, verdict.targets).markdown}",
     icon=":material/verified:",
 )
 st.caption(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from certcore import figures
+from certcore import figures, words
 from certcore.errors import InputError
 from certcore.perturbations import LABELS, TYPES
 from certcore.rounding import share_down
 from pages.shared import bundles, charts, controls, exports, state, sweeps, work
 from pages.shared.frame import frame
+<<<<<<< HEAD
 from pages.shared.text import count, listing, markdown, plain
 from pages.shared.words import accuracy, threat_words
+=======
+from pages.shared.text import markdown
+>>>>>>> t-words
 
 MOST = 6
 NOW = "certified at the current budget"
@@ -128,7 +132,9 @@ task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
 lines = sweeps.first_kind(task)
 if lines:
     entries = [
-        figures.CompareEntry(member.name, line, accuracy(member.instances[0])) for member, line in zip(family, lines)
+        figures.CompareEntry(member.name, line, None if right is None else right.ratio)
+        for member, line in zip(family, lines)
+        for right in [words.accuracy(member.instances[0])]
     ]
     drawn = list(instances)[: len(lines)]
     again = exports.recipe(

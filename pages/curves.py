@@ -132,4 +132,4 @@ if ours:
 else:
     st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
 work.line(task)
-promise(view, vary, choices[vary])
+promise(view, vary)

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+<<<<<<< HEAD
 from certcore import figures
 from certcore.attack_text import attack_text
+=======
+from certcore import figures, words
+from certcore.influence import influence
+>>>>>>> t-words
 from certcore.perturbations import LABELS
 from pages.shared import attack, charts, controls, exports, headline, neighbourhood, state, why
 from pages.shared.frame import frame, go_to_node, stop
@@ -57,8 +62,13 @@ st.markdown(" · ".join(facts))
 if result is None:
     st.info("More appears here when the certificate at these budgets is computed.", icon=":material/hourglass_top:")
     stop()
+found_here = influence(instance, result, node)
+received = None if found_here is None else found_here.received
 with st.container(border=True, key="why"):
-    st.markdown(why.sentence(instance, result, node))
+    told = [words.state_words(instance, result, node, received)]
+    if found_here is not None:
+        told += words.node_words(found_here, lambda other: node_name(instance, other))
+    st.markdown("\n\n".join(one.markdown for one in told))
 
 spent = result.attack.spent_at(instance.graph.edges) if result.attack is not None else np.zeros((4, n))
 removed = instance.graph.edges[np.asarray(result.attack.deleted) > 0] if result.attack is not None else np.zeros((0, 2))
@@ -68,25 +78,26 @@ with left:
     st.subheader("Its receptive field", anchor=False, help="All nodes that can influence this prediction.")
     page = neighbourhood.html(instance, near, spent, removed, dark=charts.is_dark(), height=400)
     st.iframe(page, height=410, alt=f"Neighbourhood of {plain(node_name(instance, node))}: {len(near.nodes)} nodes")
-    inside = field_size = len(near.nodes) + near.cut
+    hit = spent[:, near.nodes].sum(axis=0) > 0
+    marks = [":orange[★] this node"] + [":blue[●] its field"] * (len(near.nodes) > 1)
+    if (hit & (near.nodes != node)).any():
+        marks.append(":red[■] other nodes that are hit in the replayed attack")
     st.caption(
-        f"{count(field_size)} nodes in the field"
+        f"{count(len(near.nodes) + near.cut)} nodes in the field"
         + (f", {count(near.cut)} far ones not drawn" if near.cut else "")
-        + ". :orange[★] the node · :blue[●] its field · :red[■] flips of the replayed attack are spent here. "
-        "Click a node to open it."
+        + f". {' · '.join(marks)}. Click a node to open it."
     )
-    here = near.nodes[spent[:, near.nodes].sum(axis=0) > 0]
-    if len(here):
+    others = near.nodes[hit & (near.nodes != node)]
+    if len(others):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown("Flips are spent at", width="content")
-            for other in here[:8].tolist():
-                name = node_name(instance, other)
-                if other != node and st.button(name, key=f"open_{other}", type="tertiary", help="Open this node."):
+            st.markdown("Other hit nodes in its field:", width="content")
+            for other in others[:8].tolist():
+                name = f"{node_name(instance, other)} ({count(spent[:, other].sum())})"
+                if st.button(name, key=f"open_{other}", type="tertiary", help="Flips spent there; opens this node."):
                     go_to_node(other)
 with right:
     st.subheader("Its front", anchor=False, help="The smallest budgets that the base certificate leaves uncertified.")
     x, y = why.two_axes(instance, view.threat)
-    received = why.received(result, node)
     charts.show(
         figures.front_figure(
             instance.base.fronts().of_node(node),
@@ -108,8 +119,14 @@ with right:
         key="front",
         height=340,
     )
+<<<<<<< HEAD
     st.caption(
         f"Shaded: certified. The star is what this node receives in the replayed attack, in {LABELS[x]} and "
         f"{LABELS[y]}."
     )
 why.votes(instance, node, exports.recipe(view, "votes", node=node))
+=======
+    star = f" The star is what this node receives in the replayed attack, in {LABELS[x]} and {LABELS[y]}."
+    st.caption("Shaded: certified." + ("" if received is None else star))
+why.votes(instance, node)
+>>>>>>> t-words

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from certcore import certify
-from certcore.base.exact import confidence_text
-from certcore.certificate import Certificate, rounded_down
+from certcore import certify, words
+from certcore.certificate import Certificate
 from certcore.cli.options import (
     add_instance,
     add_relaxation,
@@ -26,6 +25,7 @@ from certcore.cli.progress import Progress
 from certcore.errors import InputError
 from certcore.files import atomic_write
 from certcore.instance import Instance
+from certcore.rounding import share_down
 
 
 def add(subparsers: Any) -> None:
@@ -69,12 +69,15 @@ def run(args: argparse.Namespace) -> int:
             )
         _write_allocation(args.fractional, certificate, instance, integer=False)
     if args.json:
-        report = certificate.to_json()
+        report = certificate.to_json() | {
+            "guarantee": str(words.guarantee(instance, certificate)),
+            "remarks": [str(remark) for remark in words.remarks(instance, threat)],
+        }
         if args.verbose and certificate.size:
             report["size"] = vars(certificate.size)
         print_json(report)
     else:
-        print(_words(certificate, verbose=args.verbose))
+        print(_words(instance, certificate, verbose=args.verbose))
     return 0
 
 
@@ -92,7 +95,7 @@ def _interruptible(work: Callable[[threading.Event], Certificate]) -> Certificat
                     cancel.set()
                     raise
                 cancel.set()
-                print("certcore: stopping; what is proven so far follows", file=sys.stderr)
+                print("certcore: stopping; what is known so far follows", file=sys.stderr)
 
 
 def _write_allocation(path: str, certificate: Certificate, instance: Instance, *, integer: bool) -> None:
@@ -103,23 +106,25 @@ def _write_allocation(path: str, certificate: Certificate, instance: Instance, *
         write_csv(handle, columns)
 
 
-def _words(c: Certificate, *, verbose: bool) -> str:
-    checked = "verified" if c.verified else "not verified"
+def _words(instance: Instance, c: Certificate, *, verbose: bool) -> str:
+    """The guarantee first, in the words of the dashboard; then the numbers behind it."""
+    proven = f"{c.verified_certified:,} of {c.targets:,} targets ({share_down(c.verified_certified, c.targets, 2)})"
     lines = [
-        f"certified         {c.certified:,} of {c.targets:,} targets ({rounded_down(c.certified, c.targets, 2)})",
-        f"naive             {c.naive_certified:,}",
-        f"can be attacked   at most {float(c.bound):,.4f} ({c.relaxation}, {checked})",
+        str(words.guarantee(instance, c)),
+        *(f"Note: {remark}" for remark in words.remarks(instance, c.threat)),
+        f"certified         {proven}, proven in exact arithmetic",
     ]
-    if c.relaxation == "exact":
-        lines.append(f"                  the verified count of the tight program is {c.verified_certified:,}")
+    if c.unproven:
+        lines.append(f"solver's word     {c.certified:,} ({share_down(c.certified, c.targets, 2)}), not verified")
+    lines += [
+        f"naive             {c.naive_certified:,}",
+        f"left uncertified  {words.limit_words(c)}",
+    ]
     if c.attack_found is not None:
-        lines.append(f"best attack found {c.attack_found:,} (integer, replayed on the base certificates)")
-    base = c.facts.get("base", {})
-    if "samples" in base:
         lines.append(
-            f"confidence        1 − α = {confidence_text(base['alpha'])} over all nodes, {base['samples']:,} samples"
+            f"best attack found leaves {c.attack_found:,} uncertified (integer, replayed on the base certificates)"
         )
-    lines.append(f"status            {c.status}: {c.status.sentence} ({c.seconds:.2f} s)")
+    lines.append(f"status            {c.status}: {words.status(c)} ({c.seconds:.2f} s)")
     if verbose and c.size is not None:
         s = c.size
         lines.append(f"program           {s.rows:,} rows, {s.columns:,} columns, {s.entries:,} entries")

@@ -13,6 +13,7 @@ from certcore.cli.options import (
     add_threat,
     open_instance,
     print_json,
+    print_remarks,
     read_instance,
     read_threat,
     write_csv,
@@ -30,7 +31,8 @@ def add(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "curve",
         help="certified counts over one budget, over σ or over a local budget",
-        description="Certified and naive counts at every value of one budget; each count has a proven bound.",
+        description="Certified and naive counts at every value of one budget; each count has a proven bound "
+        "(with `--relaxation exact`: the solver's word, see the column `verified`).",
         epilog="example: certcore curve precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --values 0:200",
     )
     add_instance(parser)
@@ -88,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
     result, cancelled = interruptible(work)
     if cancelled:
         raise KeyboardInterrupt
+    print_remarks(instance, axis.at(threat, max(values)))
     columns = result.columns()
     if args.output:
         with atomic_write(args.output, "w") as handle:

@@ -11,6 +11,7 @@ from certcore.cli.options import (
     add_relaxation,
     add_threat,
     print_json,
+    print_remarks,
     read_instance,
     read_threat,
     whole_number,
@@ -65,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_json())
         return 0
+    print_remarks(instance, threat)
     print(f"certified without further protection: {result.certified:,} of {result.targets:,}")
     for number, step in enumerate(result.steps, 1):
         name = "" if instance.node_names is None else f" ({instance.node_names[step.node]})"

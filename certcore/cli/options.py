@@ -7,11 +7,13 @@ import csv
 import json
 import math
 import re
+import sys
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 
+from certcore import words
 from certcore.cli.paths import require_file
 from certcore.cli.progress import Progress
 from certcore.errors import InputError
@@ -111,7 +113,7 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
         "--relaxation",
         choices=list(Relaxation),
         default="tight",
-        help="which program bounds the adversary (default: tight)",
+        help="which program bounds the adversary (default: tight); what exact adds is the solver's word, not verified",
     )
     parser.add_argument(
         "--time-limit", type=seconds, metavar="S", help="seconds (default: 30 for exact, 600 otherwise)"
@@ -150,6 +152,12 @@ def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
         node_costs=None if args.node_costs is None else _numbers(args.node_costs),
         edge_costs=None if args.edge_costs is None else _numbers(args.edge_costs),
     )
+
+
+def print_remarks(instance: Instance, threat: ThreatModel) -> None:
+    """What must be said beside every number at these budgets; on standard error where a table is on the other."""
+    for remark in words.remarks(instance, threat):
+        print(f"certcore: note: {remark}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -7,12 +7,21 @@ import threading
 from fractions import Fraction
 from typing import Any
 
-from certcore.base.exact import decimal_text
-from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
+from certcore import words
+from certcore.cli.options import (
+    add_instance,
+    add_relaxation,
+    add_threat,
+    print_json,
+    print_remarks,
+    read_instance,
+    read_threat,
+)
 from certcore.cli.progress import Progress
 from certcore.cli.sweeping import interruptible
 from certcore.errors import InputError
 from certcore.sweep import Radius, radius
+from certcore.sweep.axis import Axis
 from certcore.sweep.radius import read_share
 
 
@@ -57,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_json())
     else:
-        print(_words(result))
+        print(words.radius(result))
+        print_remarks(instance, Axis.parse(args.vary).at(threat, result.value or 1))
     return 0
 
 
@@ -73,20 +83,3 @@ def read_at_least(text: str) -> Fraction:
         raise InputError(
             f"--at-least is {text[:40]!r}; expected a share from 0 to 1, such as 0.8, or a percentage, such as 80%"
         ) from error
-
-
-def _words(r: Radius) -> str:
-    share = f"{r.needed:,} of {r.targets:,} targets ({decimal_text(100 * r.at_least)} %)"
-    if r.value is None:
-        return (
-            f"even with {r.vary} 0 only {r.certified:,} of {r.targets:,} targets are certified; {share} were asked for"
-        )
-    if r.unbounded:
-        return f"at least {share} stay certified whatever {r.vary} is ({r.certified:,} at {r.value:,})"
-    if r.limit_reached:
-        return (
-            f"{r.vary} {r.value:,} keeps {r.certified:,} certified, at least {share}; this is the largest budget a "
-            "threat model can hold, larger ones were not looked at"
-        )
-    after = "" if r.next_certified is None else f"; {r.vary} {r.value + 1:,} leaves {r.next_certified:,}"
-    return f"{r.vary} {r.value:,} keeps {r.certified:,} certified, at least {share}{after}"

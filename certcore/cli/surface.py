@@ -12,6 +12,7 @@ from certcore.cli.options import (
     add_relaxation,
     add_threat,
     print_json,
+    print_remarks,
     read_instance,
     read_threat,
     write_csv,
@@ -20,13 +21,15 @@ from certcore.cli.progress import Progress
 from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
 from certcore.files import atomic_write, require_writable
 from certcore.sweep import Surface, surface
+from certcore.sweep.axis import Axis
 
 
 def add(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "surface",
         help="certified counts over two budgets, or over a budget and σ",
-        description="Certified and naive counts for all pairs of values; each count has a proven bound.",
+        description="Certified and naive counts for all pairs of values; each count has a proven bound "
+        "(with `--relaxation exact`: the solver's word, see the column `verified`).",
         epilog=(
             "example: certcore surface precomputed/citeseer-gcn-attr-s0.npz --x attr_add --x-values 0:8 "
             "--y attr_del --y-values 0:21 --checkpoint cells.npz -o surface.csv"
@@ -75,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     result, cancelled = interruptible(work)
     if cancelled:
         raise KeyboardInterrupt
+    at_most = Axis.parse(args.x).at(Axis.parse(args.y).at(threat, max(y_values)), max(x_values))
+    print_remarks(instance, at_most)
     columns = result.columns()
     if args.output:
         with atomic_write(args.output, "w") as handle:

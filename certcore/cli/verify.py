@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from certcore import words
 from certcore.cli.options import print_json
 from certcore.cli.paths import require_file
 from certcore.cli.progress import Progress
 from certcore.instance import load_instance
+from certcore.rounding import rounded_up
+from certcore.threat import ThreatModel
 from certcore.verify.proof import read_proof, verify_proof
 
 
@@ -30,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     require_file(args.instance, "an instance file (.npz)", suffix=".npz")
     with Progress("verify", quiet=args.json):
         proof = read_proof(args.proof)
-        verdict = verify_proof(proof, load_instance(args.instance, base_rule=proof["base_rule"]))
+        instance = load_instance(args.instance, base_rule=proof["base_rule"])
+        verdict = verify_proof(proof, instance)
     if args.json:
         print_json(
             {
@@ -42,10 +46,9 @@ def run(args: argparse.Namespace) -> int:
             }
         )
     elif verdict.accepted:
-        print(
-            f"accepted: at least {verdict.certified:,} of {verdict.targets:,} labels stay "
-            f"(at most {float(verdict.bound):,.4f} can be attacked)"
-        )
+        threat = ThreatModel.from_json(proof["threat"])
+        print(f"accepted: {words.accepted(instance, threat, verdict.certified, verdict.targets)}")
+        print(f"left uncertified: at most {rounded_up(verdict.bound, 4)} targets (recomputed in exact integers)")
     else:
         print(f"rejected: {verdict.reason}")
     return 0 if verdict.accepted else 1

@@ -26,6 +26,7 @@ from certcore.instance import Instance, load_instance
 from certcore.perturbations import LABELS, TYPES
 from certcore.sweep import Session, curve
 from certcore.threat import ThreatModel
+from certcore.words import accuracy
 
 #: Called with (steps done, steps in all, what comes next).
 Progress = Callable[[int, int, str], None]
@@ -219,12 +220,8 @@ def _figures(group: str, members: list[_Bundle], curves: list[Any], vary: str, v
 
 
 def _entry(group: str, members: list[_Bundle], curves: list[Any]) -> CompareEntry:
-    known = []
-    for bundle in members:
-        value = bundle.instance.meta.get("accuracy")
-        value = value.get("smoothed") if isinstance(value, dict) else value
-        if isinstance(value, int | float):
-            known.append(float(value))
+    found = [accuracy(bundle.instance) for bundle in members]
+    known = [one.ratio for one in found if one is not None]
     return CompareEntry(group, list(curves), float(np.mean(known)) if known else None)
 
 

@@ -6,7 +6,8 @@ import base64
 import html
 import json
 
-from certcore import __version__
+from certcore import __version__, words
+from certcore.certificate import Certificate
 from certcore.export.citation import bibtex
 from certcore.export.html import chart, facts_table, page
 from certcore.export.report import Report
@@ -16,7 +17,7 @@ from certcore.figures.describe import alt_text
 from certcore.figures.escape import for_file_name, for_html
 from certcore.figures.serial import to_plain
 from certcore.figures.table import Table, summary
-from certcore.rounding import rounded_up, share_down
+from certcore.rounding import share_down
 
 _MOST_ROWS = 60
 _MOST_PROOF = 300_000
@@ -40,23 +41,33 @@ def _subject(report: Report) -> str:
 
 def _numbers(report: Report) -> str:
     c = report.certificate
-    checked = "proven in exact arithmetic" if c.verified else "the solver's word, not verified"
-    share = share_down(c.certified, c.targets, 2)
     rows = [
-        ("certified together (collective)", f"{c.certified:,} of {c.targets:,} ({share})"),
-        ("certified one by one (naive)", f"{c.naive_certified:,} of {c.targets:,}"),
-        ("can be attacked at most", f"{rounded_up(c.bound)} labels ({checked})"),
+        ("certified together, proven", f"{c.verified_certified:,} of {c.targets:,} ({_share(c.verified_certified, c)})")
+    ]
+    if c.unproven:
+        rows.append(
+            ("on the solver's word, not verified", f"{c.certified:,} of {c.targets:,} ({_share(c.certified, c)})")
+        )
+    rows += [
+        ("certified one by one (naive)", f"{c.naive_certified:,} of {c.targets:,} ({_share(c.naive_certified, c)})"),
+        ("targets left uncertified", str(words.limit_words(c))),
     ]
     if c.attack_found is not None:
-        rows.append(("best attack found", f"{c.attack_found:,} labels lose their base certificate (replayed)"))
-    if not c.verified:
-        rows.append(("proven in exact arithmetic", f"{c.verified_certified:,} of {c.targets:,}"))
+        rows.append(("best attack found", f"leaves {c.attack_found:,} targets uncertified (replayed)"))
     rows += [
         ("relaxation", c.relaxation),
-        ("status", f"{c.status}: {c.status.sentence}"),
+        ("status", f"{c.status}: {words.status(c)}"),
         ("time", f"{c.seconds:.2f} s"),
     ]
-    return f'<div class="scroll">{Table(("what", "value"), tuple(rows)).html()}</div>'
+    right = words.accuracy(report.instance)
+    if right is not None:
+        rows.append(("accuracy", str(words.accuracy_words(right))))
+    note = f"<p>{for_html(str(words.not_per_node()))}</p>"
+    return f'<div class="scroll">{Table(("what", "value"), tuple(rows)).html()}</div>{note}'
+
+
+def _share(part: int, c: Certificate) -> str:
+    return share_down(part, c.targets, 2)
 
 
 def _section(figure: Figure, k: int) -> str:
@@ -79,7 +90,8 @@ def _attack(report: Report) -> str:
         return ""
     note = (
         "An attack breaks base certificates: it shows what they leave uncertified, not that the model's label flips. "
-        "Nodes at which most is spent come first. All rows are in data/allocation.csv."
+        "A node is hit if flips are spent at it; a target loses its certificate if what lies inside its field reaches "
+        "its front. Nodes at which most is spent come first. All rows are in data/allocation.csv."
     )
     rows = report.allocation.html(limit=_MOST_ROWS)
     return f"<h2>What the attack does</h2><p>{note}</p><div class='scroll'>{rows}</div>"
@@ -88,6 +100,11 @@ def _attack(report: Report) -> str:
 def _parameters(report: Report) -> str:
     shown = {key: value for key, value in report.provenance.items() if key not in ("certificate", "guarantee")}
     shown["threat"] = report.certificate.threat.to_json()
+    if isinstance(shown.get("meta"), dict) and "accuracy" in shown["meta"]:
+        # The file's own accuracy counts a node that abstains by the label most votes chose: another number than ours.
+        meta = dict(shown["meta"])
+        told = meta.pop("accuracy")
+        shown["meta"] = meta | {"accuracy, according to the file (abstaining nodes count by their label)": told}
     return f"<h2>Parameters and provenance</h2>{facts_table(shown)}"
 
 

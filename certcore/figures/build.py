@@ -26,6 +26,7 @@ from certcore.figures.recipe import Recipe
 from certcore.figures.style import RATIO_LABEL, STATES
 from certcore.perturbations import TYPES
 from certcore.splits import average_radius, band, mean
+from certcore.states import NOTHING
 
 STATE_KEYS = tuple(STATES)
 
@@ -246,29 +247,21 @@ def graph_figure(
 ) -> GraphFigure:
     """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
 
-    States of targets: uncertified at budget 0, attacked, partly attacked (relaxed only), certified by itself
-    at the global budgets, and the rest, which this attack does not break (another one might).
+    The states of nodes are those of `TargetState`, in the order of the style table.
     """
     graph = instance.graph
     allocation = certificate.fractional if relaxed else certificate.attack
     threat = certificate.threat
-    targets = np.asarray(certificate.target_nodes)
-    fronts = instance.base.fronts()
-    state = np.full(graph.n_nodes, STATE_KEYS.index("other"))
-    alone = fronts.certified(threat.budgets)[targets]
-    state[targets] = np.where(alone, STATE_KEYS.index("robust"), STATE_KEYS.index("shared"))
+    words = certificate.states(instance.base.fronts(), integer=not relaxed)
+    state = np.array([STATE_KEYS.index(word) for word in words], dtype=np.int64)
     deleted = amount = added = attackers = spent = None
     if allocation is not None:
-        share = np.asarray(allocation.attacked, dtype=float)
-        state[targets[share > 1e-6]] = STATE_KEYS.index("partly")
-        state[targets[share > 1 - 1e-6]] = STATE_KEYS.index("attacked")
-        used = np.asarray(allocation.deleted, dtype=float) > 1e-6
+        used = np.asarray(allocation.deleted, dtype=float) > NOTHING
         deleted, amount = graph.edges[used], np.asarray(allocation.deleted)[used]
         added = np.asarray(allocation.added).reshape(-1, 2)
         spent = np.asarray(allocation.attributes).sum(axis=0)
         if threat.sigma is not None:
-            attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > 1e-6)
-    state[targets[~fronts.certified((0, 0, 0, 0))[targets]]] = STATE_KEYS.index("uncertified")
+            attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
     groups: Sequence[str] = STATE_KEYS
     if palette == "class":
         labels = instance.prediction if instance.prediction is not None else instance.labels

@@ -12,6 +12,7 @@ import numpy as np
 from certcore.errors import InputError
 from certcore.figures.recipe import Recipe
 from certcore.figures.style import KINDS, STATES
+from certcore.states import FORMER
 
 MAX_LINES = 40
 
@@ -229,7 +230,7 @@ class GraphFigure(Figure):
     positions: np.ndarray
     edges: np.ndarray
     state: np.ndarray
-    groups: tuple[str, ...] = tuple(STATES)
+    groups: tuple[str, ...] = tuple(str(state) for state in STATES)
     palette: str = "state"
     deleted: np.ndarray | None = None
     amount: np.ndarray | None = None
@@ -246,6 +247,8 @@ class GraphFigure(Figure):
         _numbers(self, "positions", (None, 2), "the graph")
         n = len(self.positions)
         object.__setattr__(self, "groups", tuple(str(g) for g in self.groups))
+        if self.palette == "state":  # figures kept by earlier versions
+            object.__setattr__(self, "groups", tuple(str(FORMER.get(g, g)) for g in self.groups))
         if self.palette not in ("state", "class"):
             raise InputError(f"palette is {self.palette!r}; expected 'state' or 'class'")
         if self.palette == "state" and not set(self.groups) <= set(STATES):

@@ -466,7 +466,8 @@ def _front(figure: FrontFigure, width_cm: float) -> str:
         body.append(
             f"\\addplot[only marks, mark=star, mark size=3.5pt, line width=1pt, black] coordinates {{({x:g},{y:g})}};"
         )
-        body.append(rf"\addlegendentry{{received: {'attacked' if figure.attacked else 'not attacked'}}}")
+        reached = "loses its certificate" if figure.attacked else "does not reach the front"
+        body.append(rf"\addlegendentry{{received: {reached}}}")
     for k, end in enumerate((x_end, y_end)):
         if figure.budgets is not None and figure.budgets[k] < end:
             at = _number(figure.budgets[k])

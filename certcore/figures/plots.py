@@ -470,7 +470,7 @@ def _nodes(
     if figure.palette == "state":
         state = STATES[name]
         label, colour, symbol, scale = state.label, state.colour, state.marker.screen, state.scale
-        label = "partly attacked" if figure.relaxed and name == "partly" else label
+        label = label.split(" (")[0] if figure.relaxed else label
     else:
         label, scale = for_plotly(name), 1.0
         colour, symbol = series_colour(group), series_marker(group).screen
@@ -540,7 +540,7 @@ def _front(figure: FrontFigure, dark: bool) -> go.Figure:
                 y=[figure.received[1]],
                 mode="markers",
                 marker={"symbol": "star", "size": 17, "color": on_background(BLACK, dark)},
-                name="received: " + ("attacked" if figure.attacked else "not attacked"),
+                name="received: " + ("loses its certificate" if figure.attacked else "does not reach the front"),
                 hovertemplate="it receives %{x:,} and %{y:,}<extra></extra>",
             )
         )

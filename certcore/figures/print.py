@@ -430,7 +430,7 @@ def _front(figure: FrontFigure, canvas: Canvas) -> None:
             marker="*",
             markersize=9,
             color=BLACK,
-            label="received: " + ("attacked" if figure.attacked else "not attacked"),
+            label="received: " + ("loses its certificate" if figure.attacked else "does not reach the front"),
             gid="received",
             zorder=5,
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from certcore.perturbations import LABELS
+from certcore.states import TargetState
 
 # Okabe and Ito's palette: distinguishable with every common form of colour blindness.
 BLACK: Final = "#000000"
@@ -89,12 +90,15 @@ class State:
 
 
 STATES: Final[dict[str, State]] = {
-    "other": State("not a target", "#BDBDBD", MARKERS[5], 0.8),
-    "robust": State("certified by itself", SKY, MARKERS[0], 1.0),
-    "shared": State("not attacked here", GREEN, MARKERS[4], 1.1),
-    "partly": State("partly attacked (relaxed adversary)", ORANGE, MARKERS[3], 1.3),
-    "attacked": State("attacked", VERMILLION, MARKERS[1], 1.4),
-    "uncertified": State("uncertified at budget 0", BLACK, MARKERS[6], 1.2),
+    state: State(state, colour, marker, scale)
+    for state, colour, marker, scale in (
+        (TargetState.NOT_A_TARGET, "#BDBDBD", MARKERS[5], 0.8),
+        (TargetState.ALONE, SKY, MARKERS[0], 1.0),
+        (TargetState.UNDECIDED, GREEN, MARKERS[4], 1.1),
+        (TargetState.PARTLY, ORANGE, MARKERS[3], 1.3),
+        (TargetState.LOST, VERMILLION, MARKERS[1], 1.4),
+        (TargetState.BEFORE, BLACK, MARKERS[6], 1.2),
+    )
 }
 ATTACKER_LABEL: Final = "attacker"
 PROTECTED_LABEL: Final = "protected"

@@ -12,6 +12,7 @@ from certcore.figures.data import CompareFigure, CurveFigure, Figure, GraphFigur
 from certcore.figures.describe import line_label
 from certcore.figures.escape import for_comment, for_latex
 from certcore.figures.table import Table, make_table, table
+from certcore.states import TargetState
 
 MAX_ROWS = 40
 
@@ -58,7 +59,7 @@ def paper_table(figure: Figure) -> Table:
 
 
 def _attack_table(figure: GraphFigure) -> Table:
-    """Nodes at which flips are spent, most first, then edges that change, then the attacker's other nodes."""
+    """Nodes at which flips are spent, most first, edges that change, targets that are lost, the attacker's other nodes."""
     full = table(figure)
     order = {name: k for k, name in enumerate(full.columns)}
 
@@ -69,8 +70,10 @@ def _attack_table(figure: GraphFigure) -> Table:
     hit = sorted((row for row in nodes if cell(row, "spent")), key=lambda row: (-cell(row, "spent"), row[1]))
     edges = [row for row in full.rows if row[0] == "added edge" or (row[0] == "edge" and cell(row, "deleted"))]
     edges.sort(key=lambda row: -(cell(row, "deleted") or 0))
-    others = [row for row in nodes if cell(row, "attacker") and not cell(row, "spent")]
-    rows = [*hit, *edges, *others]
+    unhit = [row for row in nodes if not cell(row, "spent")]
+    lost = [row for row in unhit if cell(row, "state") in (TargetState.LOST, TargetState.PARTLY)]
+    others = [row for row in unhit if cell(row, "attacker") and row not in lost]
+    rows = [*hit, *edges, *lost, *others]
     blank = {name for name in order if all(cell(row, name) in (None, False, "") for row in rows)}
     keep = [k for name, k in order.items() if name not in {"x", "y", *blank}]
     return full.chosen(keep, rows)

@@ -1,4 +1,4 @@
-"""Curves: certified counts over one budget, over σ or over a local budget, with a proven bound at every value."""
+"""Curves: certified counts over one budget, over σ or over a local budget, with a bound of its own at every value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PORTION = 64
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Certified counts at each value of what was varied; every count rests on a proven bound of its own."""
+    """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
     vary: str
     values: np.ndarray
@@ -41,7 +41,7 @@ class Curve:
     certified: np.ndarray
     naive: np.ndarray
     bounds: tuple[Fraction, ...] = field(repr=False)
-    """Proven upper limits on how many targets can be attacked, exactly."""
+    """Upper limits on how many targets can be left uncertified, exactly; proven where `verified`."""
     final: np.ndarray = field(repr=False)
     """Where the bound is the best this relaxation has to give; elsewhere the sweep was stopped before."""
     status: Status
@@ -50,6 +50,8 @@ class Curve:
     solves: int
     seconds: float
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
+    by_totals: bool = False
+    """Whether every field is the whole graph at every value: then totals decide, and no solver is asked."""
 
     @property
     def bound(self) -> np.ndarray:
@@ -58,8 +60,8 @@ class Curve:
 
     @property
     def verified(self) -> np.ndarray:
-        """Whether each bound has been proven in exact arithmetic (not so for the integer program)."""
-        return np.full(len(self.values), Relaxation(self.relaxation).is_proven)
+        """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
+        return np.full(len(self.values), Relaxation(self.relaxation).is_proven or self.by_totals)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -148,6 +150,7 @@ def curve(
         solves=line.solves,
         seconds=time.perf_counter() - started,
         facts=result_facts(session.instance),
+        by_totals=Problem(session.instance, axis.at(threat, numbers[0])).whole_graph,
     )
 
 

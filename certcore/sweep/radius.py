@@ -128,7 +128,7 @@ def radius(
         targets=targets,
         needed=needed,
         relaxation=relaxation,
-        verified=relaxation != "exact",
+        verified=relaxation != "exact" or problem.whole_graph,
         status=search.status,
         solves=search.solves,
         seconds=time.perf_counter() - started,

@@ -43,10 +43,10 @@ class Surface:
     y_values: np.ndarray
     targets: int
     certified: np.ndarray
-    """(nx, ny): proven counts, also where the cell is not done yet."""
+    """(nx, ny): certified counts, also where the cell is not done yet; proven where `verified`."""
     naive: np.ndarray
     bounds: np.ndarray = field(repr=False)
-    """(nx, ny): proven upper limits on how many targets can be attacked, exactly."""
+    """(nx, ny): upper limits on how many targets can be left uncertified, exactly."""
     done: np.ndarray = field(repr=False)
     """(nx, ny): whether the bound is the best this relaxation has to give."""
     status: Status
@@ -55,6 +55,8 @@ class Surface:
     solves: int
     seconds: float
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
+    by_totals: bool = False
+    """Whether every field is the whole graph in every cell: then totals decide, and no solver is asked."""
 
     @property
     def bound(self) -> np.ndarray:
@@ -68,8 +70,8 @@ class Surface:
 
     @property
     def verified(self) -> np.ndarray:
-        """Whether each bound has been proven in exact arithmetic (not so for the integer program)."""
-        return np.full(self.bounds.shape, Relaxation(self.relaxation).is_proven)
+        """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
+        return np.full(self.bounds.shape, Relaxation(self.relaxation).is_proven or self.by_totals)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -327,6 +329,7 @@ class _Grid:
             solves=self.solves,
             seconds=time.perf_counter() - self.started,
             facts=self.facts,
+            by_totals=self.session.instance.base.global_fields or self.task.threat_at((0, 0)).adj_add > 0,
         )
 
 

@@ -19,38 +19,37 @@ from pages.shared.text import SHORT, plain
 MOST_CLASSES = 24
 
 
-def table(instance: Instance, result: Certificate, figure: figures.GraphFigure, relaxed: bool) -> pd.DataFrame:
-    """One row per node that the adversary touches or breaks, or that is a target."""
+def table(instance: Instance, result: Certificate, relaxed: bool) -> pd.DataFrame:
+    """One row per node: what becomes of its certificate, and whether it is hit. Empty cells: not a target."""
     parts = result.nodes(instance.base.fronts(), instance.graph.edges, integer=not relaxed)
     columns: dict[str, object] = {"node": parts["node"]}
     if instance.node_names is not None:
         columns["name"] = [plain(name) for name in instance.node_names]
-    columns["state"] = [state_name(key) for key in np.array(list(STATES))[_states(figure)]]
+    columns["state"] = [state_name(state) for state in parts["state"]]
+    columns["hit"] = np.where(parts["hit"], "hit", "not hit")
     if instance.prediction is not None:
         columns["predicted class"] = [class_name(instance, int(k)) for k in instance.prediction]
     if relaxed:
-        columns["attacked share"] = np.round(parts["attacked"].astype(float), 4)
+        columns["lost share"] = _numbers(parts["lost"], relaxed)
     in_play = [name for name, budget in zip(TYPES, result.threat.budgets) if budget]
     for name in in_play:
-        columns[f"spent {_short(name)}"] = np.round(parts[f"spent_{name}"].astype(float), 4)
+        columns[f"spent {SHORT[name]}"] = _numbers(parts[f"spent_{name}"], relaxed)
     for name in in_play:
-        columns[f"inside {_short(name)}"] = np.round(parts[f"inside_{name}"].astype(float), 4)
+        columns[f"inside {SHORT[name]}"] = _numbers(parts[f"inside_{name}"], relaxed)
     if result.threat.sigma is not None:
-        columns["attacker"] = np.round(parts["attacker"].astype(float), 4)
-    frame = pd.DataFrame(columns)
-    if not relaxed:
-        numbers = [c for c in frame.columns if c.startswith(("spent", "inside")) or c == "attacker"]
-        frame[numbers] = frame[numbers].astype(int)
-    return frame
+        columns["attacker"] = _numbers(parts["attacker"], relaxed)
+    return pd.DataFrame(columns)
 
 
-def state_name(key: str) -> str:
+def _numbers(values: np.ndarray, relaxed: bool) -> pd.Series:
+    """Whole numbers in an attack, fractions in the relaxed adversary; None stays empty."""
+    numbers = pd.Series(np.asarray(values, dtype=float))
+    return numbers.round(4) if relaxed else numbers.astype("Int64")
+
+
+def state_name(state: str) -> str:
     """A state where there is little room: without what stands in brackets."""
-    return STATES[key].label.split(" (")[0]
-
-
-def _short(name: str) -> str:
-    return SHORT[name]
+    return str(state).split(" (")[0]
 
 
 def _states(figure: figures.GraphFigure) -> np.ndarray:
@@ -92,7 +91,7 @@ def picture(
     if figure.protected is not None:
         protected[figure.protected] = True
     touched = np.flatnonzero(spent > 0)
-    extra = {int(i): f"flips spent here: {spent[i]:,.4g}" for i in touched}
+    extra = {int(i): f"hit: flips spent here {spent[i]:,.4g}" for i in touched}
     deleted = figure.deleted if figure.deleted is not None else np.zeros((0, 2))
     what = "the relaxed adversary (not an attack)" if relaxed else "the replayed integer attack"
     counts = ", ".join(
@@ -109,8 +108,8 @@ def picture(
         protected=protected,
         deleted=np.asarray(deleted),
         amount=np.asarray(figure.amount if figure.amount is not None else np.zeros(0)),
-        alt=f"The graph under {what}: {counts}. Keys: arrows move, + and − zoom, 0 shows all, n and p walk through "
-        "the nodes where flips are spent, Enter opens one.",
+        alt=f"The graph under {what}: {counts}; {len(touched):,} nodes are hit. Keys: arrows move, + and − "
+        "zoom, 0 shows all, n and p walk through the nodes where flips are spent, Enter opens one.",
         names=None if instance.node_names is None else [plain(name) for name in instance.node_names],
         extra=extra,
         tour=[int(i) for i in touched[np.argsort(-spent[touched], kind="stable")]],

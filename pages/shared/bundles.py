@@ -19,7 +19,8 @@ from certcore.files import atomic_write
 from certcore.instance import Instance, load_instance, named
 from certcore.npz import read_npz
 from certcore.perturbations import TYPES
-from pages.shared.text import count, markdown, plain, samples
+from certcore.words import dataset_title
+from pages.shared.text import count, markdown, samples
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_IMPORTED = 20
@@ -157,13 +158,8 @@ def packed(arrays: dict[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-_DATASETS = {"citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed"}
 _MODELS = {"gcn_mean": "GCN (mean)"} | {name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma")}
 _TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint"}
-
-
-def dataset_title(name: str) -> str:
-    return _DATASETS.get(name, name)
 
 
 def model_title(name: str) -> str:
@@ -178,7 +174,7 @@ def title(name: str) -> str:
     if parts is None or parts[2] not in _MODELS:
         return name
     types = _TYPES.get(parts[3], parts[3])
-    return " · ".join([_DATASETS.get(parts[1], parts[1]), _MODELS[parts[2]], types, f"split {parts[4]}"])
+    return " · ".join([dataset_title(parts[1]), _MODELS[parts[2]], types, f"split {parts[4]}"])
 
 
 def short_titles(names: list[str]) -> tuple[str, list[str]]:
@@ -204,6 +200,7 @@ def facts(instance: Instance) -> str:
     if number:
         parts.append(f"{samples(int(number))} samples")
     return " · ".join(parts)
+<<<<<<< HEAD
 
 
 def dataset(instance: Instance) -> str:
@@ -211,3 +208,5 @@ def dataset(instance: Instance) -> str:
     name = instance.meta.get("dataset")
     name = _DATASETS.get(name, name) if isinstance(name, str) else name
     return plain(name, 40) if isinstance(name, str) and name else "without a name"
+=======
+>>>>>>> t-words

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from certcore import words
 from certcore.certificate import Certificate
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
@@ -14,7 +15,7 @@ from certcore.sweep import Defence, Session, defend
 from certcore.threat import ThreatModel
 from pages.shared.jobs import Job
 from pages.shared.state import View, within_base
-from pages.shared.text import count, listing, percent
+from pages.shared.text import listing
 from pages.shared.work import Work, ask
 
 
@@ -70,8 +71,7 @@ def proof(view: View) -> Work:
 def preview(view: View) -> str:
     """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
     known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
-    sure = f"{count(known.certified)} of {count(known.targets)} ({percent(known.ratio)})"
-    return f"already proven for these budgets: at least {sure}"
+    return str(words.known_already(known.certified, known.targets))
 
 
 def per_class(view: View) -> Work:

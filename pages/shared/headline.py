@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Literal
 
 import streamlit as st
 
+from certcore import words
 from certcore.certificate import Certificate
+from certcore.rounding import rounded_up, share_down
 from certcore.solve.status import Status
 from pages.shared import bundles, engine, work
 from pages.shared.frame import MENU, link_parameters
 from pages.shared.state import View
-from pages.shared.text import count, percent, seconds
-from pages.shared.words import NOT_PER_NODE, bracket, fields_note, guarantee, ratio_delta
+from pages.shared.text import count, seconds
 
 
 def draw(view: View) -> tuple[Certificate | None, bool]:
@@ -24,15 +26,25 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
         if result is None:
             st.markdown("Computing the first certificate of this instance …" if task.running else "No certificate yet.")
         else:
-            st.markdown(guarantee(result, view.instance))
+            st.markdown(words.guarantee(view.instance, result).markdown)
     work.line(task, "" if result is None else f":gray[{_done(result)}]", engine.preview(view) if task.running else "")
     if result is not None:
         search = engine.attacked(view, result) if task.fresh else None
         _numbers(view, result, task.fresh, search)
+<<<<<<< HEAD
         note = fields_note(view.instance) if view.threat.adj_del else ""  # the rule is about edges that go
         if note:
             st.warning(note, icon=":material/warning:")
+=======
+        remarks(view, result)
+>>>>>>> t-words
     return result, task.fresh
+
+
+def remarks(view: View, result: Certificate) -> None:
+    """What must be said beside the number: uncovered types, the paper's edge rule."""
+    for remark in words.remarks(view.instance, result.threat):
+        st.warning(remark.markdown, icon=":material/warning:")
 
 
 def number_first() -> bool:
@@ -63,20 +75,22 @@ def with_attack(view: View) -> Certificate | None:
     if result is None or not task.fresh:
         work.line(task, "", engine.preview(view) if task.running else "")
     else:
-        text = bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
+        text = words.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
         line = (
-            f"**{count(result.certified)} of {count(result.targets)}** labels certified ({percent(result.ratio)}) · "
-            f"node by node {percent(result.naive_certified / max(result.targets, 1))} · attacked: {text} · "
+            f"{words.summary(result).markdown} · node by node {share_down(result.naive_certified, result.targets)} · "
+            f"left uncertified: {text} · "
             + ("integer program" if result.relaxation == "exact" else f"{result.relaxation} relaxation")
             + f", {seconds(result.seconds)}"
         )
         work.line(search if search is not None and not search.fresh else task, line)
+        remarks(view, result)
     return shown if shown is not None and shown.attack is not None else None
 
 
 def _done(result: Certificate) -> str:
-    good = result.status in (Status.OPTIMAL, Status.RECOMPUTED)
-    return f"{':material/check:' if good else ':material/hourglass_bottom:'} {result.status.sentence}"
+    ended = result.status in (Status.OPTIMAL, Status.RECOMPUTED)
+    icon = ":material/hourglass_bottom:" if not ended else ":material/info:" if result.unproven else ":material/check:"
+    return f"{icon} {words.status(result).markdown}"
 
 
 def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | None) -> None:
@@ -85,29 +99,32 @@ def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | N
         columns = st.columns([1.15, 1, 1.15, 1])
     columns[0].metric(
         f"Certified together{older}",
-        percent(result.ratio),
-        ratio_delta(result),
+        share_down(result.verified_certified, result.targets),
+        f"solver's word: {share_down(result.certified, result.targets)}"
+        if result.unproven
+        else str(words.gain(result)),
         delta_color="off",
         delta_arrow="off",
-        help=f"{count(result.certified)} of {count(result.targets)} targets. {NOT_PER_NODE}",
+        help=f"Proven for {count(result.verified_certified)} of {count(result.targets)} targets. "
+        f"{words.not_per_node().markdown}",
     )
     columns[1].metric(
         f"Node by node{older}",
-        percent(result.naive_certified / max(result.targets, 1)),
+        share_down(result.naive_certified, result.targets),
         f"{count(result.naive_certified)} targets",
         delta_color="off",
         delta_arrow="off",
         help="The naive count: every target meets its own worst attack with the whole budget.",
     )
     found: Certificate = search.result if search is not None and search.fresh else _with_its_attack(result)
-    text, meaning = bracket(found)
+    text, meaning = words.bracket(found)
     columns[2].metric(
-        f"Attacked targets{older}",
+        f"Left uncertified{older}",
         text,
         "looking for an attack …" if search is not None and search.running else "best attack … proven bound",
         delta_color="off",
         delta_arrow="off",
-        help=meaning,
+        help=meaning.markdown,
     )
     with columns[3]:
         _badge(view, result, fresh)
@@ -131,23 +148,25 @@ def _with_its_attack(result: Certificate) -> Certificate:
 
 def _badge(view: View, result: Certificate, fresh: bool) -> None:
     """The badge that opens the proof."""
-    label, icon = ("Verified", ":material/verified:") if result.verified else ("Solver's word", ":material/info:")
+    label, icon = ("Solver's word", ":material/info:") if result.unproven else ("Verified", ":material/verified:")
     # Short enough for one line: a second one would push everything below down.
     st.caption(f"{result.relaxation.capitalize()}, answered in {seconds(result.seconds)}")
-    kind: Literal["primary", "secondary"] = "primary" if result.verified else "secondary"
-    popover = st.popover(label, icon=icon, type=kind, key="badge", on_change="rerun", help="How this number is proven.")
+    kind: Literal["primary", "secondary"] = "secondary" if result.unproven else "primary"
+    popover = st.popover(
+        label, icon=icon, type=kind, key="badge", on_change="rerun", help="Where this number comes from, and its proof."
+    )
     if not popover.open:
         return
     with popover:
-        if result.verified:
+        if not result.unproven:
             st.markdown(
                 "This count does not rest on the solver: its multipliers were turned into integers and the bound was "
                 "recomputed **exactly**. Anyone can do that again from the proof file, without a solver."
             )
         else:
             st.markdown(
-                f"The integer program's bound is the solver's word. Proven in exact arithmetic: "
-                f"**{count(result.verified_certified)}** of {count(result.targets)}."
+                f"Proven in exact arithmetic: **{count(result.verified_certified)}** of {count(result.targets)}. The "
+                f"integer program says {count(result.certified)}; that is the solver's word and is not verified."
             )
         if fresh:
             _proof(view)
@@ -195,8 +214,8 @@ def _proof(view: View) -> None:
         return
     numerator, denominator = proof["bound"]
     st.markdown(
-        f"- attacked targets ≤ {numerator / denominator:,.3f}, so {count(proof['certified'])} of "
-        f"{count(proof['targets'])} are certified\n- relaxation: {proof['relaxation']}\n"
+        f"- left uncertified: at most {rounded_up(Fraction(numerator, denominator))}, so "
+        f"{count(proof['certified'])} of {count(proof['targets'])} are certified\n- relaxation: {proof['relaxation']}\n"
         f"- instance `{proof['instance_digest'][:16]}…`\n- proof `{proof['digest'][:16]}…`"
     )
     st.download_button(

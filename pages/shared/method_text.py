@@ -77,9 +77,9 @@ An integral attack on $n$ reaches at least one front point; put $s=1$ on one of 
 program is
 at least the number of labels any attack can break. The *paper* relaxation uses $u_{n,k}\\ge p_k s_{n,p}$ for every
 point
-alone: a node with four points can then be “attacked” by a quarter of each. *Tight* is never weaker. *Exact* asks
+alone: a node with four points can then be “broken” by a quarter of each. *Tight* is never weaker. *Exact* asks
 the integer
-program and reports a bracket.
+program; what it adds is the solver's word and is not verified.
 """,
     ),
     (
@@ -100,7 +100,7 @@ rounded down. A proof file holds the multipliers; “Check a claim” evaluates 
         "What a certificate does not say",
         ":material/do_not_disturb_on:",
         """
-- It does **not** say which labels stay: it is a count over all targets. Only nodes that are robust by themselves
+- It does **not** say which labels stay: it is a count over all targets. Only targets that are certified on their own
   are named.
 - It does not say that labels are *correct*. It says that they do not change.
 - It is about **this** clean graph, this model, and this threat model; not about other graphs, retraining or
@@ -126,7 +126,9 @@ rounded down. A proof file holds the multipliers; “Check a claim” evaluates 
 | base certificate | per node: budgets that provably cannot change its label |
 | front | per node: the smallest budgets that are not certified |
 | naive / collective | counting node by node / counting under one shared graph |
-| bound | proven upper limit on how many targets can be attacked |
+| bound | upper limit on how many targets can be left uncertified: proven, or the solver's word (*exact*) |
+| hit | flips are spent at this node, whether or not its label is counted |
+| loses its certificate | what lies inside the field of this target reaches its front |
 | attack | an integer allocation, replayed against the base certificates |
 | r̄ | average certifiable radius: the budgets weighted by their certified ratios |
 """,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from certcore import words
 from pages.shared import controls, state, sweeps, work
 from pages.shared.state import View
-from pages.shared.text import count
 
 
-def promise(view: View, vary: str, label: str) -> None:
+def promise(view: View, vary: str) -> None:
     st.subheader("How much can I promise?", anchor=False)
     if vary.startswith("local_"):
         st.caption("Choose a global budget or σ under “Vary” to ask for the largest value.")
@@ -18,7 +18,9 @@ def promise(view: View, vary: str, label: str) -> None:
         share = controls.number_input(
             st, "At least … % of the labels", 1, 100, key="share", width=190, help="The share that must stay certified."
         )
-        asked = st.button("Find the largest budget", icon=":material/search:", help="By bisection over proven bounds.")
+        asked = st.button(
+            "Find the largest budget", icon=":material/search:", help="By bisection over certified counts."
+        )
     wanted = (vary, share, view.key)
     if asked:
         st.session_state["_promise"] = wanted
@@ -29,18 +31,15 @@ def promise(view: View, vary: str, label: str) -> None:
     if not task.fresh:
         return
     found = task.result
+    said = words.radius(found).markdown
     if found.value is None:
-        st.warning(
-            f"Not even {label.lower()} = 0 certifies {share} % of the targets: {count(found.certified)} of "
-            f"{count(found.targets)} are certified there. Try a smaller share.",
-            icon=":material/block:",
-        )
+        st.warning(f"{said} Try a smaller share.", icon=":material/block:")
         return
+    icon = ":material/verified:" if found.verified else ":material/info:"
+    (st.success if found.verified else st.info)(said, icon=icon)
     if found.unbounded:
-        st.success(
-            f"**No limit:** {share} % of the labels stay certified whatever this budget is.", icon=":material/verified:"
-        )
         return
+<<<<<<< HEAD
     after = (
         "Larger budgets were not looked at."
         if found.next_certified is None
@@ -51,5 +50,7 @@ def promise(view: View, vary: str, label: str) -> None:
         f"certified. {after}",
         icon=":material/verified:",
     )
+=======
+>>>>>>> t-words
     if st.button("Move the slider there", icon=":material/arrow_forward:", help="Sets this budget in the sidebar."):
         state.move(**{vary: int(found.value)})

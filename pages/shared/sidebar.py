@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from certcore import words
 from certcore.errors import InputError
 from certcore.instance import Instance
 from certcore.perturbations import LABELS, TYPES
 from certcore.threat import ThreatModel
 from pages.shared import bundles, controls, state
 from pages.shared.state import MAX_BUDGET, SHARED, START, Control, View
-from pages.shared.text import count, listing, markdown, plain
+from pages.shared.text import count, markdown, plain
 
 ALL = "all"
 CHOOSE_FIRST = "Choose “Absolute” or “Relative” above first: while local budgets are off, no limit counts."
@@ -49,6 +50,7 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
     state.restore(page, own)
     choices = bundles.names()
     if not choices:
+<<<<<<< HEAD
         return Absence(_none_at_all())
     # An empty box stands for an instance that is not here: its name is kept, so that every page and a reload say so.
     wanted = st.session_state["instance"] or st.session_state["_view"]["instance"]
@@ -61,6 +63,20 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
     st.session_state["instance"] = wanted or bundles.first(choices)
     name = controls.selectbox(st, "Instance", choices, format_func=bundles.title, key="instance", help=WHICH)
     st.session_state["_view"]["instance"] = name  # also if it turns out to be damaged: every page says the same
+=======
+        return None
+    if st.session_state["instance"] not in choices:
+        st.session_state["instance"] = bundles.first(choices)
+    name = controls.selectbox(
+        st,
+        "Instance",
+        choices,
+        format_func=bundles.title,
+        key="instance",
+        on_change=lambda: st.session_state.update(_other_instance=True),
+        help="A graph with its base certificate. The files are in `precomputed/`; add your own under “Bring your own”.",
+    )
+>>>>>>> t-words
     rule = st.session_state["rule"] or "binary"
     try:
         instance = bundles.load(name, rule)
@@ -197,10 +213,21 @@ def _pair(
 
 
 def _budgets(instance: Instance) -> None:
+<<<<<<< HEAD
     reasons = state.covered(instance)
     dropped = [name for name in TYPES if reasons[name] and st.session_state[name]]
     for name in dropped:
         state.replace(name, 0, str(reasons[name]))
+=======
+    reasons = state.refused(instance)
+    covered = state.covered(instance)
+    chosen = st.session_state.pop("_other_instance", False)
+    if chosen and not any(st.session_state[name] for name in covered):
+        # Chosen by hand with budgets that it says nothing about: it starts with one of its own. A link keeps its own.
+        st.session_state.update(dict.fromkeys(TYPES, 0))
+    dropped = chosen or any(st.session_state[name] for name in TYPES if reasons[name])
+    st.session_state.update(dict.fromkeys((name for name in TYPES if reasons[name]), 0))
+>>>>>>> t-words
     fresh = st.session_state["_view"].pop("_start", False)
     if (dropped or fresh) and not any(st.session_state[name] for name in TYPES):
         # A first visit, or another instance that does not cover what was set: keep something to look at.
@@ -208,11 +235,13 @@ def _budgets(instance: Instance) -> None:
     for name in TYPES:
         reason = reasons[name]
         label = LABELS[name].capitalize()
+        missing = name not in instance.base.axes and reason is None
+        more = reason or (str(words.not_covered(LABELS[name])) if missing else "")
         _pair(
             name,
             label,
             stops(slider_end(instance, name)),
-            help=f"{HELP[name]} {reason or ''}",
+            help=f"{HELP[name]} {more}".strip(),
             field={
                 "min_value": 0,
                 "max_value": MAX_BUDGET,
@@ -220,13 +249,10 @@ def _budgets(instance: Instance) -> None:
             },
             disabled=reason is not None,
         )
-    missing = [LABELS[name] for name in TYPES if reasons[name]]
-    if missing:
-        st.caption(
-            f"This base certificate says nothing about {listing(missing)}: every such flip would count as uncertified."
-        )
+    for reason in dict.fromkeys(filter(None, reasons.values())):
+        st.caption(reason)
     for name, most in state.most_per_node(instance).items():
-        if most is not None and not reasons[name]:
+        if most is not None and not reasons[name] and name in instance.base.axes:
             st.caption(
                 f"This base certificate was made for at most {count(most)} {LABELS[name]} at one node, so every "
                 "certificate here has that local budget or a smaller one."
@@ -235,13 +261,13 @@ def _budgets(instance: Instance) -> None:
 
 def first_budget(instance: Instance) -> dict[str, int]:
     """The one budget above zero at the start: deletions if covered, they are what the paper shows first."""
-    reasons = state.covered(instance)
-    name = next((name for name in START if not reasons[name]), None)
+    covered = state.covered(instance)
+    name = next((name for name in START if name in covered), None)
     return {} if name is None else {name: START[name]}
 
 
 def _local(instance: Instance) -> str:
-    reasons = state.covered(instance)
+    reasons = state.refused(instance)
     most = state.most_per_node(instance)
     with st.expander("Local budgets per node", icon=":material/hub:", expanded=st.session_state["local"] != "off"):
         mode = controls.segmented_control(
@@ -367,8 +393,8 @@ def _relaxation(instance: Instance) -> tuple[str, int]:
         ["tight", "paper", "exact"],
         format_func=str.capitalize,
         key="relaxation",
-        help="Tight: our linear program, verified. Paper: the published one, for comparison. "
-        "Exact: the integer program with a time limit; its answer is a bracket.",
+        help="Tight: our linear program, verified. Paper: the published one, verified as well, for comparison. "
+        "Exact: the integer program with a time limit; what it adds is the solver's word and is not verified.",
     )
     limit = st.session_state["limit"]
     if relaxation == "exact":

@@ -134,20 +134,16 @@ class View:
         return (self.instance.digest, self.targets.tobytes(), local, protected)
 
 
-def covered(instance: Instance) -> dict[str, str | None]:
-    """For each perturbation type None, or the reason why this base certificate cannot speak about it."""
-    reasons: dict[str, str | None] = {}
-    for name in TYPES:
-        if name not in instance.base.axes:
-            reasons[name] = (
-                "The base certificate of this instance does not cover this type: any such flip would leave every label "
-                "uncertified."
-            )
-        elif instance.node_field is not None and name.startswith("adj"):
-            reasons[name] = "The receptive fields of this instance hold only while the edges stay as they are."
-        else:
-            reasons[name] = None
-    return reasons
+def refused(instance: Instance) -> dict[str, str | None]:
+    """For each perturbation type None, or the reason why nothing can be certified with a budget of it."""
+    fixed = "The receptive fields of this instance hold only while the edges stay as they are."
+    return {name: fixed if instance.node_field is not None and name.startswith("adj") else None for name in TYPES}
+
+
+def covered(instance: Instance) -> list[str]:
+    """The types worth a slider's start, a curve or a map: the base certificate speaks about them."""
+    reasons = refused(instance)
+    return [name for name in TYPES if name in instance.base.axes and reasons[name] is None]
 
 
 def parse_nodes(text: str, n_nodes: int) -> np.ndarray:

@@ -47,8 +47,7 @@ class Member:
 
 def varied(instance: Instance) -> dict[str, str]:
     """What can be varied on this instance, with its name."""
-    reasons = state.covered(instance)
-    types = [name for name in TYPES if reasons[name] is None]
+    types = state.covered(instance)
     return (
         {name: LABELS[name].capitalize() for name in types}
         | {"sigma": "Attacker count σ"}
@@ -105,7 +104,7 @@ def _to_zero(members: list[Member], vary: str, relaxation: str, job: Job) -> lis
 def main_axis(view: View) -> str:
     """The budget that matters most in this view: the largest one, or the first that is covered."""
     budgets = dict(zip(TYPES, view.threat.budgets))
-    covered = [name for name, reason in state.covered(view.instance).items() if reason is None] or [TYPES[0]]
+    covered = state.covered(view.instance) or [TYPES[0]]
     return max(covered, key=lambda name: budgets[name])
 
 

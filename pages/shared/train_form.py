@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from certcore.models.registry import MODELS
+from certcore.words import dataset_title
 from pages.shared import bundles, training
 from pages.shared.bundles import import_folder
 from pages.shared.jobs import Job
@@ -26,7 +27,7 @@ def form(take: Callable[[list[tuple[str, bytes]]], None]) -> None:
         dataset = st.selectbox(
             "Dataset",
             DATASETS,
-            format_func=bundles.dataset_title,
+            format_func=dataset_title,
             help="Fetched once, then kept; that needs the internet.",
             key="train_dataset",
             width=150,

@@ -1,4 +1,4 @@
-"""Why a node is or is not attackable, in words and numbers."""
+"""What stands behind one node: the axes of its front, its votes and its thresholds."""
 
 from __future__ import annotations
 
@@ -6,49 +6,18 @@ import numpy as np
 import streamlit as st
 
 from certcore import figures
+<<<<<<< HEAD
 from certcore.certificate import Certificate
 from certcore.figures.recipe import Recipe
+=======
+>>>>>>> t-words
 from certcore.instance import Instance
 from certcore.perturbations import TYPES
+from certcore.rounding import rounded_down, rounded_up
 from certcore.threat import ThreatModel
 from pages.shared import charts
 from pages.shared.sidebar import class_name, node_name
 from pages.shared.text import budget_words, count, plain
-
-
-def received(result: Certificate, node: int) -> list[float] | None:
-    """The perturbation inside the node's field in the replayed attack, if the node is a target."""
-    where = np.flatnonzero(result.target_nodes == node)
-    if result.attack is None or not len(where):
-        return None
-    return [float(value) for value in result.attack.inside[where[0]]]
-
-
-def sentence(instance: Instance, result: Certificate, node: int) -> str:
-    """One sentence: robust by itself, attacked, or safe only together with the others."""
-    front = instance.base.fronts().of_node(node)
-    budgets = np.array(result.threat.budgets)
-    reachable = front[(front <= budgets).all(axis=1)]
-    if not np.isin(node, result.target_nodes):
-        return "This node is not among the targets: its label is not counted, but the attacker may still use it."
-    if len(front) and not front.sum(axis=1).all():
-        return "**Uncertified without any attack**: the base certificate abstains, so this label counts as attacked."
-    if not len(reachable):
-        return "**Certified by itself**: even the whole budget inside its receptive field reaches no front point."
-    gets = received(result, node)
-    if gets is not None:
-        hit = reachable[(reachable <= gets).all(axis=1)]
-        if len(hit):
-            return (
-                f"**Attacked in the replayed attack**: it receives {budget_words(tuple(int(v) for v in gets))} inside "
-                f"its field, which reaches {budget_words(tuple(hit[0].tolist()))}, where its base certificate ends."
-            )
-    cheapest = reachable[reachable.sum(axis=1).argmin()]
-    gets_text = "" if gets is None else f"; in the attack found it receives {budget_words(tuple(int(v) for v in gets))}"
-    return (
-        f"**Attackable alone, not broken here**: {budget_words(tuple(cheapest.tolist()))} inside its field would leave "
-        f"it uncertified{gets_text}. The collective count says how many such nodes stay, not whether this one does."
-    )
 
 
 def two_axes(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
@@ -78,7 +47,7 @@ def votes(instance: Instance, node: int, recipe: Recipe | None = None) -> None:
         p = float(lower_bounds(instance)[node])
         st.metric(
             "p, lower bound",
-            f"{int(p * 1e6) / 1e6:.6f}",
+            rounded_down(p, 6),
             help="With the stated confidence the smoothed model gives this label at least this often.",
         )
         st.caption(
@@ -115,7 +84,7 @@ def thresholds(instance: Instance, p: float) -> None:
                 rows.append(
                     {
                         "budget": budget_words(tuple(number * (i == k) for i in range(4))),
-                        "p*": f"{line[number]:.6f}",
+                        "p*": rounded_up(float(line[number]), 6),
                         "certified": bool(p > line[number]),
                     }
                 )

@@ -32,6 +32,11 @@ from certcore import (
 from certcore.cli import main
 from certcore.export.extent import curve_values, zero_budget
 from certcore.export.report import default_threat
+<<<<<<< HEAD
+=======
+from certcore.export.report_files import report_files
+from certcore.states import TargetState
+>>>>>>> t-words
 from certcore.sweep import Session, curve
 from tests.export.instances import small_instance
 
@@ -92,7 +97,9 @@ def test_the_data_are_the_engines_numbers(written: Path) -> None:
         assert int(row["targets"]) == here.targets
     assert {"3"} <= {row["attr_del"] for row in rows}, "the curve runs through the budget of the report"
     graph = (written / "out" / "data" / "graph.csv").read_text(encoding="utf-8-sig")
-    attacked = [row for row in csv.DictReader(io.StringIO(graph)) if row["state"] in ("attacked", "uncertified")]
+    attacked = [
+        row for row in csv.DictReader(io.StringIO(graph)) if row["state"] in (TargetState.LOST, TargetState.BEFORE)
+    ]
     told = json.loads((written / "out" / "provenance.json").read_text())["certificate"]
     assert len(attacked) == told["attack_found"]
 

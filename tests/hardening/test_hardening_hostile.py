@@ -29,11 +29,11 @@ from certcore import (
     read_proof,
 )
 from certcore.base.exact import confidence_text, read_alpha
-from certcore.certificate import rounded_down
 from certcore.figures.escape import clean, for_csv
 from certcore.figures.table import make_table
 from certcore.instance import MAX_CLASSES, MAX_META_DEPTH, instance_to_arrays
 from certcore.npz import read_npz
+from certcore.rounding import share_down
 from pages.shared import bundles, validation
 from tests.hardening.fuzz import example
 
@@ -192,10 +192,10 @@ def test_no_name_becomes_a_formula(name: str) -> None:
 
 
 def test_a_guarantee_is_never_rounded_up() -> None:
-    assert rounded_down(1999, 2000) == "99.9%"
-    assert rounded_down(2000, 2000) == "100.0%"
-    assert rounded_down(0, 0) == "0.0%"
-    assert rounded_down(1, 3, 2) == "33.33%"
+    assert share_down(1999, 2000) == "99.9 %"
+    assert share_down(2000, 2000) == "100.0 %"
+    assert share_down(0, 0) == "0.0 %"
+    assert share_down(1, 3, 2) == "33.33 %"
     assert confidence_text("0.0000001", 100) == "99.99999"
     assert confidence_text("0.01") == "0.99"
     n = 3000
@@ -206,7 +206,7 @@ def test_a_guarantee_is_never_rounded_up() -> None:
     certificate = certify(instance, ThreatModel(attr_del=1))
     assert certificate.certified == n - 1
     text = export.guarantee(instance, certificate)
-    assert "99.9%" in text
+    assert "99.9 %" in text
     assert "100" not in text
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from certcore import ThreatModel, certify, figures
 from certcore.instance import Instance
+from certcore.states import TargetState
 from pages.shared import attack, charts, graphview, neighbourhood
 from tests.pages.toys import N, grid_instance
 
@@ -23,7 +24,7 @@ def evil_instance() -> Instance:
 def picture(instance: Instance, relaxed: bool = False, selected: int = -1) -> graphview.Picture:
     result = certify(instance, ThreatModel(attr_add=1, attr_del=4, sigma=3, protected=[2]))
     figure = figures.graph_figure(instance, result, relaxed=relaxed)
-    rows = attack.table(instance, result, figure, relaxed)
+    rows = attack.table(instance, result, relaxed)
     shown = np.ones(N, dtype=bool)
     return attack.picture(
         instance, result, figure, rows, shown=shown, by_class=False, selected=selected, relaxed=relaxed
@@ -51,11 +52,10 @@ def test_relaxed_adversary_says_that_it_is_no_attack() -> None:
 def test_allocation_table_agrees_with_the_budgets() -> None:
     instance = grid_instance()
     result = certify(instance, ThreatModel(attr_add=1, attr_del=4))
-    figure = figures.graph_figure(instance, result)
-    rows = attack.table(instance, result, figure, relaxed=False)
+    rows = attack.table(instance, result, relaxed=False)
     assert rows["spent attr +"].sum() <= 1
     assert rows["spent attr −"].sum() <= 4
-    assert (rows["state"] == "attacked").sum() <= result.attack_found
+    assert (rows["state"] == TargetState.LOST).sum() <= result.attack_found
 
 
 def test_far_out_nodes_do_not_squeeze_the_rest() -> None:

@@ -33,7 +33,7 @@ def test_markup_leaves_no_tag_and_no_quote() -> None:
 
 @pytest.mark.parametrize(("ratio", "shown"), [(0.9999, "99.9 %"), (1.0, "100.0 %"), (0.58, "58.0 %"), (0.29, "29.0 %")])
 def test_percent_rounds_down(ratio: float, shown: str) -> None:
-    assert text.percent(ratio) == shown
+    assert text.percent_down(ratio) == shown
 
 
 def test_budgets_in_words() -> None:

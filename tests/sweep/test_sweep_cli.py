@@ -108,7 +108,7 @@ def test_radius_and_defend(capsys: pytest.CaptureFixture[str], file: str) -> Non
     assert certify(INSTANCE, ThreatModel(attr_del=value), attack=False).certified >= 30
     assert certify(INSTANCE, ThreatModel(attr_del=value + 1), attack=False).certified < 30
     _, out, _ = run(capsys, "radius", file, "--vary", "attr_del", "--at-least", "0.5")
-    assert f"attr_del {value} keeps" in out
+    assert f"up to {value} keep" in out
     found = as_json(capsys, "defend", file, "--attr-del", "8", "--nodes", "2")
     step = found["steps"][0]
     real = certify(INSTANCE, ThreatModel(attr_del=8, protected=[step["node"]]), attack=False)

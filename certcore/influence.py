@@ -1,0 +1,107 @@
+"""What one attack does at a node, to it and through it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from certcore.allocation import Allocation, inside_fields
+from certcore.certificate import Certificate
+from certcore.instance import Instance
+from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.program.problem import Problem
+from certcore.states import TargetState
+
+Four = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Influence:
+    """One node in one attack: flips at it, flips inside its field and where they are, and whom it helps to break.
+
+    An edge counts at both of its ends in `spent`, and once in `received`.
+    """
+
+    node: int
+    state: TargetState
+    spent: Four
+    received: Four
+    at_nodes: tuple[tuple[int, Four], ...]
+    """Nodes of the field at which attributes are flipped, with the flips by type; most first."""
+    at_edges: tuple[tuple[int, int, str], ...]
+    """Edges of the field that are changed: both ends and the type."""
+    helps_to_break: tuple[int, ...]
+    """Targets that lose their certificate and in whose field the flips at this node lie."""
+
+    @property
+    def hit(self) -> bool:
+        return any(self.spent)
+
+
+def influence(instance: Instance, certificate: Certificate, node: int) -> Influence | None:
+    """What the replayed attack does at, to and through a node; None if no attack was looked for."""
+    attack = certificate.attack
+    if attack is None:
+        return None
+    state = certificate.states(instance.base.fronts())
+    alone = Problem(instance, certificate.threat.replace(targets=np.array([node])))
+    received = inside_fields(alone, attack.attributes, attack.deleted, len(attack.added))[0]
+    nodes, edges = _within(alone)
+    flipped = np.flatnonzero(attack.attributes.sum(axis=0) * nodes)
+    flipped = flipped[np.argsort(-attack.attributes[:, flipped].sum(axis=0), kind="stable")]
+    spent = attack.spent_at(instance.graph.edges)
+    changed = [(*instance.graph.edges[e].tolist(), TYPES[ADJ_DEL]) for e in np.flatnonzero(attack.deleted * edges)]
+    changed += [(*pair, TYPES[ADJ_ADD]) for pair in attack.added.tolist()]
+    return Influence(
+        node=node,
+        state=TargetState(state[node]),
+        spent=_four(spent[:, node]),
+        received=_four(received),
+        at_nodes=tuple((int(i), _four(_attributes(attack, int(i)))) for i in flipped),
+        at_edges=tuple(changed),
+        helps_to_break=tuple(_broken_through(instance, certificate, attack, state, node)),
+    )
+
+
+def _attributes(attack: Allocation, node: int) -> np.ndarray:
+    amounts = np.zeros(4)
+    amounts[[ATTR_ADD, ATTR_DEL]] = attack.attributes[:, node]
+    return amounts
+
+
+def _four(values: np.ndarray) -> Four:
+    a, b, c, d = (float(value) for value in values)
+    return (a, b, c, d)
+
+
+def _within(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Which nodes and edges lie in the field of the only target."""
+    graph = problem.instance.graph
+    if problem.whole_graph:
+        return np.ones(graph.n_nodes, dtype=bool), np.ones(graph.n_edges, dtype=bool)
+    nodes, edges = np.zeros(graph.n_nodes, dtype=bool), np.zeros(graph.n_edges, dtype=bool)
+    nodes[problem.fields.nodes.indices] = True
+    if problem.fields.edges is not None:
+        edges[problem.fields.edges.indices] = True
+    return nodes, edges
+
+
+def _broken_through(
+    instance: Instance, certificate: Certificate, attack: Allocation, state: np.ndarray, node: int
+) -> list[int]:
+    lost = np.flatnonzero(state == TargetState.LOST)
+    flips = bool(attack.attributes[:, node].any())
+    here = np.flatnonzero((instance.graph.edges == node).any(axis=1) & (attack.deleted > 0))
+    added = bool((attack.added == node).any())
+    if not len(lost) or not (flips or len(here) or added):
+        return []
+    problem = Problem(instance, certificate.threat.replace(targets=lost))
+    if problem.whole_graph:
+        return lost.tolist()
+    through = np.zeros(len(lost), dtype=bool)
+    if flips:
+        through |= problem.fields.nodes[:, [node]].toarray().ravel() > 0
+    if len(here) and problem.fields.edges is not None:
+        through |= np.asarray(problem.fields.edges[:, here].sum(axis=1)).ravel() > 0
+    return lost[through].tolist()

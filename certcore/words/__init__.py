@@ -1,0 +1,66 @@
+"""Every word about a guarantee, in one place: the terminal, the dashboard, reports and files all take it from here.
+
+A sentence is a `Text`: `str(text)` is the plain form, `text.markdown` the same words with emphasis and with names from
+files escaped. Each is made by a function of the list `SENTENCES`, which says under which condition it is printed;
+docs/sentences.md is written from that list. Nothing that computes imports this package.
+"""
+
+from __future__ import annotations
+
+from certcore.words.accuracy import Accuracy, accuracy, accuracy_words
+from certcore.words.attacker import attacks_nothing, threat_words
+from certcore.words.guarantee import (
+    accepted,
+    base_kind,
+    bracket,
+    confidence,
+    dataset_title,
+    gain,
+    guarantee,
+    known_already,
+    not_covered,
+    not_per_node,
+    promise,
+    remarks,
+    said_convex,
+    statement,
+    summary,
+    uncovered,
+)
+from certcore.words.nodes import node_words, state_words
+from certcore.words.registry import SENTENCES, Sentence
+from certcore.words.solve import limit_words, radius, status
+from certcore.words.text import Text, budget_words
+
+__all__ = [
+    "SENTENCES",
+    "Accuracy",
+    "Sentence",
+    "Text",
+    "accepted",
+    "accuracy",
+    "accuracy_words",
+    "attacks_nothing",
+    "base_kind",
+    "bracket",
+    "budget_words",
+    "confidence",
+    "dataset_title",
+    "gain",
+    "guarantee",
+    "known_already",
+    "limit_words",
+    "node_words",
+    "not_covered",
+    "not_per_node",
+    "promise",
+    "radius",
+    "remarks",
+    "said_convex",
+    "state_words",
+    "statement",
+    "status",
+    "summary",
+    "threat_words",
+    "uncovered",
+]

@@ -1,0 +1,66 @@
+"""What the attacker may do, in words that fit after “an attacker with”."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore.base.exact import decimal_text
+from certcore.perturbations import LABELS, TYPES
+from certcore.threat import ThreatModel
+from certcore.words.registry import sentence
+from certcore.words.text import Text, budget_words, count, flips, listing, say, some, strong
+
+
+def attacks_nothing(threat: ThreatModel) -> bool:
+    """Whether this attacker can do nothing at all: no budget, or no node to use it from."""
+    return not any(threat.budgets) or threat.sigma == 0
+
+
+def threat_words(threat: ThreatModel, *, directed: bool = False) -> str:
+    """What the attacker may do; `directed` graphs need a word on which edges a local budget counts."""
+    if not any(threat.budgets):
+        return "no budget"
+    parts = [f"at most {budget_words(threat.budgets)} in the whole graph"]
+    for kind, value, budget in zip(TYPES, threat.local, threat.budgets):
+        # A limit that the global budget keeps anyway is no news.
+        if value is not None and budget and (threat.local_mode == "relative" or np.min(np.asarray(value)) < budget):
+            both = " (incoming and outgoing edges together)" if directed and kind.startswith("adj") else ""
+            parts.append(_local(value, kind, threat.local_mode) + both)
+    if threat.sigma is not None:
+        parts.append("control of " + (f"at most {some(threat.sigma, 'node', 'nodes')}" if threat.sigma else "no node"))
+    if len(threat.protected):
+        parts.append(f"no access to {some(len(threat.protected), 'protected node', 'protected nodes')}")
+    costs = [
+        f"{what} at most {count(np.max(values))}"
+        for what, values, used in (
+            ("a flip at a node", threat.node_costs, threat.attr_add or threat.attr_del),
+            ("the deletion of an edge", threat.edge_costs, threat.adj_del),
+        )
+        if values is not None and used and np.max(values, initial=1) > 1
+    ]
+    if costs:  # such budgets are prices, not numbers of flips
+        parts.append(f"each flip weighed by its cost ({listing(costs)})")
+    return ", ".join(parts)
+
+
+def _local(value: Any, kind: str, mode: str) -> str:
+    if np.ndim(value):
+        return f"{LABELS[kind]} at each node up to the limit given for it"
+    if mode == "relative":
+        has = "ones" if kind.startswith("attr") else "edges"
+        # Rounded, the share would promise too much.
+        return f"{LABELS[kind]} at any one node of at most {decimal_text(Fraction(value))} × the {has} it has"
+    return f"no more than {flips(value, kind)} at any one node"
+
+
+@sentence("attacker.any", "an attacker with a budget is faced", "at most 5 attribute deletions in the whole graph")
+def whatever(threat: str) -> Text:
+    return say("Whatever an attacker does with ", strong(threat), ": ")
+
+
+@sentence("attacker.none", "no budget is set, or the attacker controls no node")
+def without() -> Text:
+    return say(strong("Without any attack"), ": ")

@@ -1,0 +1,320 @@
+"""What is guaranteed, for whom, how sure it is, and what must be said beside it.
+
+The number in front is always the verified one. What only a solver claims is told in the same sentence, as its word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from certcore.base.exact import confidence_text
+from certcore.certificate import Certificate
+from certcore.instance import Instance
+from certcore.perturbations import LABELS, TYPES
+from certcore.rounding import share_down
+from certcore.threat import ThreatModel
+from certcore.words.attacker import attacks_nothing, threat_words, whatever, without
+from certcore.words.registry import sentence
+from certcore.words.text import Text, code, count, listing, name, paragraph, samples, say, some, strong
+
+_DATASETS = {"citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed"}
+
+
+def dataset_title(name: str) -> str:
+    """A dataset's name as people write it."""
+    return _DATASETS.get(name, name)
+
+
+def guarantee(instance: Instance, certificate: Certificate) -> Text:
+    """The guarantee in one sentence, and what it is about in another."""
+    return promise(
+        instance,
+        certificate.threat,
+        certificate.targets,
+        certificate.verified_certified,
+        max(certificate.certified, certificate.verified_certified),
+    )
+
+
+def promise(instance: Instance, threat: ThreatModel, targets: int, proven: int, claimed: int) -> Text:
+    """`proven` labels in exact arithmetic; `claimed` ones according to the solver, if those are more."""
+    if not targets:
+        return no_targets()
+    attacker = threat_words(threat, directed=instance.graph.directed)
+    sure = confidence(instance)
+    if attacks_nothing(threat):
+        head = say(without(), clean(proven, targets, sure)) if claimed else clean_nothing(targets)
+    elif not claimed:
+        head = nothing(attacker, targets)
+    elif not proven:
+        head = say(whatever(attacker), only_solver(claimed, targets, sure))
+    elif claimed > proven:
+        head = say(whatever(attacker), solver(proven, claimed, targets, sure))
+    else:
+        head = say(whatever(attacker), verified(proven, targets, sure))
+    return paragraph([head, subject(instance)] if claimed else [head])
+
+
+def statement(instance: Instance, certificate: Certificate) -> Text:
+    """The guarantee with every remark that belongs to it: for reports, files and everybody who quotes it."""
+    return paragraph([guarantee(instance, certificate), *remarks(instance, certificate.threat)])
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{count(part)} of {count(whole)}"
+
+
+@sentence("guarantee.no_targets", "the target set is empty")
+def no_targets() -> Text:
+    return say("There are no targets: no label is counted, so ", strong("nothing is guaranteed"), ".")
+
+
+@sentence(
+    "guarantee.verified",
+    "something is attacked, the verified count is above 0 and nobody claims more",
+    1257, 1870, say(" (confidence 99 % for all nodes together, 10⁶ samples per node)"),
+)  # fmt: skip
+def verified(proven: int, targets: int, sure: Text) -> Text:
+    return say(
+        "at least ",
+        strong(_of(proven, targets)),
+        f" labels stay as they are ({share_down(proven, targets)}), all at once",
+        sure,
+        ".",
+    )
+
+
+@sentence(
+    "guarantee.solver",
+    "something is attacked and the integer program claims more than is verified, which is above 0",
+    1190, 1257, 1870, say(),
+)  # fmt: skip
+def solver(proven: int, claimed: int, targets: int, sure: Text) -> Text:
+    return say(
+        "at least ",
+        strong(_of(proven, targets)),
+        f" labels stay as they are ({share_down(proven, targets)}), all at once",
+        sure,
+        f", which is proven in exact arithmetic, and at least {count(claimed)} ({share_down(claimed, targets)}) on the "
+        "solver's word, which is not verified.",
+    )
+
+
+@sentence(
+    "guarantee.only_solver", "something is attacked, nothing is verified, the integer program claims a count",
+    31, 1870, say(),
+)  # fmt: skip
+def only_solver(claimed: int, targets: int, sure: Text) -> Text:
+    return say(
+        strong(_of(0, targets)),
+        " labels are proven to stay, and at least "
+        f"{count(claimed)} ({share_down(claimed, targets)}) do on the solver's word, which is not verified",
+        sure,
+        ".",
+    )
+
+
+@sentence(
+    "guarantee.nothing", "something is attacked, and neither a proof nor the solver certifies a label",
+    "at most 200 attribute deletions in the whole graph", 1870,
+)  # fmt: skip
+def nothing(attacker: str, targets: int) -> Text:
+    return say(
+        strong("Nothing is guaranteed at these budgets"),
+        ": ",
+        strong(_of(0, targets)),
+        " labels are certified against an attacker with ",
+        strong(attacker),
+        ". It is not ruled out that every certificate is lost, which does not prove that any label changes.",
+    )
+
+
+@sentence("guarantee.clean", "nothing is attacked and some labels are certified", 1759, 1870, say())
+def clean(proven: int, targets: int, sure: Text) -> Text:
+    missing = targets - proven
+    rest = f"; the other {count(missing)} have no certificate to begin with" if missing else ""
+    return say(
+        strong(_of(proven, targets)),
+        f" labels ({share_down(proven, targets)}) have a certificate",
+        sure,
+        rest,
+        ". Nothing is attacked at these budgets, so this is no guarantee against anybody.",
+    )
+
+
+@sentence("guarantee.clean_nothing", "nothing is attacked and no label is certified", 1870)
+def clean_nothing(targets: int) -> Text:
+    head = strong("Nothing is guaranteed, even without any attack")
+    return say(head, ": ", strong(_of(0, targets)), " labels have a certificate.")
+
+
+# --- how sure, and about what ---------------------------------------------------------------------------------------
+
+
+def confidence(instance: Instance) -> Text:
+    """How sure it is, from the arrays of the instance; what only the file's metadata say is told as such."""
+    facts = instance.base.facts
+    if "alpha" in facts:
+        return sampled(str(facts["alpha"]), int(facts.get("samples", facts.get("n_samples", 0))))
+    return given(convex=said_convex(instance))
+
+
+@sentence("confidence.sampled", "the base certificate rests on votes", "0.01", 10**6)
+def sampled(alpha: str, number: int) -> Text:
+    drawn = f", {samples(number)} samples per node" if number else ""
+    return say(f" (confidence {confidence_text(alpha, 100)} % for all nodes together{drawn})")
+
+
+@sentence("confidence.given", "the base certificate is given as a grid; the end only if the file calls it convex", True)
+def given(convex: bool) -> Text:
+    told = " (a convex relaxation, deterministic, according to the file)" if convex else ""
+    return say(f", as far as the base certificate holds{told}")
+
+
+def said_convex(instance: Instance) -> bool:
+    """Whether the file says that its base certificate is a convex relaxation; nothing in the arrays shows it."""
+    return "alpha" not in instance.base.facts and instance.meta.get("types") == "convex"
+
+
+def subject(instance: Instance) -> Text:
+    """Whose labels, on which graph."""
+    told = instance.meta.get("dataset")
+    return about("alpha" in instance.base.facts, dataset_title(told) if isinstance(told, str) else "")
+
+
+@sentence("guarantee.subject", "always, after a guarantee", True, "Citeseer")
+def about(smoothed: bool, dataset: str) -> Text:
+    whose = "the smoothed classifier" if smoothed else "the classifier that the base certificate speaks about"
+    called = say(" (", name(dataset, 40), " according to its file)") if dataset.strip() else say()
+    return say(f"This holds for {whose} on this one clean graph", called, ".")
+
+
+# --- remarks --------------------------------------------------------------------------------------------------------
+
+
+def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
+    """What must be said beside every number at these budgets, on screen, in the terminal and in reports."""
+    found = []
+    missing = uncovered(instance, threat)
+    if missing:
+        found.append(not_covered(listing([LABELS[kind] for kind in missing])))
+    whole_graph = threat.adj_add > 0 or instance.base.global_fields
+    if threat.adj_del and instance.node_field is None and instance.edge_field == "messages" and not whole_graph:
+        found.append(messages())
+    return found
+
+
+def uncovered(instance: Instance, threat: ThreatModel) -> list[str]:
+    """Types with a budget that the base certificate says nothing about."""
+    return [kind for kind, budget in zip(TYPES, threat.budgets) if budget and kind not in instance.base.axes]
+
+
+@sentence(
+    "remark.uncovered", "a type with a budget is not covered by the base certificate", "attribute deletions"
+)  # fmt: skip
+def not_covered(types: str) -> Text:
+    return say(
+        f"The base certificate says nothing about {types}: each such flip counts as breaking every target in whose "
+        "receptive field it lies."
+    )
+
+
+@sentence(
+    "remark.messages",
+    "edges can be deleted, and the fields follow the edge rule of the paper (not where fields are the whole graph)",
+)
+def messages() -> Text:
+    return say(
+        "The receptive fields follow the edge rule ",
+        code("messages"),
+        ". It is sound for row-normalised and attention models; for the usual symmetric GCN it overstates robustness "
+        "against edge deletions and serves comparison only.",
+    )
+
+
+@sentence("remark.not_per_node", "beside every count")
+def not_per_node() -> Text:
+    return say(
+        "The number is about all targets together. Apart from targets that are certified on their own it does not say "
+        "which labels stay."
+    )
+
+
+# --- numbers beside it ----------------------------------------------------------------------------------------------
+
+
+def accepted(instance: Instance, threat: ThreatModel, certified: int, targets: int) -> Text:
+    """What an accepted proof shows: the same sentence as for a certificate, and the remarks that belong to it."""
+    return paragraph([promise(instance, threat, targets, certified, certified), *remarks(instance, threat)])
+
+
+@sentence("preview", "a solve is under way and multipliers known before prove something", 1100, 1870)
+def preview(certified: int, targets: int) -> Text:
+    return say(
+        f"already proven for these budgets: at least {_of(certified, targets)} ({share_down(certified, targets)})"
+    )
+
+
+@sentence("preview.nothing", "a solve is under way and nothing is proven yet")
+def no_preview() -> Text:
+    return say("nothing is proven for these budgets yet")
+
+
+def known_already(certified: int, targets: int) -> Text:
+    return preview(certified, targets) if certified else no_preview()
+
+
+def bracket(certificate: Certificate) -> tuple[str, Text]:
+    """How many targets are uncertified: by the best attack found … at most, and what that means."""
+    found = certificate.attack_found
+    proven = certificate.targets - certificate.verified_certified
+    told = proven if certificate.verified else min(proven, certificate.targets - certificate.certified)
+    text = f"{'?' if found is None else count(found)} … {count(proven)}"
+    return text, between(found, proven, told)
+
+
+@sentence("bracket", "beside every count of uncertified targets", 135, 613, 540)
+def between(found: int | None, proven: int, told: int) -> Text:
+    best = (
+        "No attack was looked for"
+        if found is None
+        else f"The best integer attack found, replayed, leaves {some(found, 'target', 'targets')} uncertified"
+    )
+    solver = (
+        f"; according to the solver, whose word is not verified, not more than {count(told)}" if told < proven else ""
+    )
+    return say(
+        f"{best}; it is proven that no attack leaves more than {count(proven)} uncertified{solver}. Targets that were "
+        "uncertified before the attack are counted in both. “Uncertified” is about the base certificates: it does not "
+        "prove that the model's label changes."
+    )
+
+
+def gain(certificate: Certificate) -> Text:
+    """How the verified count compares with counting node by node."""
+    return compared(certificate.verified_certified - certificate.naive_certified)
+
+
+@sentence("gain", "beside the verified count", 573, others=((0,), (-2,)))
+def compared(more: int) -> Text:
+    if not more:
+        return say("as many as node by node")
+    return say(f"{count(abs(more))} {'more' if more > 0 else 'fewer'} than node by node")
+
+
+@sentence("summary", "in one line, where there is no room for the guarantee", 1190, 1257, 1870)
+def _summary(proven: int, claimed: int, targets: int) -> Text:
+    solver = f" (on the solver's word {count(claimed)})" if claimed > proven else ""
+    return say(strong(_of(proven, targets)), f" labels certified, {share_down(proven, targets)}{solver}")
+
+
+def summary(certificate: Certificate) -> Text:
+    return _summary(certificate.verified_certified, certificate.certified, certificate.targets)
+
+
+def base_kind(instance: Instance) -> tuple[str, str]:
+    """What kind of base certificate it is, and where that is known from."""
+    facts: dict[str, Any] = instance.base.facts
+    if said_convex(instance):
+        return "Grid", "A grid of budgets per node; according to the file it comes from a convex relaxation."
+    return str(facts.get("kind", "smoothing")).capitalize(), "How the base certificate was made."

@@ -1,0 +1,154 @@
+"""One node in one attack: what becomes of its certificate, what is spent at it, what it receives and whom it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from certcore.certificate import Certificate
+from certcore.influence import Influence
+from certcore.instance import Instance
+from certcore.states import TargetState
+from certcore.words.registry import sentence
+from certcore.words.text import Piece, Text, budget_words, count, name, say, some, strong
+
+#: Places and names in one sentence; the table has all of them.
+_MOST = 8
+
+Naming = Callable[[int], str]
+
+
+def state_words(instance: Instance, certificate: Certificate, node: int, received: tuple[float, ...] | None) -> Text:
+    """What becomes of its certificate; `received` is what lies inside its field in the attack (None: there is none)."""
+    state = TargetState(certificate.states(instance.base.fronts())[node])
+    if state is TargetState.NOT_A_TARGET:
+        return not_a_target()
+    if state is TargetState.BEFORE:
+        return before()
+    if state is TargetState.ALONE:
+        return alone()
+    front = instance.base.fronts().of_node(node)
+    reachable = front[(front <= np.array(certificate.threat.budgets)).all(axis=1)]
+    gets = () if received is None else received
+    if state is TargetState.LOST:
+        reached = reachable[(reachable <= np.array(gets)).all(axis=1)][0]
+        return lost(budget_words(gets), budget_words(reached.tolist()))
+    cheapest = reachable[reachable.sum(axis=1).argmin()]
+    return undecided(budget_words(cheapest.tolist()), budget_words(gets) if received is not None else "")
+
+
+@sentence("node.not_a_target", "the node is not a target")
+def not_a_target() -> Text:
+    return say(strong("Not a target"), ": its label is not counted. It can still be hit.")
+
+
+@sentence("node.before", "a target whose base certificate says nothing at budget 0")
+def before() -> Text:
+    return say(
+        strong("Uncertified before the attack"),
+        ": its base certificate says nothing even without an attack, so it counts as uncertified at every budget.",
+    )
+
+
+@sentence("node.alone", "a target whose base certificate holds at the whole global budget")
+def alone() -> Text:
+    return say(
+        strong("Certified on its own"),
+        ": even the whole budget inside its receptive field reaches no point of its front.",
+    )
+
+
+@sentence(
+    "node.lost", "a target that the attack found leaves uncertified", "4 attribute deletions", "3 attribute deletions"
+)
+def lost(gets: str, ends: str) -> Text:
+    return say(
+        strong("Loses its certificate"),
+        f" in the attack found: it receives {gets} inside its field, which reaches {ends}, where its base certificate "
+        "ends. That does not prove that its label changes.",
+    )
+
+
+@sentence(
+    "node.undecided", "any other target; the middle only if an attack was looked for",
+    "3 attribute deletions", "1 attribute deletion",
+)  # fmt: skip
+def undecided(cheapest: str, gets: str) -> Text:
+    told = f"; in the attack found it receives {gets}" if gets else ""
+    return say(
+        strong("Not decided by this attack"),
+        f": {cheapest} inside its field would leave it uncertified{told}. The collective count says how many such "
+        "labels stay, not whether this one does.",
+    )
+
+
+def node_words(found: Influence, named: Naming) -> list[Text]:
+    """What is spent at the node, what it received from where, and which labels it helps to break."""
+    told = [hit(budget_words(found.spent)) if found.hit else not_hit()]
+    if any(found.received):
+        places: list[Piece | str] = []
+        for node, amounts in found.at_nodes:
+            places.append(name(f"{'this node' if node == found.node else named(node)}: {budget_words(amounts)}", 80))
+        for i, j, kind in found.at_edges:
+            what = "deleted" if kind == "adj_del" else "added"
+            places.append(name(f"the edge between {named(i)} and {named(j)}: {what}", 120))
+        told.append(received(budget_words(found.received), _list(places)))
+    else:
+        told.append(received_nothing())
+    if found.hit:
+        breaks = [name(named(node), 40) for node in found.helps_to_break]
+        told.append(helps(len(breaks), _list(breaks)) if breaks else helps_nobody())
+    return told
+
+
+def _list(parts: list[Piece | str] | list[Piece]) -> Text:
+    shown: list[Piece | str] = []
+    for k, part in enumerate(parts[:_MOST]):
+        shown += [part] if not k else ["; ", part]
+    if len(parts) > _MOST:
+        shown.append(f"; and {count(len(parts) - _MOST)} more")
+    return say(*shown)
+
+
+@sentence("node.hit", "flips are spent at the node", "3 attribute deletions")
+def hit(spent: str) -> Text:
+    return say(strong("Hit"), f": spent at this node {spent}.")
+
+
+@sentence("node.not_hit", "no flips are spent at the node")
+def not_hit() -> Text:
+    return say(strong("Not hit"), ": no flips are spent at this node.")
+
+
+@sentence(
+    "node.received", "flips lie inside the field of the node",
+    "9 attribute deletions", say("this node: 3 attribute deletions; 618: 6 attribute deletions"),
+)  # fmt: skip
+def received(amount: str, places: Text) -> Text:
+    return say(strong("Received"), f" inside its field: {amount} (", places, ").")
+
+
+@sentence("node.received_nothing", "no flips lie inside the field of the node")
+def received_nothing() -> Text:
+    return say(strong("Received"), " inside its field: no flips at all.")
+
+
+@sentence(
+    "node.helps",
+    "the node is hit, and its flips lie in fields of targets that lose their certificate",
+    2,
+    say("618; 1023"),
+)
+def helps(number: int, whom: Text) -> Text:
+    return say(
+        strong("Helps to break"),
+        f" {some(number, 'target', 'targets')} in whose field these flips lie: ",
+        whom,
+        ".",
+    )
+
+
+@sentence("node.helps_nobody", "the node is hit, but no target that loses its certificate has these flips in its field")
+def helps_nobody() -> Text:
+    return say(strong("Helps to break"), " no target.")

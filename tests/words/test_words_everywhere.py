@@ -1,0 +1,181 @@
+"""The same words in the terminal, in files and in reports, each about what it may speak about."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from certcore import Graph, GridBase, Instance, ThreatModel, certify, export, figures, save_instance, words
+from certcore.cli import main
+from certcore.figures.serial import from_json, to_json
+from certcore.states import FORMER, TargetState
+from certcore.sweep import Session, curve, radius, surface
+from tests.export.instances import small_instance
+
+
+def chain(n: int = 12, axes: tuple[str, ...] = ("attr_del",), sides: int = 2, **more: object) -> Instance:
+    """A path on which every node is certified at budget 0 and one flip in its field breaks it."""
+    edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    graph = Graph.from_edges(n, edges, np.tile(np.eye(3, dtype=np.int8), (n // 3, 1)))
+    shape = (n, *([sides] * len(axes)))
+    grid = np.zeros(shape, dtype=bool)
+    grid[(slice(None), *([0] * len(axes)))] = True
+    return Instance(graph, GridBase(grid, axes), layers=1, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("words") / "small.npz"
+    save_instance(path, small_instance())
+    return str(path)
+
+
+def out(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_the_first_line_of_certify_is_the_guarantee(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    first = out(capsys, "certify", file, "--attr-del", "4").splitlines()[0]
+    instance = small_instance()
+    assert first == str(words.guarantee(instance, certify(instance, ThreatModel(attr_del=4))))
+    assert "4 attribute deletions" in first
+
+
+def test_without_a_budget_certify_says_that_nothing_is_attacked(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    assert out(capsys, "certify", file).startswith("Without any attack")
+    said = words.guarantee(small_instance(), certify(small_instance(), ThreatModel()))
+    assert "guarantee.clean" in said.keys
+
+
+def test_zero_is_no_guarantee() -> None:
+    instance = chain()
+    said = words.guarantee(instance, certify(instance, ThreatModel(attr_del=12)))
+    assert "guarantee.nothing" in said.keys
+
+
+def test_the_verified_number_comes_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    exact = certify(small_instance(), ThreatModel(attr_del=4), relaxation="exact")
+    claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=exact.bound - 2)
+    monkeypatch.setattr("certcore.cli.certify.certify", lambda *a, **k: claim)
+    text = out(capsys, "certify", file, "--attr-del", "4", "--relaxation", "exact")
+    first = text.splitlines()[0]
+    assert first.index(f"{claim.verified_certified} of {claim.targets}") < first.index(f"at least {claim.certified} ")
+    assert "solver's word" in first
+    status = next(line for line in text.splitlines() if line.startswith("status"))
+    assert "proven" not in status
+    assert "verified" in status
+
+
+@pytest.mark.parametrize("relaxation", ["tight", "paper", "exact"])
+def test_no_solver_no_solvers_word(relaxation: str) -> None:
+    """Where fields are the whole graph totals decide, also in exact mode."""
+    instance = chain(axes=("adj_add",))
+    for found in (
+        certify(instance, ThreatModel(adj_add=1), relaxation=relaxation),
+        Session(instance).certify(ThreatModel(adj_add=1), relaxation=relaxation),
+    ):
+        assert found.verified
+        assert found.unproven == 0
+        assert words.status(found).keys == ("status.totals",)
+    everywhere = dataclasses.replace(instance, base=dataclasses.replace(instance.base, global_fields=True))
+    assert curve(everywhere, ThreatModel(), "adj_add", [0, 1], relaxation=relaxation).verified.all()
+    assert surface(everywhere, ThreatModel(), "adj_add", [0, 1], "sigma", [0, 1], relaxation=relaxation).verified.all()
+    assert radius(everywhere, ThreatModel(), "adj_add", "0.5", relaxation=relaxation).verified
+
+
+def test_uncovered_flips_break_only_whom_they_reach(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    instance = chain()
+    found = certify(instance, ThreatModel(attr_add=2))
+    assert 0 < found.certified < found.targets, "fields are local"
+    save_instance(tmp_path / "i.npz", instance)
+    text = out(capsys, "certify", str(tmp_path / "i.npz"), "--attr-add", "2")
+    (remark,) = words.remarks(instance, found.threat)
+    assert remark.keys == ("remark.uncovered",)
+    assert str(remark) in text
+    assert str(remark) in export.guarantee(instance, found)
+    assert json.loads(out(capsys, "certify", str(tmp_path / "i.npz"), "--attr-add", "2", "--json"))["remarks"] == [
+        str(remark)
+    ]
+    assert main(["curve", str(tmp_path / "i.npz"), "--vary", "attr_add", "--values", "0:2"]) == 0
+    assert str(remark) in capsys.readouterr().err
+
+
+def test_the_edge_rule_is_named_only_where_an_edge_can_go() -> None:
+    instance = dataclasses.replace(chain(axes=("adj_del", "attr_del")), edge_field="messages")
+    keys = [remark.keys for remark in words.remarks(instance, ThreatModel(attr_del=3))]
+    assert keys == []
+    assert [remark.keys for remark in words.remarks(instance, ThreatModel(adj_del=3))] == [("remark.messages",)]
+
+
+def test_what_only_the_file_says_is_told_as_such() -> None:
+    plain, convex = chain(), chain(meta={"types": "convex"})
+    threat = ThreatModel(attr_del=1)
+    said = str(words.guarantee(convex, certify(convex, threat)))
+    assert "deterministic, according to the file" in said
+    assert "needs no samples" not in said
+    assert "deterministic" not in str(words.guarantee(plain, certify(plain, threat)))
+
+
+def test_hit_and_lost_are_two_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Flips can be spent at nodes that are not targets; what lies in their fields nobody knows."""
+    instance = chain(targets=np.array([0, 5]), node_names=tuple("abcdefghijkl"))
+    save_instance(tmp_path / "i.npz", instance)
+    out(capsys, "certify", str(tmp_path / "i.npz"), "--attr-del", "1", "--allocation", str(tmp_path / "a.csv"))
+    rows = list(csv.DictReader((tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()))
+    assert {row["state"] for row in rows} <= {str(state) for state in TargetState}
+    for row in rows:
+        assert (row["hit"] == "True") == any(
+            int(row[f"spent_{k}"]) for k in ("attr_add", "attr_del", "adj_add", "adj_del")
+        )
+        assert (row["inside_attr_del"] == "") == (row["state"] == TargetState.NOT_A_TARGET)
+    table = export.allocation(instance, certify(instance, ThreatModel(attr_del=1)))
+    shown = [dict(zip(table.columns, row)) for row in table.rows]
+    assert any(row["hit"] == "yes" for row in shown)
+    by_name = {row["name"]: row["state"] for row in rows}
+    assert all(by_name[row["name"]] == row["state"] for row in shown), "one vocabulary"
+
+
+def test_figures_kept_under_the_former_names_can_be_read() -> None:
+    instance = small_instance()
+    figure = figures.graph_figure(instance, certify(instance, ThreatModel(attr_del=3)))
+    kept = json.loads(to_json(figure))
+    assert set(kept["groups"]) == {str(state) for state in TargetState}
+    kept["groups"] = list(FORMER)
+    assert from_json(json.dumps(kept)).groups == tuple(str(state) for state in FORMER.values())
+
+
+def test_accuracy_counts_abstaining_as_wrong_and_names_the_other() -> None:
+    instance = small_instance()
+    silent = np.asarray(instance.base.grid).copy()
+    silent[:10] = False
+    quiet = dataclasses.replace(instance, base=GridBase(silent, instance.base.axes, prediction=instance.prediction))
+    found = words.accuracy(quiet)
+    assert found is not None
+    speaks = quiet.base.fronts().certified((0, 0, 0, 0))
+    assert (found.right, found.right_anyway, found.nodes) == (int(speaks.sum()), 40, 40)
+    told = str(words.accuracy_words(found))
+    assert "abstain count as wrong" in told
+    assert "100.0 %" in told, "the other definition has its own label"
+
+
+def test_the_report_says_what_the_terminal_says(tmp_path: Path) -> None:
+    from certcore.export.report import build_report
+    from certcore.export.report_page import report_html
+
+    instance = small_instance()
+    report = build_report(instance, ThreatModel(attr_del=3), relaxation="exact", quick=True)
+    assert report.guarantee == str(words.statement(instance, report.certificate))
+    claim = dataclasses.replace(report.certificate, certified=report.certificate.verified_certified + 1)
+    page = report_html(dataclasses.replace(report, certificate=claim))
+    assert "certified together, proven" in page
+    assert f"{claim.verified_certified:,} of {claim.targets:,}" in page
+    assert "on the solver&#x27;s word, not verified" in page
+    assert "abstain count as wrong" in page

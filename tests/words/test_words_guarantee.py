@@ -1,0 +1,170 @@
+"""Random certificates: every sentence says what the fields of the certificate say, and never more."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import threading
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certcore import Certificate, Instance, Status, ThreatModel, certify, words
+from certcore.influence import influence
+from certcore.perturbations import LABELS, TYPES
+from certcore.states import TargetState
+from certcore.sweep import Session
+from tests.pages.toys import votes_instance
+from tests.support import random_instance, random_threat
+
+VOTES = votes_instance()
+HEADS = {key for key in words.SENTENCES if key.startswith("guarantee.") and key != "guarantee.subject"}
+
+
+def drawn(seed: int) -> tuple[Instance, Certificate]:
+    """Any relaxation, status, target set, local budget, σ, cost, protection, coverage and solver's claim."""
+    rng = np.random.default_rng(seed)
+    instance = VOTES if rng.random() < 0.1 else random_instance(rng)
+    meta: dict[str, Any] = {
+        "dataset": str(rng.choice(["citeseer", "a*b_`c`", ""])),
+        "types": str(rng.choice(["attr", "convex"])),
+    }
+    instance = dataclasses.replace(instance, meta=meta)
+    threat = random_threat(rng, instance, additions=bool(rng.random() < 0.15))
+    if rng.random() < 0.3:  # a type that the base certificate does not cover
+        kind = str(rng.choice(TYPES))
+        threat = threat.replace(**{kind: int(rng.integers(1, 4))})
+    if rng.random() < 0.15:
+        threat = threat.replace(**dict.fromkeys(TYPES, 0))
+    if rng.random() < 0.1:
+        threat = threat.replace(targets=np.zeros(0, dtype=np.int64))
+    if rng.random() < 0.2:
+        threat = threat.replace(
+            **(dict.fromkeys((f"local_{t}" for t in TYPES), None) | {"local_attr_del": "0.29"}), local_mode="relative"
+        )
+    relaxation = str(rng.choice(["tight", "paper", "exact"]))
+    cancel = threading.Event()
+    if rng.random() < 0.15:
+        cancel.set()
+        certificate = Session(instance).certify(threat, relaxation=relaxation, cancel=cancel)
+    else:
+        certificate = certify(instance, threat, relaxation=relaxation, attack=bool(rng.random() < 0.8), time_limit=20)
+    if relaxation == "exact" and rng.random() < 0.5 and certificate.verified_certified < certificate.targets:
+        more = int(rng.integers(certificate.verified_certified, certificate.targets)) + 1
+        certificate = dataclasses.replace(
+            certificate, certified=more, verified=False, bound=Fraction(certificate.targets - more),
+            status=Status(str(rng.choice(list(Status)))),
+        )  # fmt: skip
+    return instance, certificate
+
+
+def attackable(threat: ThreatModel) -> bool:
+    return any(threat.budgets) and threat.sigma != 0
+
+
+def head_of(c: Certificate) -> str:
+    """The sentence that the fields ask for, written down a second time."""
+    if not c.targets:
+        return "guarantee.no_targets"
+    if not attackable(c.threat):
+        return "guarantee.clean" if c.certified else "guarantee.clean_nothing"
+    if not c.certified:
+        return "guarantee.nothing"
+    if c.certified > c.verified_certified:
+        return "guarantee.solver" if c.verified_certified else "guarantee.only_solver"
+    return "guarantee.verified"
+
+
+def plainly(markdown: str) -> str:
+    return re.sub(r"\\(.)", r"\1", re.sub(r"(?<!\\)(\*\*|`)", "", markdown))
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=250, deadline=None)
+def test_sentences_agree_with_the_certificate(seed: int) -> None:
+    instance, c = drawn(seed)
+    said = words.guarantee(instance, c)
+    text = str(said)
+    assert plainly(said.markdown) == text
+    assert HEADS & set(said.keys) == {head_of(c)}
+    if c.targets:
+        part, whole = re.findall(r"([\d,]+) of ([\d,]+)", text)[0]
+        assert (int(part.replace(",", "")), int(whole.replace(",", ""))) == (c.verified_certified, c.targets)
+    if c.verified_certified and c.targets:
+        share = Fraction(re.findall(r"\(([\d.]+) %\)", text)[0])
+        assert 0 <= Fraction(100 * c.verified_certified, c.targets) - share < Fraction(1, 10)
+    assert ("stay as they are" in text) == (attackable(c.threat) and c.verified_certified > 0)
+    assert ("solver's word" in text) == bool(c.unproven and c.targets and attackable(c.threat))
+    assert ("Without any attack" in text) == bool(not attackable(c.threat) and c.certified and c.targets)
+    assert ("deterministic" in text) <= ("according to the file" in text)
+    assert ("confidence" in text) <= ("votes" in instance.base.arrays())
+    if attackable(c.threat) and c.targets:
+        for kind, budget in zip(TYPES, c.threat.budgets):
+            told = re.search(rf"([\d,]+) {LABELS[kind].removesuffix('s')}s?( and|,| in the whole graph)", text)
+            assert (told is not None) == (budget > 0)
+            assert told is None or int(told[1].replace(",", "")) == budget
+        assert ("control of" in text) == (c.threat.sigma is not None)
+        assert ("protected node" in text) == (len(c.threat.protected) > 0)
+
+    remarks = {key for remark in words.remarks(instance, c.threat) for key in remark.keys}
+    missing = [kind for kind, budget in zip(TYPES, c.threat.budgets) if budget and kind not in instance.base.axes]
+    assert ("remark.uncovered" in remarks) == bool(missing)
+    fields = instance.edge_field == "messages" and not c.threat.adj_add and not instance.base.global_fields
+    assert ("remark.messages" in remarks) == (fields and c.threat.adj_del > 0)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_nothing_unverified_is_called_proven(seed: int) -> None:
+    _, c = drawn(seed)
+    status, limit = str(words.status(c)), str(words.limit_words(c))
+    if c.unproven:
+        assert "proven" not in status
+        assert "solver" in status or c.status is Status.FAILED
+    assert ("proven" in limit) == c.verified
+    assert ("word" in limit) == (not c.verified)
+    short, meaning = words.bracket(c)
+    low, high = short.split(" … ")
+    assert int(high.replace(",", "")) == c.targets - c.verified_certified
+    assert low == ("?" if c.attack_found is None else f"{c.attack_found:,}")
+    assert ("according to the solver" in str(meaning)) == (c.unproven > 0)
+    assert str(words.summary(c)).startswith(f"{c.verified_certified:,} of {c.targets:,}")
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
+    instance, c = drawn(seed)
+    fronts = instance.base.fronts()
+    states = c.states(fronts)
+    if c.attack_found is not None:
+        assert np.isin(states, [TargetState.LOST, TargetState.BEFORE]).sum() == c.attack_found
+    assert (states == TargetState.NOT_A_TARGET).sum() == instance.graph.n_nodes - c.targets
+    table = c.nodes(fronts, instance.graph.edges)
+    inside = np.stack([table[f"inside_{kind}"] for kind in TYPES], axis=1)
+    targets = np.isin(np.arange(instance.graph.n_nodes), c.target_nodes)
+    assert all(value is None for value in inside[~targets].ravel()), "nobody looked at the fields of other nodes"
+    for node in range(min(instance.graph.n_nodes, 6)):
+        found = influence(instance, c, node)
+        assert (found is None) == (c.attack is None)
+        received = None if found is None else found.received
+        told = words.state_words(instance, c, node, received)
+        assert told.keys[0] == f"node.{TargetState(states[node]).name.lower()}"
+        if found is None:
+            continue
+        spent = np.array([table[f"spent_{kind}"][node] for kind in TYPES], dtype=float)
+        assert found.spent == tuple(spent)
+        assert found.hit == bool(table["hit"][node])
+        if targets[node]:
+            assert found.received == tuple(inside[node].astype(float))
+        at_nodes = np.sum([amounts for _, amounts in found.at_nodes], axis=0) if found.at_nodes else np.zeros(4)
+        assert np.array_equal(at_nodes[:2], found.received[:2])
+        assert len(found.at_edges) == found.received[2] + found.received[3]
+        assert all(states[other] == TargetState.LOST for other in found.helps_to_break)
+        keys = {key for one in words.node_words(found, str) for key in one.keys}
+        assert ("node.hit" in keys) == found.hit
+        assert ("node.received" in keys) == any(found.received)
+        assert ("node.helps" in keys) == bool(found.helps_to_break)

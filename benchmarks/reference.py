@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore import Instance, ThreatModel
-from certcore.perturbations import ADJ_DEL, TYPES
+from certcore.domain.perturbations import ADJ_DEL, TYPES
 from certcore.program.problem import Problem
 
 

@@ -22,7 +22,7 @@ from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
 from certcore.data import get_dataset
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN
 from certcore.models.pagerank import truncated_pagerank

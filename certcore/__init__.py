@@ -15,34 +15,34 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from certcore.allocation import Allocation, inadmissible, replay
     from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
-    from certcore.certificate import Certificate
-    from certcore.errors import InputError
-    from certcore.fronts import Fronts, flood_fill, fronts_from_grid
-    from certcore.graph import Graph
-    from certcore.instance import Instance, load_instance, save_instance
-    from certcore.perturbations import TYPES
+    from certcore.common.errors import InputError
+    from certcore.domain.fronts import Fronts, flood_fill, fronts_from_grid
+    from certcore.domain.graph import Graph
+    from certcore.domain.perturbations import TYPES
+    from certcore.domain.threat import ThreatModel
+    from certcore.instance.instance import Instance, load_instance, save_instance
+    from certcore.result.allocation import Allocation, inadmissible, replay
+    from certcore.result.certificate import Certificate
     from certcore.solve.status import Status
     from certcore.sweep.session import certify
-    from certcore.threat import ThreatModel
     from certcore.verify.proof import Verdict, read_proof, verify_proof
 
 #: Where the names are, as above.
 _HOME = {
     name: home
     for home, names in (
-        ("allocation", "Allocation inadmissible replay"),
+        ("result.allocation", "Allocation inadmissible replay"),
         ("base.grid", "BaseCertificate BaseLocal GridBase"),
-        ("certificate", "Certificate"),
-        ("errors", "InputError"),
-        ("fronts", "Fronts flood_fill fronts_from_grid"),
-        ("graph", "Graph"),
-        ("instance", "Instance load_instance save_instance"),
-        ("perturbations", "TYPES"),
+        ("result.certificate", "Certificate"),
+        ("common.errors", "InputError"),
+        ("domain.fronts", "Fronts flood_fill fronts_from_grid"),
+        ("domain.graph", "Graph"),
+        ("instance.instance", "Instance load_instance save_instance"),
+        ("domain.perturbations", "TYPES"),
         ("solve.status", "Status"),
         ("sweep.session", "certify"),
-        ("threat", "ThreatModel"),
+        ("domain.threat", "ThreatModel"),
         ("verify.proof", "Verdict read_proof verify_proof"),
     )
     for name in names.split()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from certcore.states import TargetState
+from certcore.result.states import TargetState
 from certcore.words import SENTENCES
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
-from certcore.attack_text import attack_text
 from certcore.figures.style import STATES
-from certcore.states import FORMER, TargetState
+from certcore.result.attack_text import attack_text
+from certcore.result.states import FORMER, TargetState
 from pages.shared import attack, controls, exports, graphview, headline, state
 from pages.shared.charts import is_dark
 from pages.shared.frame import frame, go_to_node, stop

@@ -7,13 +7,9 @@ import streamlit as st
 
 from certcore import figures, words
 from certcore.base.exact import confidence_text
-from certcore.perturbations import LABELS, TYPES
-<<<<<<< HEAD
+from certcore.common.rounding import share_down
+from certcore.domain.perturbations import LABELS, TYPES
 from pages.shared import charts, controls, exports, state, why
-=======
-from certcore.rounding import share_down
-from pages.shared import charts, controls, state, why
->>>>>>> t-words
 from pages.shared.frame import frame
 from pages.shared.text import budget_words, count, markdown, samples
 

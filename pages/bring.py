@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from certcore.errors import InputError
-from certcore.instance import instance_to_arrays
-from certcore.perturbations import LABELS
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import LABELS
+from certcore.instance.instance import instance_to_arrays
 from pages.shared import bundles, controls, examples, state, validation
 from pages.shared.frame import frame_without_instance
 from pages.shared.text import count, listing, markdown

@@ -7,20 +7,15 @@ from typing import Any
 import streamlit as st
 
 from certcore import words
-from certcore.errors import InputError
-from certcore.instance import Instance, load_instance
-from certcore.threat import ThreatModel
+from certcore.common.errors import InputError
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance, load_instance
 from certcore.verify.proof import read_proof, verify_proof
 from pages.shared import engine, work
 from pages.shared.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
 from pages.shared.frame import frame_without_instance, stop
 from pages.shared.jobs import Job
-<<<<<<< HEAD
-from pages.shared.text import count, listing, markdown, percent
-from pages.shared.words import confidence, threat_words
-=======
-from pages.shared.text import markdown
->>>>>>> t-words
+from pages.shared.text import listing, markdown
 
 MOST_MB = 100
 

@@ -6,17 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures, words
-from certcore.errors import InputError
-from certcore.perturbations import LABELS, TYPES
-from certcore.rounding import share_down
+from certcore.common.errors import InputError
+from certcore.common.rounding import share_down
+from certcore.domain.perturbations import LABELS, TYPES
 from pages.shared import bundles, charts, controls, exports, state, sweeps, work
 from pages.shared.frame import frame
-<<<<<<< HEAD
 from pages.shared.text import count, listing, markdown, plain
-from pages.shared.words import accuracy, threat_words
-=======
-from pages.shared.text import markdown
->>>>>>> t-words
 
 MOST = 6
 NOW = "certified at the current budget"
@@ -210,7 +205,7 @@ if lines:
             icon=":material/balance:",
         )
     st.caption(
-        f"{NOW.capitalize()}: {threat_words(free)}."
+        f"{NOW.capitalize()}: {words.threat_words(free)}."
         + (
             " r̄: average certifiable radius, over all budgets up to where nothing is certified any more."
             if with_radii

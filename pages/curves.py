@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from certcore import figures
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from pages.shared import bundles, charts, controls, exports, state, sweeps, work
 from pages.shared.frame import frame
 from pages.shared.promise import promise

@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-<<<<<<< HEAD
-from certcore import figures
-from certcore.attack_text import attack_text
-=======
 from certcore import figures, words
-from certcore.influence import influence
->>>>>>> t-words
-from certcore.perturbations import LABELS
+from certcore.domain.perturbations import LABELS
+from certcore.result.attack_text import attack_text
+from certcore.result.influence import influence
 from pages.shared import attack, charts, controls, exports, headline, neighbourhood, state, why
 from pages.shared.frame import frame, go_to_node, stop
 from pages.shared.sidebar import class_name, node_name
@@ -119,14 +115,6 @@ with right:
         key="front",
         height=340,
     )
-<<<<<<< HEAD
-    st.caption(
-        f"Shaded: certified. The star is what this node receives in the replayed attack, in {LABELS[x]} and "
-        f"{LABELS[y]}."
-    )
-why.votes(instance, node, exports.recipe(view, "votes", node=node))
-=======
     star = f" The star is what this node receives in the replayed attack, in {LABELS[x]} and {LABELS[y]}."
     st.caption("Shaded: certified." + ("" if received is None else star))
-why.votes(instance, node)
->>>>>>> t-words
+why.votes(instance, node, exports.recipe(view, "votes", node=node))

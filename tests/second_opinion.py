@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from certcore import Graph, GridBase, Instance, ThreatModel
-from certcore.perturbations import TYPES
+from certcore.domain.perturbations import TYPES
 
 Budget = tuple[int, ...]
 SHARES = ("0", "0.1", "0.25", "0.34", "0.5", "0.67", "0.999", "1", "1.5")

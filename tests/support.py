@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from certcore import Graph, GridBase, Instance, ThreatModel
-from certcore.perturbations import TYPES
+from certcore.domain.perturbations import TYPES
 
 
 def random_graph(rng: np.random.Generator, n: int, n_attrs: int, density: float, directed: bool = False) -> Graph:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.files import atomic_write
-from certcore.npz import read_npz
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
+from certcore.common.npz import read_npz
 
 #: Raise this whenever the meaning of a stored table changes.
 FORMAT = "certcore-table-1"

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import betaincinv
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 #: Unit roundoff of float64.
 ROUNDOFF = 2.0**-53

@@ -24,8 +24,8 @@ from certcore.base.convex_batch import Batch, batches, lower_margins
 from certcore.base.convex_hidden import HiddenBounds
 from certcore.base.grid import BaseLocal, GridBase
 from certcore.base.network import GcnNetwork
-from certcore.errors import InputError
-from certcore.reading import whole_number, whole_numbers
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number, whole_numbers
 
 MODES = ("additions", "flips")
 MAX_BUDGET = 4096

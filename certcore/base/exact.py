@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 #: Longer decimals are refused: no one means them, and they would make the exact arithmetic crawl.
 MAX_DENOMINATOR = 10**30

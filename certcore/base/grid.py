@@ -9,10 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.fronts import Fronts, fronts_from_grid
-from certcore.perturbations import ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
-from certcore.reading import flag, whole_number, whole_numbers
+from certcore.common.errors import InputError
+from certcore.common.reading import flag, whole_number, whole_numbers
+from certcore.domain.fronts import Fronts, fronts_from_grid
+from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
 
 MAX_CLASSES = 10**5
 

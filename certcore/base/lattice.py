@@ -11,7 +11,7 @@ import numpy as np
 
 from certcore.base.joint import Joint, Order, order_pairs
 from certcore.base.regions import NOTHING, BitPair, Regions
-from certcore.perturbations import UNLIMITED
+from certcore.domain.perturbations import UNLIMITED
 
 Extent = tuple[int, int, int, int]
 

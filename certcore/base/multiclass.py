@@ -18,7 +18,7 @@ from certcore.base.cache import TableCache
 from certcore.base.joint import Joint
 from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, Smoothing, reach, walk
 from certcore.base.thresholds import next_ceiling, read_theta, table_key
-from certcore.fronts import Fronts, fronts_from_lists
+from certcore.domain.fronts import Fronts, fronts_from_lists
 
 #: What rounding may add to the sum of two interpolated values of L (each is at most one).
 MARGIN = 1e-14

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

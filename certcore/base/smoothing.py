@@ -16,11 +16,11 @@ from certcore.base.grid import BaseLocal
 from certcore.base.lattice import NO_LIMITS, Extent, Smoothing, bits_of
 from certcore.base.multiclass import CornerTable, grown_corners
 from certcore.base.thresholds import ThresholdTable, grown_thresholds, read_theta
-from certcore.errors import InputError
-from certcore.fronts import Fronts
-from certcore.graph import Graph
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, TYPES
-from certcore.reading import whole_number, whole_numbers
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number, whole_numbers
+from certcore.domain.fronts import Fronts
+from certcore.domain.graph import Graph
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES
 
 RULES = ("binary", "multiclass")
 

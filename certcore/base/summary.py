@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from certcore.base.grid import BaseCertificate, GridBase
-from certcore.fronts import Fronts
-from certcore.perturbations import TYPES, UNLIMITED
+from certcore.domain.fronts import Fronts
+from certcore.domain.perturbations import TYPES, UNLIMITED
 
 #: A grid has at most this many entries; its longest axes are cut to fit.
 MAX_ENTRIES = 2**27

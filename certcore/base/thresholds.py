@@ -19,10 +19,10 @@ from certcore.base.cache import TableCache
 from certcore.base.exact import decimal_text, read_probability
 from certcore.base.joint import Joint
 from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, Smoothing, reach, walk
-from certcore.errors import InputError
-from certcore.fronts import Fronts
-from certcore.perturbations import TYPES, UNLIMITED
-from certcore.reading import whole_numbers
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_numbers
+from certcore.domain.fronts import Fronts
+from certcore.domain.perturbations import TYPES, UNLIMITED
 
 #: A table that is asked for by its extent has at most this many budgets.
 MAX_CELLS = 10**7

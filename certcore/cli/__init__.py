@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from certcore import __version__
 from certcore.cli.parser import Parser
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 #: In the order of the data flow, which is also the order of `--help`.
 COMMANDS = (

@@ -14,8 +14,8 @@ from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli.options import add_instance, print_json, read_instance, whole_number
 from certcore.cli.progress import Progress
-from certcore.instance import Instance, save_instance
-from certcore.perturbations import LABELS, TYPES, UNLIMITED
+from certcore.domain.perturbations import LABELS, TYPES, UNLIMITED
+from certcore.instance.instance import Instance, save_instance
 
 #: Budgets at which shares are told.
 BUDGETS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)

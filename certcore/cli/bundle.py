@@ -54,7 +54,7 @@ def add_vote_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.bundle import Recipe, make_bundle
+    from certcore.pipeline.bundle import Recipe, make_bundle
 
     recipe = Recipe(
         dataset=args.dataset,

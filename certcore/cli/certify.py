@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from certcore import certify, words
-from certcore.certificate import Certificate
 from certcore.cli.options import (
     add_instance,
     add_relaxation,
@@ -22,10 +21,11 @@ from certcore.cli.options import (
     write_csv,
 )
 from certcore.cli.progress import Progress
-from certcore.errors import InputError
-from certcore.files import atomic_write
-from certcore.instance import Instance
-from certcore.rounding import share_down
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
+from certcore.common.rounding import share_down
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
 
 
 def add(subparsers: Any) -> None:

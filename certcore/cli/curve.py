@@ -20,8 +20,8 @@ from certcore.cli.options import (
 )
 from certcore.cli.progress import Progress
 from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
-from certcore.errors import InputError
-from certcore.files import atomic_write, require_writable
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write, require_writable
 from certcore.sweep import Curve, curve
 from certcore.sweep.axis import Axis
 from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many

@@ -9,9 +9,9 @@ from typing import Any
 from certcore.cli.options import add_relaxation, add_threat, open_instance, print_json, read_threat, whole_number
 from certcore.cli.progress import Progress
 from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write, require_writable
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
-from certcore.files import atomic_write, require_writable
 from certcore.sweep.axis import Axis
 
 _WIDTHS = ("one-column", "two-column")

@@ -9,7 +9,7 @@ from typing import Any
 from certcore.cli.options import print_json, whole_number
 from certcore.cli.paths import require_file
 from certcore.cli.report import show_progress
-from certcore.errors import InputError, did_you_mean
+from certcore.common.errors import InputError, did_you_mean
 
 _WIDTHS = ("one-column", "two-column")
 _FORMATS = ("pdf", "svg", "png", "latex", "tabular", "csv", "json", "html", "python", "command")

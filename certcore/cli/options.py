@@ -16,12 +16,12 @@ import numpy as np
 from certcore import words
 from certcore.cli.paths import require_file
 from certcore.cli.progress import Progress
-from certcore.errors import InputError
-from certcore.instance import Instance, load_instance
-from certcore.numbers import INDICES
-from certcore.perturbations import LABELS, TYPES
+from certcore.common.errors import InputError
+from certcore.common.numbers import INDICES
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance, load_instance
 from certcore.program.relaxation import Relaxation
-from certcore.threat import ThreatModel
 
 
 def whole_number(text: str) -> int:

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
-from certcore.errors import InputError, did_you_mean
+from certcore.common.errors import InputError, did_you_mean
 
 
 class Parser(argparse.ArgumentParser):

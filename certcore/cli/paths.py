@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from certcore.errors import InputError, did_you_mean
+from certcore.common.errors import InputError, did_you_mean
 
 #: Where instances are if nobody says otherwise.
 BUNDLES = Path("precomputed")

@@ -19,7 +19,7 @@ from certcore.cli.options import (
 )
 from certcore.cli.progress import Progress
 from certcore.cli.sweeping import interruptible
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.sweep import Radius, radius
 from certcore.sweep.axis import Axis
 from certcore.sweep.radius import read_share

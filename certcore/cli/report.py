@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
-from certcore.files import require_writable
-from certcore.perturbations import TYPES
+from certcore.common.files import require_writable
+from certcore.domain.perturbations import TYPES
 
 
 def add(subparsers: Any) -> None:

@@ -35,7 +35,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.errors import InputError
+    from certcore.common.errors import InputError
     from certcore.reproduce.source import BUNDLES, RESULTS, Folders, keep_votes
 
     folders = Folders(

@@ -19,7 +19,7 @@ from certcore.cli.options import (
 )
 from certcore.cli.progress import Progress
 from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
-from certcore.files import atomic_write, require_writable
+from certcore.common.files import atomic_write, require_writable
 from certcore.sweep import Surface, surface
 from certcore.sweep.axis import Axis
 

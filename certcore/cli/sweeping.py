@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from certcore.cli.options import whole_number
-from certcore.numbers import read_numbers
+from certcore.common.numbers import read_numbers
 
 Result = TypeVar("Result")
 #: How values are written, for the help of every option that takes some.

@@ -6,8 +6,8 @@ import argparse
 import json
 
 from certcore.cli.options import whole_number
-from certcore.errors import InputError
-from certcore.files import require_writable
+from certcore.common.errors import InputError
+from certcore.common.files import require_writable
 from certcore.models.registry import MODELS
 from certcore.votes.noise import PAPER_THETA, Noise
 

@@ -9,9 +9,9 @@ from certcore import words
 from certcore.cli.options import print_json
 from certcore.cli.paths import require_file
 from certcore.cli.progress import Progress
-from certcore.instance import load_instance
-from certcore.rounding import rounded_up
-from certcore.threat import ThreatModel
+from certcore.common.rounding import rounded_up
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import load_instance
 from certcore.verify.proof import read_proof, verify_proof
 
 

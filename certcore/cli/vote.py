@@ -9,7 +9,7 @@ from pathlib import Path
 from certcore.cli.bundle import add_vote_options
 from certcore.cli.options import whole_number
 from certcore.cli.paths import require_file
-from certcore.files import require_writable
+from certcore.common.files import require_writable
 from certcore.votes.noise import Noise
 
 
@@ -35,9 +35,9 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from certcore.base.exact import read_alpha
+    from certcore.common.npz import write_npz
     from certcore.data.registry import get_dataset
     from certcore.models.registry import require_training_packages
-    from certcore.npz import write_npz
     from certcore.training.result import check_numbers
     from certcore.votes.run import collect_votes
 

@@ -10,14 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.base.grid import MAX_CLASSES
+from certcore.common.errors import InputError
+from certcore.common.npz import read_npz
+from certcore.common.reading import whole_numbers
 from certcore.data.dataset import Asked, Changes, Dataset, build_dataset, load_dataset_file, numbered_classes
 from certcore.data.linqs import read_linqs
 from certcore.data.split import TEST, TRAIN, VALIDATION
 from certcore.data.texts import from_documents, neighbour_pairs
-from certcore.errors import InputError
-from certcore.graph import MAX_ATTRS
-from certcore.npz import read_npz
-from certcore.reading import whole_numbers
+from certcore.domain.graph import MAX_ATTRS
 
 
 def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **asked: Unpack[Asked]) -> Dataset:

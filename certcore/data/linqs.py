@@ -6,9 +6,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from certcore.common.errors import InputError
 from certcore.data.dataset import Asked, Changes, Dataset, build_dataset
 from certcore.data.texts import neighbour_pairs
-from certcore.errors import InputError
 
 
 def read_content(content: str, name: str) -> tuple[list[str], np.ndarray, np.ndarray, tuple[str, ...]]:

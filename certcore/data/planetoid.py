@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 
 def _new_array(*_: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
 

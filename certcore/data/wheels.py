@@ -11,7 +11,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from certcore.attack_text import read_attack
-from certcore.certificate import Certificate
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
 from certcore.figures import build
 from certcore.figures.data import Figure
 from certcore.figures.escape import clean
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe, member_name
-from certcore.instance import Instance, load_instance
-from certcore.limits import within_base
-from certcore.perturbations import TYPES
+from certcore.instance.instance import Instance, load_instance
+from certcore.instance.limits import within_base
+from certcore.result.attack_text import read_attack
+from certcore.result.certificate import Certificate
 from certcore.sweep import Curve, Session, Surface, curve, surface
 from certcore.sweep.axis import Axis
-from certcore.threat import ThreatModel
 
 
 def make(recipe: Recipe) -> Figure:

@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from certcore import __version__
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
 from certcore.export.extent import curve_values, zero_budget
 from certcore.export.formats import export, file_name
 from certcore.export.formats import formats as formats_of
@@ -21,11 +24,8 @@ from certcore.figures.data import Figure
 from certcore.figures.escape import for_file_name
 from certcore.figures.recipe import Recipe
 from certcore.figures.serial import from_json
-from certcore.files import atomic_write
-from certcore.instance import Instance, load_instance
-from certcore.perturbations import LABELS, TYPES
+from certcore.instance.instance import Instance, load_instance
 from certcore.sweep import Session, curve
-from certcore.threat import ThreatModel
 from certcore.words import accuracy
 
 #: Called with (steps done, steps in all, what comes next).

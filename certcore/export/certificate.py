@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from certcore import __version__, words
-from certcore.certificate import Certificate
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.figures.data import Meaning
 from certcore.figures.table import Table, make_table
-from certcore.instance import Instance
-from certcore.states import NOTHING
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
+from certcore.result.states import NOTHING
 
 _PACKAGES = ("numpy", "scipy", "highspy", "matplotlib", "plotly")
 

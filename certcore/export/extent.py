@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from certcore.domain.threat import ThreatModel
 from certcore.sweep import Session
-from certcore.threat import ThreatModel
 
 _POINTS = 100
 #: No curve goes further than this to find the budget that breaks everything.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.export.html import figure_page
 from certcore.export.scripts import command_script, has_command, python_script
 from certcore.export.vector import render

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from certcore.attack_text import attack_text
-from certcore.certificate import Certificate
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
 from certcore.export.again import class_counts
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.extent import curve_values, zero_budget
@@ -29,10 +29,10 @@ from certcore.figures.data import Figure
 from certcore.figures.escape import for_file_name
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
-from certcore.instance import Instance
-from certcore.perturbations import LABELS, TYPES
+from certcore.instance.instance import Instance
+from certcore.result.attack_text import attack_text
+from certcore.result.certificate import Certificate
 from certcore.sweep import Session, curve, surface
-from certcore.threat import ThreatModel
 
 #: Called with (steps done, steps in all, what comes next).
 Progress = Callable[[int, int, str], None]

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
 from certcore.export.certificate import proof
 from certcore.export.citation import bibtex
 from certcore.export.formats import export, file_name
@@ -18,8 +19,7 @@ from certcore.export.report import Report
 from certcore.export.report_page import report_html
 from certcore.export.vector import render_pages
 from certcore.figures.serial import to_plain
-from certcore.files import atomic_write
-from certcore.instance import save_instance
+from certcore.instance.instance import save_instance
 
 _FIGURES = ("pdf", "svg", "png", "latex", "html")
 _DATA = ("csv", "json", "tabular", "python")

@@ -7,7 +7,7 @@ import html
 import json
 
 from certcore import __version__, words
-from certcore.certificate import Certificate
+from certcore.common.rounding import share_down
 from certcore.export.citation import bibtex
 from certcore.export.html import chart, facts_table, page
 from certcore.export.report import Report
@@ -17,7 +17,7 @@ from certcore.figures.describe import alt_text
 from certcore.figures.escape import for_file_name, for_html
 from certcore.figures.serial import to_plain
 from certcore.figures.table import Table, summary
-from certcore.rounding import share_down
+from certcore.result.certificate import Certificate
 
 _MOST_ROWS = 60
 _MOST_PROOF = 300_000

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from certcore import __version__
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.numbers import write_numbers
+from certcore.domain.perturbations import TYPES
 from certcore.figures.data import Figure
 from certcore.figures.escape import for_comment, for_file_name, for_shell
 from certcore.figures.recipe import Recipe
 from certcore.figures.serial import to_json, to_plain
-from certcore.numbers import write_numbers
-from certcore.perturbations import TYPES
 
 _PROGRAM = "python -m certcore"
 #: A shell takes no longer words.

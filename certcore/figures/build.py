@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.splits import average_radius, band, mean
+from certcore.domain.perturbations import TYPES
 from certcore.figures.data import (
     BarFigure,
     Bars,
@@ -24,9 +26,7 @@ from certcore.figures.data import (
 from certcore.figures.layout import positions_of
 from certcore.figures.recipe import Recipe
 from certcore.figures.style import RATIO_LABEL, STATES
-from certcore.perturbations import TYPES
-from certcore.splits import average_radius, band, mean
-from certcore.states import NOTHING
+from certcore.result.states import NOTHING
 
 STATE_KEYS = tuple(STATES)
 

@@ -15,7 +15,7 @@ from matplotlib.font_manager import findfont, get_font
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.figures.escape import clean
 from certcore.figures.geometry import log_ticks
 from certcore.figures.style import WIDTHS

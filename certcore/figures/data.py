@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.figures.recipe import Recipe
 from certcore.figures.style import KINDS, STATES
-from certcore.states import FORMER
+from certcore.result.states import FORMER
 
 MAX_LINES = 40
 

@@ -7,6 +7,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from certcore.common.rounding import rounded_down
 from certcore.figures.data import (
     BarFigure,
     ContourFigure,
@@ -19,7 +20,6 @@ from certcore.figures.data import (
 from certcore.figures.escape import clean
 from certcore.figures.style import BAND_LABEL, KINDS, RATIO_LABEL, STATES, axis_label
 from certcore.figures.table import format_cell
-from certcore.rounding import rounded_down
 
 _MOST_LINES = 8
 

@@ -8,7 +8,8 @@ from functools import singledispatch
 import numpy as np
 
 from certcore import __version__
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.rounding import rounded_down
 from certcore.figures.data import (
     BarFigure,
     CompareFigure,
@@ -61,7 +62,6 @@ from certcore.figures.style import (
 )
 from certcore.figures.table import make_table
 from certcore.figures.tabular import rows_as_tabular
-from certcore.rounding import rounded_down
 
 #: TeX reads its source into memory line by line and path by path: keep both short.
 _PER_PATH = 250

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.layout import components, pack
+from certcore.domain.layout import components, pack
 
 
 def positions_of(instance: Any) -> np.ndarray:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures.data import (
     BarFigure,
     ContourFigure,
@@ -60,7 +61,6 @@ from certcore.figures.style import (
     series_marker,
 )
 from certcore.figures.table import format_cell
-from certcore.rounding import rounded_down, rounded_up
 
 #: Above this many nodes and edges the graph is drawn by WebGL; below, as SVG, which needs no graphics card.
 _WEBGL_FROM = 12_000

@@ -18,7 +18,7 @@ from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import FixedLocator, MaxNLocator
 from matplotlib.transforms import Bbox
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.figures.canvas import Canvas, centimetres, fit, log_axis, printable, printing, thousands, whole_ticks
 from certcore.figures.data import (
     BarFigure,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.reading import read_json
 from certcore.figures.data import FIGURES, Bars, Figure, Line
 from certcore.figures.recipe import Recipe
-from certcore.reading import read_json
 
 FORMAT = "certcore-figure-1"
 _PARTS = {"lines": Line}

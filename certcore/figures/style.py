@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from certcore.perturbations import LABELS
-from certcore.states import TargetState
+from certcore.domain.perturbations import LABELS
+from certcore.result.states import TargetState
 
 # Okabe and Ito's palette: distinguishable with every common form of colour blindness.
 BLACK: Final = "#000000"

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures.data import (
     BarFigure,
     CompareFigure,
@@ -27,7 +28,6 @@ from certcore.figures.data import (
 from certcore.figures.escape import for_csv, for_html
 from certcore.figures.geometry import edge_keys
 from certcore.figures.style import KINDS
-from certcore.rounding import rounded_down, rounded_up
 
 
 @dataclass(frozen=True)

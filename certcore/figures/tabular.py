@@ -12,7 +12,7 @@ from certcore.figures.data import CompareFigure, CurveFigure, Figure, GraphFigur
 from certcore.figures.describe import line_label
 from certcore.figures.escape import for_comment, for_latex
 from certcore.figures.table import Table, make_table, table
-from certcore.states import TargetState
+from certcore.result.states import TargetState
 
 MAX_ROWS = 40
 
@@ -59,7 +59,7 @@ def paper_table(figure: Figure) -> Table:
 
 
 def _attack_table(figure: GraphFigure) -> Table:
-    """Nodes at which flips are spent, most first, edges that change, targets that are lost, the attacker's other nodes."""
+    """Hit nodes, most flips first, edges that change, targets that are lost, the attacker's other nodes."""
     full = table(figure)
     order = {name: k for k, name in enumerate(full.columns)}
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import APPNP as PowerIteration
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.models.base import Edges, NodeClassifier, sparse_product
 from certcore.models.field import Field
 from certcore.models.pagerank import TELEPORT, TOP, PagerankCache, truncated_pagerank

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.models.field import Field
 from certcore.votes.noise import Noise
 

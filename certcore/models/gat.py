@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.field import Field
 from certcore.votes.noise import Noise

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, SimpleConv
 
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.field import Field
 from certcore.votes.noise import Noise

@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 if TYPE_CHECKING:
     from certcore.models.base import NodeClassifier

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.models.base import Edges, NodeClassifier, sparse_product
 from certcore.models.field import Field
 from certcore.votes.noise import Noise

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
 from certcore.models.appnp import truncated_support
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.field import Field

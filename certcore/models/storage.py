@@ -11,11 +11,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from certcore.errors import InputError
-from certcore.files import atomic_write
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
+from certcore.common.reading import read_json
 from certcore.models.base import NodeClassifier
 from certcore.models.registry import model_class
-from certcore.reading import read_json
 
 FORMAT = "certcore-model-1"
 

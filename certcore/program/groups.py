@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.fronts import Fronts
+from certcore.domain.fronts import Fronts
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.fields import Fields, fields_of
-from certcore.fronts import Fronts
-from certcore.instance import Instance
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
-from certcore.threat import ThreatModel
+from certcore.common.errors import InputError
+from certcore.domain.fronts import Fronts
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
+from certcore.domain.threat import ThreatModel
+from certcore.instance.fields import Fields, fields_of
+from certcore.instance.instance import Instance
 
 
 @dataclass(frozen=True, eq=False)

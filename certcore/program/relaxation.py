@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 
 class Relaxation(StrEnum):

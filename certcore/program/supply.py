@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.perturbations import ADJ_DEL
+from certcore.domain.perturbations import ADJ_DEL
 from certcore.program.problem import Problem
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.reproduce import judge, work
 from certcore.reproduce.source import Source
 from certcore.reproduce.unit import Experiment, Variant

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from certcore.common.rounding import percent_down, rounded_down, rounded_up, share_down
 from certcore.reproduce.measure import (
     Ours,
     at_budget,
@@ -19,7 +20,6 @@ from certcore.reproduce.measure import (
     sub_curve,
 )
 from certcore.reproduce.store import Results
-from certcore.rounding import percent_down, rounded_down, rounded_up, share_down
 
 Find = Callable[[Results], Ours | None]
 #: Numbers of votes that more splits, and all classifiers, have.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from certcore.common.rounding import percent_down, percent_up, rounded_down
+from certcore.common.splits import average_radius, deviation, mean
 from certcore.reproduce.store import Result, Results
-from certcore.rounding import percent_down, percent_up, rounded_down
-from certcore.splits import average_radius, deviation, mean
 
 
 @dataclass(frozen=True)

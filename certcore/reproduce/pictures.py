@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from certcore.common.splits import average_radius, band, mean
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
 from certcore.reproduce.judge import FEWEST
 from certcore.reproduce.measure import map_ratio, sub_curve
 from certcore.reproduce.store import Result, Results
-from certcore.splits import average_radius, band, mean
 
 NAMES = {
     "citeseer": "Citeseer",

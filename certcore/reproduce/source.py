@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from certcore.common.errors import InputError
+from certcore.common.npz import read_npz, write_npz
+from certcore.common.reading import read_json, whole_numbers
 from certcore.data.dataset import Dataset, load_dataset_file
 from certcore.data.registry import get_dataset
-from certcore.errors import InputError
-from certcore.graph import Graph
-from certcore.instance import Instance, load_instance
-from certcore.npz import read_npz, write_npz
-from certcore.reading import read_json, whole_numbers
+from certcore.domain.graph import Graph
+from certcore.instance.instance import Instance, load_instance
 
 #: Beside the package in a checkout; in the working folder where the package is installed (the container).
 ROOT = next((p for p in (Path(__file__).resolve().parents[2], Path.cwd()) if (p / "docs/results").is_dir()), Path())
@@ -134,7 +134,7 @@ def keep_votes(bundle: str | Path, output: str | Path) -> None:
 def join_votes(path: str | Path, dataset: Dataset) -> Instance:
     """Votes and the graph they were counted on, as one instance again."""
     from certcore.base.smoothing import SmoothingBase
-    from certcore.bundle import dataset_digest
+    from certcore.pipeline.bundle import dataset_digest
 
     arrays = read_npz(path)
     meta: dict[str, Any] = read_json(str(arrays["meta"].reshape(-1)[0]), "meta")

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from certcore import __version__
-from certcore.errors import InputError
-from certcore.files import atomic_write
-from certcore.instance import Instance
-from certcore.reading import read_json
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
+from certcore.common.reading import read_json
+from certcore.instance.instance import Instance
 from certcore.reproduce.source import RESULTS
 
 FORMAT = "certcore-result-1"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.instance import Instance
+from certcore.instance.instance import Instance
 from certcore.reproduce.source import Folders, Source
 from certcore.reproduce.store import (
     Result,

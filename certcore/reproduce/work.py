@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from certcore import certify
-from certcore.instance import Instance
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.sweep import curve, surface
-from certcore.threat import ThreatModel
 
 
 def radius_curve(

@@ -8,7 +8,7 @@ session.preview(ThreatModel(attr_del=51))         # a sound bound within millise
 curve(session, ThreatModel(), "attr_del", range(201))
 """
 
-from certcore.splits import average_radius
+from certcore.common.splits import average_radius
 from certcore.sweep.curve import Curve, curve
 from certcore.sweep.defend import Defence, defend
 from certcore.sweep.many import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many

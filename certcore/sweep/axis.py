@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError, did_you_mean
-from certcore.fronts import Fronts
-from certcore.numbers import MAX_VALUES
-from certcore.perturbations import TYPES
+from certcore.common.errors import InputError, did_you_mean
+from certcore.common.numbers import MAX_VALUES
+from certcore.common.reading import whole_numbers
+from certcore.domain.fronts import Fronts
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.program.program import Place
-from certcore.reading import whole_numbers
-from certcore.threat import MAX_BUDGET, ThreatModel
 
 
 @dataclass(frozen=True)

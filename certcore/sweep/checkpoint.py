@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.npz import read_npz, write_npz
+from certcore.common.errors import InputError
+from certcore.common.npz import read_npz, write_npz
 from certcore.verify.bound import SCALE
 
 

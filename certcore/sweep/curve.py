@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from certcore.assemble import result_facts
-from certcore.instance import Instance
-from certcore.perturbations import TYPES
+from certcore.common.splits import average_radius
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
+from certcore.result.assemble import result_facts
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
-from certcore.splits import average_radius
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.line import Line, sweep_line
 from certcore.sweep.session import Cancelled, Session, as_session, read_options
-from certcore.threat import ThreatModel
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.

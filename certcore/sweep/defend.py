@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.instance import Instance
-from certcore.perturbations import ADJ_DEL
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number, whole_numbers
+from certcore.domain.perturbations import ADJ_DEL
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
-from certcore.reading import whole_number, whole_numbers
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
 from certcore.sweep.session import Session, as_session, read_options
-from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE
 
 #: How many of the best ranked candidates are tried in each step.

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.executor import open_executor, run_tasks
-from certcore.instance import Instance
-from certcore.splits import average_radius, deviation, mean
+from certcore.common.errors import InputError
+from certcore.common.executor import open_executor, run_tasks
+from certcore.common.splits import average_radius, deviation, mean
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.sweep.curve import Curve, curve
 from certcore.sweep.surface import Surface, surface
-from certcore.threat import ThreatModel
 
 
 @dataclass(frozen=True, eq=False)

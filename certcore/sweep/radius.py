@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.instance import Instance
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.domain.threat import MAX_BUDGET, ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
 from certcore.sweep.session import Session, as_session, read_options
-from certcore.threat import MAX_BUDGET, ThreatModel
 
 
 @dataclass(frozen=True)

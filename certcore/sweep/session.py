@@ -13,17 +13,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from certcore.assemble import from_answer, from_totals, with_bound
-from certcore.certificate import Certificate
-from certcore.instance import Instance
-from certcore.perturbations import TYPES
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import MAX_BUDGET, ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.program.program import Place
 from certcore.program.relaxation import Relaxation
+from certcore.result.assemble import from_answer, from_totals, with_bound
+from certcore.result.certificate import Certificate
 from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver
 from certcore.solve.status import Status
-from certcore.threat import MAX_BUDGET, ThreatModel
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Live programs kept: at most so many, with at most so many entries together (about 80 bytes each).

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from certcore.assemble import result_facts
-from certcore.errors import InputError
-from certcore.executor import open_executor, run_tasks
-from certcore.instance import Instance
-from certcore.perturbations import TYPES
+from certcore.common.errors import InputError
+from certcore.common.executor import open_executor, run_tasks
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
+from certcore.result.assemble import result_facts
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint, exact
 from certcore.sweep.session import Cancelled, Session, as_session, read_options
-from certcore.threat import ThreatModel
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 Cell = tuple[int, int]

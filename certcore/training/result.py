@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certcore.reading import whole_number
+from certcore.common.reading import whole_number
 
 if TYPE_CHECKING:
     from certcore.models.base import NodeClassifier

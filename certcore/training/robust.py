@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from certcore.common.errors import InputError
 from certcore.data.dataset import Dataset
 from certcore.data.split import TRAIN, make_split
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN
 from certcore.training.result import Trained

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from certcore.common.errors import InputError
 from certcore.data.dataset import Dataset
 from certcore.data.split import TEST, TRAIN, VALIDATION, make_split
-from certcore.errors import InputError
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.registry import model_class
 from certcore.training.result import Trained

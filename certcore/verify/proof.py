@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.instance import Instance
+from certcore.common.errors import InputError
+from certcore.common.reading import read_json, whole_numbers
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
-from certcore.reading import read_json, whole_numbers
-from certcore.threat import ThreatModel
 from certcore.verify.bound import SCALE_BITS, exact_bound
 
 FORMAT = "certcore-proof-1"

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.registry import model_class
 from certcore.votes.fused import digest_of, pad_weights

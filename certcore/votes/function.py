@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.votes.fused import digest_of
 from certcore.votes.identity import identity
 from certcore.votes.noise import Noise

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.votes.kernel import gcn_votes
 from certcore.votes.noise import Noise
 from certcore.votes.sampler import Sampler

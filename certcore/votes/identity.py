@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 #: Installed libraries that are the same wherever their version is; code of anybody else is read.
 LIBRARIES = frozenset({"numpy", "scipy", "torch", "torch_geometric", "torch_sparse", "sklearn", "networkx", "pandas"})

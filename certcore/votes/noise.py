@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from certcore.base.exact import read_probability
-from certcore.errors import InputError
-from certcore.perturbations import TYPES
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
 
 #: An alias table has 2^11 slots; a random word chooses the slot by its low bits and the side by its 48 high ones.
 SLOT_BITS, SIDE_BITS = 11, 48

@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 
 from certcore.base.confidence import MAX_TRIALS
-from certcore.errors import InputError
-from certcore.executor import default_jobs, open_executor, run_tasks
-from certcore.npz import read_npz, write_npz
-from certcore.reading import whole_number
+from certcore.common.errors import InputError
+from certcore.common.executor import default_jobs, open_executor, run_tasks
+from certcore.common.npz import read_npz, write_npz
+from certcore.common.reading import whole_number
 from certcore.votes.progress import Progress
 
 #: What samples are for, see certcore.votes.streams (kept apart: this module is free of Numba).

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
 from certcore.votes.compiled import compiled
 from certcore.votes.kernel import draw_edges, first_layer
 from certcore.votes.noise import Noise, bit_table, gap_table, keep_threshold

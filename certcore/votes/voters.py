@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.models.base import NodeClassifier
 from certcore.models.gcn import GCN, GCNMean
 from certcore.models.storage import require_finite

@@ -24,6 +24,7 @@ from certcore.words.guarantee import (
     remarks,
     said_convex,
     statement,
+    subject,
     summary,
     uncovered,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "state_words",
     "statement",
     "status",
+    "subject",
     "summary",
     "threat_words",
     "uncovered",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certcore.instance import Instance
-from certcore.rounding import share_down
+from certcore.common.rounding import share_down
+from certcore.instance.instance import Instance
 from certcore.words.registry import sentence
 from certcore.words.text import Text, count, say, strong
 

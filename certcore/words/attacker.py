@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from certcore.base.exact import decimal_text
-from certcore.perturbations import LABELS, TYPES
-from certcore.threat import ThreatModel
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
 from certcore.words.registry import sentence
 from certcore.words.text import Text, budget_words, count, flips, listing, say, some, strong
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from certcore.base.exact import confidence_text
-from certcore.certificate import Certificate
-from certcore.instance import Instance
-from certcore.perturbations import LABELS, TYPES
-from certcore.rounding import share_down
-from certcore.threat import ThreatModel
+from certcore.common.rounding import share_down
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
 from certcore.words.attacker import attacks_nothing, threat_words, whatever, without
 from certcore.words.registry import sentence
 from certcore.words.text import Text, code, count, listing, name, paragraph, samples, say, some, strong

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from certcore.certificate import Certificate
-from certcore.influence import Influence
-from certcore.instance import Instance
-from certcore.states import TargetState
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
+from certcore.result.influence import Influence
+from certcore.result.states import TargetState
 from certcore.words.registry import sentence
 from certcore.words.text import Piece, Text, budget_words, count, name, say, some, strong
 

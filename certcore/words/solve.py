@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from certcore.base.exact import decimal_text
-from certcore.certificate import Certificate
-from certcore.perturbations import LABELS
-from certcore.rounding import rounded_up
+from certcore.common.rounding import rounded_up
+from certcore.domain.perturbations import LABELS
+from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.sweep.radius import Radius
 from certcore.words.registry import sentence

@@ -7,10 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
-from certcore.certificate import Certificate
+from certcore.domain.perturbations import TYPES
 from certcore.figures.style import STATES, series_colour, series_marker
-from certcore.instance import Instance
-from certcore.perturbations import TYPES
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
 from pages.shared.graphview import Group, Picture
 from pages.shared.sidebar import class_name, node_name
 from pages.shared.text import SHORT, plain

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from certcore.errors import InputError
-from certcore.files import atomic_write
-from certcore.instance import Instance, load_instance, named
-from certcore.npz import read_npz
-from certcore.perturbations import TYPES
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
+from certcore.common.npz import read_npz
+from certcore.domain.perturbations import TYPES
+from certcore.instance.instance import Instance, load_instance, named
 from certcore.words import dataset_title
 from pages.shared.text import count, markdown, samples
 
@@ -200,13 +200,3 @@ def facts(instance: Instance) -> str:
     if number:
         parts.append(f"{samples(int(number))} samples")
     return " · ".join(parts)
-<<<<<<< HEAD
-
-
-def dataset(instance: Instance) -> str:
-    """The name of the graph, if the file tells it."""
-    name = instance.meta.get("dataset")
-    name = _DATASETS.get(name, name) if isinstance(name, str) else name
-    return plain(name, 40) if isinstance(name, str) and name else "without a name"
-=======
->>>>>>> t-words

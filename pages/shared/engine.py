@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from certcore import words
-from certcore.certificate import Certificate
-from certcore.instance import Instance
-from certcore.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
 from certcore.sweep import Defence, Session, defend
-from certcore.threat import ThreatModel
 from pages.shared.jobs import Job
 from pages.shared.state import View, within_base
 from pages.shared.text import listing

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from certcore.domain.threat import ThreatModel
 from certcore.figures.data import Figure
 from certcore.figures.recipe import Recipe
-from certcore.threat import ThreatModel
 from pages.shared import bundles
 from pages.shared.state import View
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from certcore.instance import Instance, instance_from_arrays, instance_to_arrays
-from certcore.perturbations import LABELS, TYPES
-from certcore.rounding import rounded_up
+from certcore.common.rounding import rounded_up
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.instance.instance import Instance, instance_from_arrays, instance_to_arrays
 from certcore.verify.proof import Verdict, certified_count, digest_of, verify_proof
 from pages.shared.examples import npz
 

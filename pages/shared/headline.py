@@ -9,8 +9,8 @@ from typing import Literal
 import streamlit as st
 
 from certcore import words
-from certcore.certificate import Certificate
-from certcore.rounding import rounded_up, share_down
+from certcore.common.rounding import rounded_up, share_down
+from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from pages.shared import bundles, engine, work
 from pages.shared.frame import MENU, link_parameters
@@ -31,13 +31,7 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
     if result is not None:
         search = engine.attacked(view, result) if task.fresh else None
         _numbers(view, result, task.fresh, search)
-<<<<<<< HEAD
-        note = fields_note(view.instance) if view.threat.adj_del else ""  # the rule is about edges that go
-        if note:
-            st.warning(note, icon=":material/warning:")
-=======
         remarks(view, result)
->>>>>>> t-words
     return result, task.fresh
 
 

@@ -20,13 +20,9 @@ from websockets.sync.client import connect
 
 LONGEST = 25.0
 PASSWORD = TextInput.Type.PASSWORD
-<<<<<<< HEAD
 #: How the page says that the password was not looked at because too many others are being tried.
 CROWDED = Alert.WARNING
-GUARANTEE = re.compile(r"at least \*\*([\d,]+) of ([\d,]+)\*\* labels stay")
-=======
 GUARANTEE = re.compile(r"\*\*([\d,]+) of ([\d,]+)\*\* labels")
->>>>>>> t-words
 
 
 def rerun(

@@ -11,7 +11,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from pages.shared.log import set_up
 
 #: One worker more than the smallest server has cores: it is kept free for numbers (see `Job.lane`).

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certcore.fields import Fields, fields_of
-from certcore.instance import Instance
-from certcore.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.instance.fields import Fields, fields_of
+from certcore.instance.instance import Instance
 from pages.shared.sidebar import class_name, node_name
 
 MOST_NODES = 140

@@ -39,18 +39,5 @@ def promise(view: View, vary: str) -> None:
     (st.success if found.verified else st.info)(said, icon=icon)
     if found.unbounded:
         return
-<<<<<<< HEAD
-    after = (
-        "Larger budgets were not looked at."
-        if found.next_certified is None
-        else f"One more leaves {count(found.next_certified)}, fewer than {share} %."
-    )
-    st.success(
-        f"**{label}: up to {count(found.value)}** keep {count(found.certified)} of {count(found.targets)} labels "
-        f"certified. {after}",
-        icon=":material/verified:",
-    )
-=======
->>>>>>> t-words
     if st.button("Move the slider there", icon=":material/arrow_forward:", help="Sets this budget in the sidebar."):
         state.move(**{vary: int(found.value)})

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from certcore.certificate import Certificate
+from certcore.result.certificate import Certificate
 from pages.shared import engine, state, work
 from pages.shared.jobs import Job
 from pages.shared.sidebar import node_name

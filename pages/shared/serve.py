@@ -24,7 +24,7 @@ def prepare() -> None:
     # Outside a page Streamlit remarks on every cached function that there is no page.
     logger = logging.getLogger("streamlit.runtime.caching.cache_data_api")
     logger.setLevel(logging.ERROR)
-    from certcore.threat import ThreatModel
+    from certcore.domain.threat import ThreatModel
     from pages.shared import bundles, charts, engine, headline, sidebar, sweeps, work  # noqa: F401 - imported early
 
     names = bundles.on_disk()

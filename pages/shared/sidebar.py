@@ -10,10 +10,10 @@ import numpy as np
 import streamlit as st
 
 from certcore import words
-from certcore.errors import InputError
-from certcore.instance import Instance
-from certcore.perturbations import LABELS, TYPES
-from certcore.threat import ThreatModel
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from pages.shared import bundles, controls, state
 from pages.shared.state import MAX_BUDGET, SHARED, START, Control, View
 from pages.shared.text import count, markdown, plain
@@ -50,7 +50,6 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
     state.restore(page, own)
     choices = bundles.names()
     if not choices:
-<<<<<<< HEAD
         return Absence(_none_at_all())
     # An empty box stands for an instance that is not here: its name is kept, so that every page and a reload say so.
     wanted = st.session_state["instance"] or st.session_state["_view"]["instance"]
@@ -61,12 +60,6 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
         )
         return Absence(_not_here(wanted), tuple(choices))
     st.session_state["instance"] = wanted or bundles.first(choices)
-    name = controls.selectbox(st, "Instance", choices, format_func=bundles.title, key="instance", help=WHICH)
-    st.session_state["_view"]["instance"] = name  # also if it turns out to be damaged: every page says the same
-=======
-        return None
-    if st.session_state["instance"] not in choices:
-        st.session_state["instance"] = bundles.first(choices)
     name = controls.selectbox(
         st,
         "Instance",
@@ -74,9 +67,9 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
         format_func=bundles.title,
         key="instance",
         on_change=lambda: st.session_state.update(_other_instance=True),
-        help="A graph with its base certificate. The files are in `precomputed/`; add your own under “Bring your own”.",
+        help=WHICH,
     )
->>>>>>> t-words
+    st.session_state["_view"]["instance"] = name  # also if it turns out to be damaged: every page says the same
     rule = st.session_state["rule"] or "binary"
     try:
         instance = bundles.load(name, rule)
@@ -213,21 +206,15 @@ def _pair(
 
 
 def _budgets(instance: Instance) -> None:
-<<<<<<< HEAD
-    reasons = state.covered(instance)
-    dropped = [name for name in TYPES if reasons[name] and st.session_state[name]]
-    for name in dropped:
-        state.replace(name, 0, str(reasons[name]))
-=======
     reasons = state.refused(instance)
-    covered = state.covered(instance)
     chosen = st.session_state.pop("_other_instance", False)
-    if chosen and not any(st.session_state[name] for name in covered):
+    if chosen and not any(st.session_state[name] for name in state.covered(instance)):
         # Chosen by hand with budgets that it says nothing about: it starts with one of its own. A link keeps its own.
         st.session_state.update(dict.fromkeys(TYPES, 0))
-    dropped = chosen or any(st.session_state[name] for name in TYPES if reasons[name])
-    st.session_state.update(dict.fromkeys((name for name in TYPES if reasons[name]), 0))
->>>>>>> t-words
+    impossible = [name for name in TYPES if reasons[name] and st.session_state[name]]
+    for name in impossible:
+        state.replace(name, 0, str(reasons[name]))
+    dropped = chosen or bool(impossible)
     fresh = st.session_state["_view"].pop("_start", False)
     if (dropped or fresh) and not any(st.session_state[name] for name in TYPES):
         # A first visit, or another instance that does not cover what was set: keep something to look at.

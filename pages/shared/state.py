@@ -11,12 +11,12 @@ import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from certcore.errors import InputError
-from certcore.instance import Instance
-from certcore.limits import most_per_node as most_per_node
-from certcore.limits import within_base as within_base
-from certcore.perturbations import TYPES
-from certcore.threat import ThreatModel
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.instance.limits import most_per_node as most_per_node
+from certcore.instance.limits import within_base as within_base
 from pages.shared.text import plain
 
 #: A control's value at the start, and how its text in a link is read (ValueError: nonsense, says what was expected).

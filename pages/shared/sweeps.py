@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
-from certcore.instance import Instance
-from certcore.perturbations import LABELS, TYPES
+from certcore.instance.instance import Instance
 from certcore.sweep import Curve, Radius, Surface, curve, radius, surfaces
-from certcore.threat import ThreatModel
 from pages.shared import bundles, state
 from pages.shared.engine import session
 from pages.shared.jobs import Job

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from certcore.rounding import percent_down
+from certcore.common.rounding import percent_down
 from certcore.words.text import budget_words, count, listing, markdown, plain, samples
 
 __all__ = [

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from pages.shared.bundles import ROOT
 from pages.shared.jobs import Job, Pool
 

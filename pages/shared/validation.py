@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.instance import Instance, instance_from_arrays
-from certcore.npz import read_npz
+from certcore.common.errors import InputError
+from certcore.common.npz import read_npz
+from certcore.instance.instance import Instance, instance_from_arrays
 
 GRAPH_KEYS = ("n_nodes", "n_attrs", "adj_indptr", "adj_indices", "attr_indptr", "attr_indices")
 BASE_KEYS = (

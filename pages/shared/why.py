@@ -6,15 +6,11 @@ import numpy as np
 import streamlit as st
 
 from certcore import figures
-<<<<<<< HEAD
-from certcore.certificate import Certificate
+from certcore.common.rounding import rounded_down, rounded_up
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import Recipe
-=======
->>>>>>> t-words
-from certcore.instance import Instance
-from certcore.perturbations import TYPES
-from certcore.rounding import rounded_down, rounded_up
-from certcore.threat import ThreatModel
+from certcore.instance.instance import Instance
 from pages.shared import charts
 from pages.shared.sidebar import class_name, node_name
 from pages.shared.text import budget_words, count, plain

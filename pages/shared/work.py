@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from pages.shared.delivery import keep_in_order
 from pages.shared.jobs import URGENT, Job, Pool
 from pages.shared.text import markdown, seconds

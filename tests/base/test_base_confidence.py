@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from certcore.base import confidence
 from certcore.base.confidence import lower_bounds
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 LEVELS = [Fraction(1, 100), Fraction(1, 281_000), Fraction(1, 10**10), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)]
 

@@ -12,7 +12,7 @@ from certcore.base.convex import ConvexCertificate, convex_certificate
 from certcore.base.convex_batch import batches, largest, lower_margins
 from certcore.base.convex_hidden import HiddenBounds
 from certcore.base.network import GcnNetwork, normalised_adjacency
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 
 def logits(network: GcnNetwork, attributes: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certcore.base.exact import ceil_float, decimal_text, read_probability
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 
 @pytest.mark.parametrize(

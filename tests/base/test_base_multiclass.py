@@ -10,7 +10,7 @@ from certcore.base import SmoothingBase
 from certcore.base.cache import TableCache
 from certcore.base.multiclass import CornerTable, grown_corners
 from certcore.base.thresholds import grown_thresholds, read_theta
-from certcore.fronts import flood_fill
+from certcore.domain.fronts import flood_fill
 
 THETAS = [
     ("0.002", "0.6", "0", "0"),

@@ -8,9 +8,9 @@ import pytest
 
 from certcore.base import SmoothingBase
 from certcore.base.thresholds import grown_thresholds
-from certcore.errors import InputError
-from certcore.fronts import Fronts
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.fronts import Fronts
+from certcore.domain.graph import Graph
 
 #: Three nodes with two attributes each, and three possible edges: 2^9 graphs.
 ATTRIBUTE_BITS, EDGE_BITS = 6, 3

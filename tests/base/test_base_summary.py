@@ -9,9 +9,9 @@ import pytest
 from certcore.base import GridBase, SmoothingBase, summary
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli import main
-from certcore.graph import Graph
-from certcore.instance import Instance, load_instance, save_instance
-from certcore.perturbations import UNLIMITED
+from certcore.domain.graph import Graph
+from certcore.domain.perturbations import UNLIMITED
+from certcore.instance.instance import Instance, load_instance, save_instance
 
 
 def votes_instance(theta: tuple[str, ...], seed: int = 0, n: int = 12) -> Instance:

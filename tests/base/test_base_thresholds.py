@@ -14,9 +14,9 @@ from scipy.optimize import linprog
 
 from certcore.base.cache import TableCache
 from certcore.base.thresholds import grown_thresholds, next_ceiling, read_theta, threshold_table
-from certcore.errors import InputError
-from certcore.fronts import flood_fill, fronts_from_grid
-from certcore.perturbations import TYPES
+from certcore.common.errors import InputError
+from certcore.domain.fronts import flood_fill, fronts_from_grid
+from certcore.domain.perturbations import TYPES
 
 HALF = Fraction(1, 2)
 

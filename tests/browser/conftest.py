@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from certcore.instance import save_instance
+from certcore.instance.instance import save_instance
 from tests.browser import server
 from tests.pages.toys import N, grid_instance, hard_instance, write_bundles
 

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from certcore.cli import main
+from certcore.common.errors import InputError
 from certcore.data import (
     Dataset,
     citation_like,
@@ -24,7 +25,6 @@ from certcore.data import (
 from certcore.data.dataset import Asked, build_dataset
 from certcore.data.linqs import read_linqs
 from certcore.data.texts import from_documents, nearest_neighbours
-from certcore.errors import InputError
 
 CONTENT = "a 1 0 1 red\nb 0 1 1 blue\nc 1 1 0 red\nd 0 0 1 blue\ne 1 0 0 red\n"
 CITES = "a b\nb c\nc a\nb b\nd x\nd e\n"

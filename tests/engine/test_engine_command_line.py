@@ -192,7 +192,7 @@ def test_everything_that_may_take_long_says_how_it_goes(
 
 
 def test_suggestions() -> None:
-    from certcore.errors import did_you_mean
+    from certcore.common.errors import did_you_mean
 
     assert did_you_mean("x", []) == did_you_mean("zzz", ["abc"]) == ""
     assert (

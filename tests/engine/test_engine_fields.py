@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify
-from certcore.fields import hop_fields
+from certcore.instance.fields import hop_fields
 from certcore.program.groups import merge_rows
 from tests.support import edge_field, hops, random_graph
 

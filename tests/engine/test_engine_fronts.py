@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import InputError, flood_fill, fronts_from_grid
-from certcore.perturbations import TYPES
+from certcore.domain.perturbations import TYPES
 from tests.support import random_grid
 
 

@@ -28,10 +28,10 @@ from certcore import (
 )
 from certcore.base import SmoothingBase
 from certcore.data import Dataset, load_dataset_file, save_dataset
+from certcore.domain.perturbations import TYPES
 from certcore.export.certificate import proof as proof_file
-from certcore.fields import fields_of
-from certcore.instance import named
-from certcore.perturbations import TYPES
+from certcore.instance.fields import fields_of
+from certcore.instance.instance import named
 from certcore.program.problem import Problem
 from tests.support import random_graph, random_grid, random_threat
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance
+from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, violated
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.solve.highs import HighsModel
-from certcore.threat import MAX_BUDGET, ThreatModel
 from certcore.verify.bound import exact_bound, scaled
 from certcore.verify.multipliers import Multipliers, plain_bound, plain_multipliers
 from tests.support import brute_force, random_instance, random_threat

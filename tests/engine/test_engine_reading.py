@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from certcore import BaseLocal, Graph, GridBase, InputError, Instance, ThreatModel, certify, load_instance
 from certcore.base import SmoothingBase
 from certcore.cli import main
-from certcore.instance import instance_from_arrays, instance_to_arrays, save_instance
-from certcore.npz import read_npz
-from certcore.reading import flag, read_json, whole_number, whole_numbers
+from certcore.common.npz import read_npz
+from certcore.common.reading import flag, read_json, whole_number, whole_numbers
+from certcore.instance.instance import instance_from_arrays, instance_to_arrays, save_instance
 from certcore.verify.proof import digest_of, read_proof, verify_proof
 
 LAST = np.array([0, 2**64 - 1], dtype=np.uint64)  # a cast would make the last node of it

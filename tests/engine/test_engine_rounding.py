@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certcore import rounding
+from certcore.common import rounding
 
 
 @given(st.fractions(min_value=0, max_value=10**6), st.integers(min_value=0, max_value=8))

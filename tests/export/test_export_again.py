@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from certcore import InputError, ThreatModel, certify, export, figures, save_instance
-from certcore.attack_text import attack_text, read_attack
 from certcore.cli import main
+from certcore.result.attack_text import attack_text, read_attack
 from tests.export.instances import small_instance
 
 

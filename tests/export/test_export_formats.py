@@ -24,9 +24,9 @@ from PIL import Image
 
 from certcore import InputError, export, figures
 from certcore.cli.sweeping import read_values
+from certcore.common.numbers import write_numbers
 from certcore.export.html import _for_script
 from certcore.export.scripts import draw_command
-from certcore.numbers import write_numbers
 from tests.figures.samples import HOSTILE, all_figures, bars, curve, graph
 
 ALL = all_figures()

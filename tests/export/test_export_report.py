@@ -32,11 +32,7 @@ from certcore import (
 from certcore.cli import main
 from certcore.export.extent import curve_values, zero_budget
 from certcore.export.report import default_threat
-<<<<<<< HEAD
-=======
-from certcore.export.report_files import report_files
-from certcore.states import TargetState
->>>>>>> t-words
+from certcore.result.states import TargetState
 from certcore.sweep import Session, curve
 from tests.export.instances import small_instance
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from certcore.domain.graph import Graph
+from certcore.domain.layout import components, layout_graph
 from certcore.figures.layout import quick_layout
-from certcore.graph import Graph
-from certcore.layout import components, layout_graph
 
 LAYOUTS = {"stored": layout_graph, "quick": lambda graph: quick_layout(graph.n_nodes, graph.edges)}
 

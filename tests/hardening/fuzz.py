@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from certcore import GridBase, InputError, Instance, ThreatModel, certify, load_instance, read_proof, verify_proof
-from certcore.instance import instance_to_arrays
-from certcore.npz import read_npz
+from certcore.common.npz import read_npz
+from certcore.instance.instance import instance_to_arrays
 from certcore.verify.proof import digest_of
 from tests.hardening.mutate import _zip, mutate_arrays, mutate_bytes, mutate_json, mutate_members
 from tests.support import random_graph, random_grid

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from certcore import GridBase, InputError, Instance, load_instance, save_instance
-from certcore.files import atomic_write
+from certcore.common.files import atomic_write
 from tests.support import random_graph, random_grid
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,16 +24,16 @@ from certcore import (
     ThreatModel,
     certify,
     export,
-    fields,
     load_instance,
     read_proof,
 )
 from certcore.base.exact import confidence_text, read_alpha
+from certcore.common.npz import read_npz
+from certcore.common.rounding import share_down
 from certcore.figures.escape import clean, for_csv
 from certcore.figures.table import make_table
-from certcore.instance import MAX_CLASSES, MAX_META_DEPTH, instance_to_arrays
-from certcore.npz import read_npz
-from certcore.rounding import share_down
+from certcore.instance import fields
+from certcore.instance.instance import MAX_CLASSES, MAX_META_DEPTH, instance_to_arrays
 from pages.shared import bundles, validation
 from tests.hardening.fuzz import example
 
@@ -123,11 +123,11 @@ def test_hubs_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph.from_edges(n, np.stack([np.zeros(n - 1, dtype=int), np.arange(1, n)], axis=1), n_attrs=3)
     instance = Instance(graph, GridBase(np.ones((n, 2), dtype=bool), ("attr_add",)), 2)
     whole = fields.hop_fields(graph, np.arange(n), 2, "degrees")
-    monkeypatch.setattr("certcore.fields.MAX_ENTRIES", n * n // 2)
+    monkeypatch.setattr("certcore.instance.fields.MAX_ENTRIES", n * n // 2)
     with pytest.raises(InputError, match="fewer layers"):
         certify(instance, ThreatModel(attr_add=2))
     # What fits is the same, also where it is put together from parts.
-    monkeypatch.setattr("certcore.fields.MAX_ENTRIES", n * n)
+    monkeypatch.setattr("certcore.instance.fields.MAX_ENTRIES", n * n)
     parts = fields.hop_fields(graph, np.arange(n), 2, "degrees")
     for mine, other in ((parts.nodes, whole.nodes), (parts.edges, whole.edges)):
         assert mine is not None

@@ -11,10 +11,10 @@ import torch
 from torch_geometric.nn import APPNP as PygAppnp
 from torch_geometric.nn import GCNConv
 
+from certcore.common.errors import InputError
 from certcore.data import citation_like
-from certcore.errors import InputError
-from certcore.fields import hop_fields
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
+from certcore.instance.fields import hop_fields
 from certcore.models import MODELS, model_class
 from certcore.models.base import Edges, sparse_product
 from certcore.models.pagerank import truncated_pagerank

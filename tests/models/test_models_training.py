@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 import torch
 
 from certcore.data import citation_like
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
 from certcore.models import MODELS
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from pages.shared import jobs
 from pages.shared.jobs import Job, Pool
 

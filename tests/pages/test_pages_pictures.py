@@ -9,8 +9,8 @@ import re
 import numpy as np
 
 from certcore import ThreatModel, certify, figures
-from certcore.instance import Instance
-from certcore.states import TargetState
+from certcore.instance.instance import Instance
+from certcore.result.states import TargetState
 from pages.shared import attack, charts, graphview, neighbourhood
 from tests.pages.toys import N, grid_instance
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import figures
 from certcore.export import export
-from certcore.instance import Instance, save_instance
+from certcore.instance.instance import Instance, save_instance
 from certcore.sweep import Session
 from pages.shared import bundles, serve, sweeps
 from tests.pages.conftest import settle

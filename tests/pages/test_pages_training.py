@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from pages.shared import training
 from pages.shared.jobs import Job
 

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 
-from certcore.instance import load_instance
+from certcore.instance.instance import load_instance
 from pages.shared import examples, validation
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from certcore.base.grid import BaseLocal, GridBase
 from certcore.base.smoothing import SmoothingBase
-from certcore.graph import Graph
-from certcore.instance import Instance, save_instance
-from certcore.perturbations import TYPES
+from certcore.domain.graph import Graph
+from certcore.domain.perturbations import TYPES
+from certcore.instance.instance import Instance, save_instance
 
 N = 40
 

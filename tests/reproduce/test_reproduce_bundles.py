@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from certcore import certify, load_instance
-from certcore.bundle import MAX_BYTES
 from certcore.data.registry import REGISTRY
+from certcore.domain.threat import ThreatModel
+from certcore.pipeline.bundle import MAX_BYTES
 from certcore.reproduce.source import BUNDLES, LOCAL
-from certcore.threat import ThreatModel
 from certcore.verify.proof import verify_proof
 
 FILES = sorted(BUNDLES.glob("*.npz"))

@@ -11,13 +11,13 @@ import pytest
 
 from certcore import Graph, GridBase, Instance, certify, save_instance
 from certcore.base.smoothing import SmoothingBase
-from certcore.errors import InputError
+from certcore.common.errors import InputError
+from certcore.domain.threat import ThreatModel
 from certcore.reproduce.judge import radius_of
 from certcore.reproduce.measure import at_budget, mean_ratio, radius, whole_radius
 from certcore.reproduce.source import Folders, Source
 from certcore.reproduce.store import Result, Results, read_result, write_result
 from certcore.reproduce.unit import Experiment, Variant, run_experiment, thinned
-from certcore.threat import ThreatModel
 
 
 def result(split: int = 0, samples: int = 1000, **values: Any) -> Result:

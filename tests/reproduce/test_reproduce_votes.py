@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from certcore import Graph, load_instance, save_instance
+from certcore.common.errors import InputError
+from certcore.common.npz import read_npz
 from certcore.data.dataset import Dataset, save_dataset
-from certcore.errors import InputError
-from certcore.npz import read_npz
 from certcore.reproduce.source import LOCAL, Folders, Source, directed_neighbours, join_votes, keep_votes
 
 #: torch-geometric still compiles with torch.jit when it is imported.
@@ -33,7 +33,7 @@ def small_dataset(seed: int = 0) -> Dataset:
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A bundle from 200 samples, and the file of its dataset."""
     pytest.importorskip("torch")
-    from certcore.bundle import Recipe, make_bundle
+    from certcore.pipeline.bundle import Recipe, make_bundle
 
     folder = tmp_path_factory.mktemp("bundle")
     save_dataset(folder / "small.npz", small_dataset())
@@ -43,7 +43,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_the_same_command_gives_the_same_bundle(bundle: tuple[Path, Path], tmp_path: Path) -> None:
-    from certcore.bundle import Recipe, make_bundle
+    from certcore.pipeline.bundle import Recipe, make_bundle
 
     path, data = bundle
     recipe = Recipe(str(data), samples=200, selection=50, epochs=5)

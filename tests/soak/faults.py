@@ -216,7 +216,7 @@ def _check(scenario: Scenario, folder: Path, truth: str) -> None:
 
 def _all_whole(folder: Path, name: str) -> None:
     """Files with their final names can be read; only temporary ones may be half written."""
-    from certcore.npz import read_npz
+    from certcore.common.npz import read_npz
 
     for path in folder.rglob("*.npz"):
         if not path.name.startswith("."):

@@ -20,7 +20,7 @@ import pytest
 from certcore import ThreatModel, certify, save_instance
 from certcore.cli import main
 from certcore.cli.sweeping import read_values
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.sweep import curve, surface, surfaces
 from tests.sweep.cases import smoothed_like
 

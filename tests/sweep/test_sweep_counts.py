@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from certcore import Instance, ThreatModel, certify
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 from certcore.sweep import Session, curve, surface
 from tests.support import brute_force, random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like

@@ -10,11 +10,11 @@ import pytest
 
 from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, save_instance
 from certcore.cli import main
+from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
 from certcore.sweep import Curve, Session, curve, defend, radius
 from certcore.sweep.axis import Axis
 from certcore.sweep.radius import largest_useful
-from certcore.threat import MAX_BUDGET
 from tests.support import random_graph
 from tests.sweep.cases import middling, smoothed_like
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from certcore.common.splits import average_radius
+from certcore.domain.threat import ThreatModel
 from certcore.figures.build import mean_lines
 from certcore.reproduce import measure, pictures
 from certcore.reproduce.store import Result
-from certcore.splits import average_radius
 from certcore.sweep import curve
 from certcore.sweep.many import over_splits
-from certcore.threat import ThreatModel
 from tests.sweep.cases import smoothed_like
 
 VALUES = range(0, 60, 5)

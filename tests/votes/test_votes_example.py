@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from certcore.fields import hop_fields
+from certcore.instance.fields import hop_fields
 
 _path = Path(__file__).resolve().parents[2] / "docs" / "examples" / "own_model.py"
 _spec = importlib.util.spec_from_file_location("own_model", _path)

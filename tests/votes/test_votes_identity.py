@@ -17,10 +17,10 @@ pytest.importorskip("torch")
 
 import torch
 
+from certcore.common.errors import InputError
+from certcore.common.executor import open_executor, run_tasks
+from certcore.common.npz import read_npz, write_npz
 from certcore.data import citation_like
-from certcore.errors import InputError
-from certcore.executor import open_executor, run_tasks
-from certcore.npz import read_npz, write_npz
 from certcore.votes.batched import TorchVoter
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.votes.noise import SIDE_BITS, SLOT_BITS, Noise, bit_table, gap_table, keep_threshold
 from certcore.votes.sampler import Sampler
 from certcore.votes.streams import ESTIMATION, SELECTION, TRAINING

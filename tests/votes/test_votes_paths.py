@@ -12,8 +12,8 @@ import scipy.sparse as sp
 pytest.importorskip("torch")
 import torch
 
-from certcore.errors import InputError
-from certcore.graph import Graph
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
 from certcore.models.base import Edges
 from certcore.votes.batched import TorchVoter
 from certcore.votes.function import FunctionVoter

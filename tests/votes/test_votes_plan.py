@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("torch")
 
 from certcore.cli import main
+from certcore.common.errors import InputError
+from certcore.common.npz import write_npz
 from certcore.data import citation_like, save_dataset
-from certcore.errors import InputError
-from certcore.instance import load_instance
-from certcore.npz import write_npz
+from certcore.instance.instance import load_instance
 from certcore.votes.function import FunctionVoter
 from certcore.votes.noise import Noise
 from certcore.votes.run import ESTIMATION, SELECTION, collect_votes

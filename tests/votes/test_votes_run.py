@@ -18,10 +18,10 @@ import pytest
 pytest.importorskip("torch")
 
 from certcore.cli import main
+from certcore.common.errors import InputError
+from certcore.common.executor import open_executor, run_tasks
 from certcore.data import citation_like, save_dataset
-from certcore.errors import InputError
-from certcore.executor import open_executor, run_tasks
-from certcore.instance import load_instance
+from certcore.instance.instance import load_instance
 from certcore.models.storage import save_model
 from certcore.votes.function import FunctionVoter
 from certcore.votes.noise import Noise

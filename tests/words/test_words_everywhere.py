@@ -13,7 +13,7 @@ import pytest
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, export, figures, save_instance, words
 from certcore.cli import main
 from certcore.figures.serial import from_json, to_json
-from certcore.states import FORMER, TargetState
+from certcore.result.states import FORMER, TargetState
 from certcore.sweep import Session, curve, radius, surface
 from tests.export.instances import small_instance
 

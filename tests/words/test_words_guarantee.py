@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Certificate, Instance, Status, ThreatModel, certify, words
-from certcore.influence import influence
-from certcore.perturbations import LABELS, TYPES
-from certcore.states import TargetState
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.result.influence import influence
+from certcore.result.states import TargetState
 from certcore.sweep import Session
 from tests.pages.toys import votes_instance
 from tests.support import random_instance, random_threat

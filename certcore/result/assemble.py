@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from certcore import __version__
-from certcore.allocation import fractional
-from certcore.attack import find_attack
-from certcore.certificate import Certificate, ProgramSize
-from certcore.instance import Instance
-from certcore.perturbations import ADJ_DEL
+from certcore.domain.perturbations import ADJ_DEL
+from certcore.instance.instance import Instance
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
+from certcore.result.allocation import fractional
+from certcore.result.attack import find_attack
+from certcore.result.certificate import Certificate, ProgramSize
 from certcore.solve.solver import Answer, ModelFactory
 from certcore.solve.status import Status
 from certcore.verify.bound import exact_bound

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 
 def whole_number(value: Any, what: str, low: int, high: int) -> int:

@@ -11,10 +11,10 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.allocation import Allocation, columns_of, empty_edges, inadmissible, replay
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.structure import Structure
+from certcore.result.allocation import Allocation, columns_of, empty_edges, inadmissible, replay
 
 
 def find_attack(

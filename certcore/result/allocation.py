@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
+from certcore.common.reading import whole_numbers
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
-from certcore.reading import whole_numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from certcore.instance import Instance
-from certcore.perturbations import TYPES
-from certcore.threat import ThreatModel
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 
 
 def most_per_node(instance: Instance) -> dict[str, int | None]:

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 
-from certcore.allocation import Allocation, inadmissible, replay
-from certcore.errors import InputError
-from certcore.instance import Instance
+from certcore.common.errors import InputError
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
-from certcore.threat import ThreatModel
+from certcore.result.allocation import Allocation, inadmissible, replay
 
 _FLIP = re.compile(r"(attr_add|attr_del)@(\d{1,9})(?:x(\d{1,9}))?")
 _EDGE = re.compile(r"(adj_add|adj_del)@(\d{1,9})-(\d{1,9})")

@@ -13,8 +13,8 @@ from typing import IO
 import numpy as np
 from numpy.lib import format as npy
 
-from certcore.errors import InputError
-from certcore.files import atomic_write
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
 
 MAX_FILE_BYTES = 512 * 2**20
 MAX_ARRAY_BYTES = 2**30

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.errors import InputError
-from certcore.reading import flag, whole_number, whole_numbers
+from certcore.common.errors import InputError
+from certcore.common.reading import flag, whole_number, whole_numbers
 
 #: Larger graphs are refused before anything is allocated for them.
 MAX_NODES = 5_000_000

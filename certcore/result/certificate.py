@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from certcore.allocation import Allocation
-from certcore.fronts import Fronts
-from certcore.perturbations import TYPES
+from certcore.domain.fronts import Fronts
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.result.allocation import Allocation
+from certcore.result.states import NOTHING, TargetState, target_states
 from certcore.solve.status import Status
-from certcore.states import NOTHING, TargetState, target_states
-from certcore.threat import ThreatModel
 
 
 @dataclass(frozen=True)

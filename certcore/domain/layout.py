@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from certcore.graph import Graph
+from certcore.domain.graph import Graph
 
 #: Up to this many nodes all pairs are drawn to each other.
 _ALL_PAIRS = 4000
@@ -67,9 +67,7 @@ def _centres(sizes: np.ndarray) -> np.ndarray:
     area = sizes.prod(axis=1)
     width = max(float(np.sqrt(2.2 * area.sum())), float(sizes[:, 0].max()))
     centres = np.zeros_like(sizes)
-    if area[0] > max(
-        0.3 * area.sum(), 2 * area[1]
-    ):  # one that dominates stands alone, rows at its sides
+    if area[0] > max(0.3 * area.sum(), 2 * area[1]):  # one that dominates stands alone, rows at its sides
         (wide, tall), k = sizes[0], 1
         free = {-(width + wide) / 4: tall, (width + wide) / 4: tall}
         while (row := _row(sizes, k, (width - wide) / 2)) and (height := sizes[row, 1].max()) <= max(free.values()):

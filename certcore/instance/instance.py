@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.base.grid import MAX_CLASSES, BaseCertificate, BaseLocal, GridBase
-from certcore.errors import InputError
-from certcore.graph import Graph, _csr_arrays, pattern
-from certcore.npz import read_npz, write_npz
-from certcore.numbers import INDICES, read_numbers
-from certcore.reading import flag, read_json, whole_number, whole_numbers
+from certcore.common.errors import InputError
+from certcore.common.npz import read_npz, write_npz
+from certcore.common.numbers import INDICES, read_numbers
+from certcore.common.reading import flag, read_json, whole_number, whole_numbers
+from certcore.domain.graph import Graph, _csr_arrays, pattern
 
 EDGE_FIELDS = ("degrees", "messages")
 MAX_LAYERS = 20

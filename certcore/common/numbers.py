@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 #: More numbers than this are surely a mistake.
 MAX_VALUES = 100_000

@@ -16,7 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 Result = TypeVar("Result")
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.graph import MAX_NODES, Graph
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
-from certcore.reading import whole_number, whole_numbers
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number, whole_numbers
+from certcore.domain.graph import MAX_NODES, Graph
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
 
 LocalBudget = int | float | str | Decimal | Fraction | Sequence[int] | np.ndarray | None
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certcore.allocation import Allocation, inside_fields
-from certcore.certificate import Certificate
-from certcore.instance import Instance
-from certcore.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
-from certcore.states import TargetState
+from certcore.result.allocation import Allocation, inside_fields
+from certcore.result.certificate import Certificate
+from certcore.result.states import TargetState
 
 Four = tuple[float, float, float, float]
 

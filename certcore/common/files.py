@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from certcore.errors import InputError
+from certcore.common.errors import InputError
 
 
 @contextlib.contextmanager

@@ -8,9 +8,9 @@ from itertools import product
 
 import numpy as np
 
-from certcore.errors import InputError
-from certcore.perturbations import TYPES
-from certcore.reading import whole_numbers
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_numbers
+from certcore.domain.perturbations import TYPES
 
 
 @dataclass(frozen=True, eq=False)

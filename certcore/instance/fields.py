@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.errors import InputError
-from certcore.graph import Graph
-from certcore.instance import Instance
+from certcore.common.errors import InputError
+from certcore.domain.graph import Graph
+from certcore.instance.instance import Instance
 
 #: Fields with more entries are refused before memory is taken for them: one hub reaches everybody within two hops.
 MAX_ENTRIES = 10**8

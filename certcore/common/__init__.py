@@ -1,0 +1,1 @@
+"""What every room uses: errors, files, reading of untrusted values, rounding, executors, statistics over splits."""

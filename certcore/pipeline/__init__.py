@@ -1,0 +1,1 @@
+"""From a dataset or a model to an instance: every stage in one command."""

@@ -13,6 +13,8 @@ import sys
 import threading
 from typing import Any
 
+import streamlit as st
+
 #: A server that answers late is worse than a first page that is not prepared: bundles may be large.
 PATIENCE = 2.0
 
@@ -40,9 +42,20 @@ def _quietly() -> None:
         prepare()
 
 
+def leave_pages_to_navigation() -> None:
+    """Beside a folder called `pages` Streamlit makes a menu of its own until `st.navigation` is called once.
+
+    A fresh server's first visitor, if led here by a link to one page, would be told that there is no such page.
+    """
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+    st.navigation([st.Page(leave_pages_to_navigation)])
+
+
 def main(script: str) -> None:
+    """Start the server on a script; the options of `streamlit run` come from the command line."""
     from streamlit.web import cli
 
+    leave_pages_to_navigation()
     early = threading.Thread(target=_quietly, daemon=True, name="prepare")
     early.start()
     early.join(PATIENCE)

@@ -265,7 +265,7 @@ def _links() -> list[tuple[str, dict[str, Any], dict[str, Any] | None]]:
 
 def _page(address: str) -> str:
     name = urlsplit(address).path.strip("/")
-    return f"pages/{name}.py" if name else "app.py"
+    return str(next(ask.ROOT.glob(f"pages/*/{name or 'overview'}.py")).relative_to(ask.ROOT))
 
 
 @pytest.mark.parametrize(("address", "shown"), [link[:2] for link in _links()])
@@ -285,8 +285,10 @@ def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) 
 
 def test_links_reach_every_page_and_every_control_of_the_sidebar() -> None:
     pytest.importorskip("streamlit")
+    from pages.frame import frame
+
     pages = {_page(address) for address, *_ in _links()}
-    assert {"app.py", *(f"pages/{path.name}" for path in (ask.ROOT / "pages").glob("*.py"))} <= pages
+    assert {entry.file for entry in frame.MENU} == pages
     named = {key for address, *_ in _links() for key, _ in parse_qsl(urlsplit(address).query)}
     assert set(doors.link_readers()) <= named
 
@@ -302,7 +304,7 @@ def open_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
         at = testing.AppTest.from_file(str(ask.ROOT / "app.py"), default_timeout=60)
         for key, value in parse_qsl(urlsplit(address).query):
             at.query_params[key] = value
-        if _page(address) != "app.py":
+        if urlsplit(address).path != "/":
             at.switch_page(_page(address))
         return at.run(timeout=60)
 

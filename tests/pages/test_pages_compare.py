@@ -71,7 +71,7 @@ def test_the_table_has_the_certified_share_at_the_sliders_position(open_page: Op
 
 def test_radii_on_the_screen_are_not_rounded_up(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """The browser rounds to the nearest: it must get numbers that need no rounding."""
-    at = open_page("pages/explore/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
     shown = at.dataframe[0].value
     for column, digits in (("r̄ naive", 2), ("r̄ collective", 2), ("gain (×)", 1)):
         assert all(value == round(value, digits) for value in shown[column])
@@ -81,7 +81,7 @@ def test_radii_on_the_screen_are_not_rounded_up(open_page: Open, monkeypatch: py
             f := figure(*a, **k), rows=tuple((row[0], 0.8999, 1.0, 1.999, 1.999) for row in f.rows)
         ),
     )  # fmt: skip
-    at = open_page("pages/explore/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
     shown = at.dataframe[0].value
     assert set(shown["accuracy"]) == {0.899}
     assert (set(shown["r̄ collective"]), set(shown["gain (×)"])) == ({1.99}, {1.9})

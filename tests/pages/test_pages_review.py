@@ -112,9 +112,7 @@ def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
 def test_the_worth_of_a_protection_is_proven(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """In exact mode the solver's claim was compared with a proven count."""
     given = {"instance": "ring-gcn-attr-s0", "attr_del": "4", "protect": "0-9"}
-    worth = next(
-        m for m in open_page("pages/inspect/attack_map.py", **given).metric if m.label.startswith("Certified with")
-    )
+    worth = next(m for m in open_page("attack_map", **given).metric if m.label.startswith("Certified with"))
     certify = Session.certify
 
     def claims_all(self: Session, threat: ThreatModel, **more: Any) -> Certificate:
@@ -123,7 +121,7 @@ def test_the_worth_of_a_protection_is_proven(open_page: Open, monkeypatch: pytes
         return dataclasses.replace(found, certified=found.targets, verified=False) if exact else found
 
     monkeypatch.setattr(Session, "certify", claims_all)
-    at = open_page("pages/inspect/attack_map.py", relaxation="exact", **given)
+    at = open_page("attack_map", relaxation="exact", **given)
     exact = next(m for m in at.metric if m.label.startswith("Certified with"))
     assert (exact.value, exact.delta) == (worth.value, worth.delta)
 

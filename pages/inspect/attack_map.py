@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
+from certcore.export.certificate import allocation
 from certcore.figures.style import STATES
 from certcore.result.attack_text import attack_text
 from certcore.result.states import FORMER, TargetState
@@ -147,7 +148,7 @@ left, right = st.columns([2.2, 1], gap="large")
 with left:
     st.subheader("Allocation per node", anchor=False)
     broken = rows["state"].isin([attack.state_name(TargetState.LOST), attack.state_name(TargetState.PARTLY)])
-    touched = rows[shown & ((rows["hit"] == "hit") | broken)]
+    touched = rows[shown & ((rows["hit"] == "yes") | broken)]
     order = [c for c in rows.columns if c.startswith(("spent", "inside"))]
     touched = touched.sort_values([*order, "node"], ascending=[False] * len(order) + [True])
     first = st.session_state.setdefault("_first", selected)
@@ -184,12 +185,12 @@ with left:
     with st.container(horizontal=True):
         st.download_button(
             "Download as CSV",
-            lambda: touched.to_csv(index=False).encode(),
+            lambda: allocation(view.instance, result, integer=not relaxed).csv().encode(),
             "allocation.csv",
             "text/csv",
             on_click="ignore",
             icon=":material/download:",
-            help="The rows of this table, as comma-separated values.",
+            help="What the adversary does at and to every node, in the words of reports, as comma-separated values.",
         )
         opened = selected >= 0 and st.button(
             f"Open {node_name(view.instance, selected)}",

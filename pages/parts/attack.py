@@ -26,7 +26,7 @@ def table(instance: Instance, result: Certificate, relaxed: bool) -> pd.DataFram
     if instance.node_names is not None:
         columns["name"] = [plain(name) for name in instance.node_names]
     columns["state"] = [state_name(state) for state in parts["state"]]
-    columns["hit"] = np.where(parts["hit"], "hit", "not hit")
+    columns["hit"] = np.where(parts["hit"], "yes", "no")
     if instance.prediction is not None:
         columns["predicted class"] = [class_name(instance, int(k)) for k in instance.prediction]
     if relaxed:

@@ -128,7 +128,8 @@ def _inside(problem: Problem, ends: np.ndarray) -> sp.csr_array:
         parts.append((problem.fields.edges, order[np.searchsorted(key[order], wanted)], np.flatnonzero(is_edge)))
     for fields, columns, where in parts:
         if len(columns):
-            place = sp.csr_array((np.ones(len(where), np.int8), (where, np.arange(len(where)))), (len(ends), len(where)))
+            rank, number = (where, np.arange(len(where))), len(where)
+            place = sp.csr_array((np.ones(number, np.int8), rank), shape=(len(ends), number))
             rows = rows + place @ columns_of(sp.csr_array(fields[:, columns])).astype(np.int8)
     result = sp.csr_array(rows)
     result.sort_indices()

@@ -180,7 +180,7 @@ class Panel {
     };
     if (lit) lit.sites.forEach((s) => connect(s, lit.target === undefined ? lit.broken : [lit.target], 0.75, 1.3));
     else if (!attack.relaxed && !attack.everyField) {
-      const links = attack.breaks.reduce((sum, number) => sum + number, 0), alpha = Math.min(0.45, 60 / (links + 60) + 0.08);
+      const links = attack.breaks.reduce((sum, number) => sum + number, 0), alpha = Math.min(0.5, 90 / (links + 60) + 0.1);
       for (let s = 0; s < attack.count && seen.lines < 12000; s++) connect(s, attack.brokenBy(s), alpha, 0.8);
     }
     // Targets that lose their certificate: squares, whatever the colour says.

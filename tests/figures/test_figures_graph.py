@@ -31,9 +31,10 @@ def _on_screen(width: float, height: float) -> np.ndarray:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node to run the script of the canvas")
+    packed = json.dumps(view.pack(view.fitted(CORNERS), np.uint16))
     code = f"""{view.script()}
 const panel = Object.create(Panel.prototype);
-const graph = {{ aspect: {GRAPH_ASPECT}, xy: decode({json.dumps(view.pack(view.fitted(CORNERS), np.uint16))}, Uint16Array) }};
+const graph = {{ aspect: {GRAPH_ASPECT}, xy: decode({packed}, Uint16Array) }};
 Object.assign(panel, {{ width: {width}, height: {height}, owner: {{ graph, zoom: 1, panX: 0, panY: 0 }} }});
 console.log(JSON.stringify([0, 1, 2, 3].map((node) => panel.place(node))));"""
     done = subprocess.run([node, "-e", code], capture_output=True, text=True, check=True)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from certcore import figures, words
 from certcore.domain.perturbations import LABELS
+from certcore.figures.kinds.front import two_axes
 from certcore.result.attack_text import attack_text
 from certcore.result.influence import influence
 from pages.frame.frame import frame, go_to_node, stop
@@ -95,7 +96,7 @@ with left:
                     go_to_node(other)
 with right:
     st.subheader("Its front", anchor=False, help="The smallest budgets that the base certificate leaves uncertified.")
-    x, y = why.two_axes(instance, view.threat)
+    x, y = two_axes(instance, view.threat)
     charts.show(
         figures.front_figure(
             instance.base.fronts().of_node(node),

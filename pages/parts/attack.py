@@ -11,9 +11,10 @@ from certcore.domain.perturbations import TYPES
 from certcore.figures.style import STATES, series_colour, series_marker
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
-from pages.frame.sidebar import class_name, node_name
-from pages.parts.graphview import Group, Picture
-from pages.parts.text import SHORT, plain
+
+from ..frame.sidebar import class_name, node_name
+from .graphview import Group, Picture
+from .text import SHORT, plain
 
 #: More classes than this share one look: nobody can tell so many apart.
 MOST_CLASSES = 24

@@ -11,9 +11,10 @@ from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import Recipe
 from certcore.instance.instance import Instance
-from pages.frame.sidebar import class_name, node_name
-from pages.parts import charts
-from pages.parts.text import budget_words, count, plain
+
+from ..frame.sidebar import class_name, node_name
+from . import charts
+from .text import budget_words, count, plain
 
 
 def two_axes(instance: Instance, threat: ThreatModel) -> tuple[str, str]:

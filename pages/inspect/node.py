@@ -12,7 +12,8 @@ from certcore.result.influence import influence
 
 from ..frame import menu
 from ..frame.sidebar import class_name, node_name
-from ..parts import attack, charts, exports, headline, neighbourhood, why
+from ..parts import charts, exports, headline, neighbourhood, why
+from ..parts.search import search
 from ..parts.text import count, markdown, plain
 from ..state import controls, state
 from ..state.state import View
@@ -43,7 +44,7 @@ def draw(view: View) -> None:
     wanted = bar.text_input(
         "Find by name", placeholder="name or index", width=180, help="Opens the first node that matches."
     )
-    found = attack.search(instance.node_names, n, wanted)
+    found = search(instance.node_names, n, wanted)
     if found and found[0] != node and st.session_state.get("_found") != wanted:
         st.session_state["_found"] = wanted
         state.move(node=found[0])

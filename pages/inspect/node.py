@@ -7,6 +7,7 @@ import streamlit as st
 
 from certcore import figures, words
 from certcore.domain.perturbations import LABELS
+from certcore.figures.kinds.front import two_axes
 from certcore.result.attack_text import attack_text
 from certcore.result.influence import influence
 
@@ -105,7 +106,7 @@ def draw(view: View) -> None:
         st.subheader(
             "Its front", anchor=False, help="The smallest budgets that the base certificate leaves uncertified."
         )
-        x, y = why.two_axes(instance, view.threat)
+        x, y = two_axes(instance, view.threat)
         charts.show(
             figures.front_figure(
                 instance.base.fronts().of_node(node),

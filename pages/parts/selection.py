@@ -39,7 +39,7 @@ def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
     parts = result.nodes(instance.base.fronts(), instance.graph.edges)
     rows: dict[str, object] = {"node": nodes, "name": [node_name(instance, node) for node in nodes]}
     rows["state"] = [str(parts["state"][node]) for node in nodes]
-    rows["hit"] = np.where(parts["hit"][nodes], "hit", "not hit")
+    rows["hit"] = np.where(parts["hit"][nodes], "yes", "no")
     if instance.prediction is not None:
         rows["predicted class"] = [class_name(instance, int(instance.prediction[node])) for node in nodes]
     st.dataframe(pd.DataFrame(rows), hide_index=True, height=220, key="selected_table")

@@ -29,6 +29,8 @@ from certcore.program.structure import Structure
 LOOK = 8
 #: Prices are reported from this gap on.
 TELL = 0.25
+#: So many iterations without a gap smaller by a tenth are enough.
+STALLED = 400
 #: Steps of the small problem that prices solve within a group with several points.
 INNER = 6
 
@@ -162,7 +164,7 @@ class _Run:
         anchor = (x.copy(), y.copy())
         first = before = np.inf
         settled = np.zeros(m.count, dtype=bool)
-        iteration, told = 0, TELL
+        iteration, told, last_gain, best_gap = 0, TELL, 0, np.inf
         while True:
             iteration += 1
             tau = self.tau / omega
@@ -194,7 +196,9 @@ class _Run:
                 if lower > found.lower:
                     found.lower, found.x = lower, fx.copy()
             found.iterations = iteration
-            if over or found.gap <= gap:
+            if found.gap < 0.9 * best_gap:
+                best_gap, last_gain = found.gap, iteration
+            if over or found.gap <= gap or iteration - last_gain > STALLED:
                 break
             if report is not None and found.gap <= told:
                 report(found)

@@ -29,8 +29,10 @@ from certcore.verify.multipliers import Multipliers, plain_bound
 #: Bound and solution this close, relative to the bound, count as one.
 CLOSE = 1e-7
 #: The first-order method goes on until its bound and its solution are this close, relative to the bound.
-HANDOVER = 0.02
-#: A model that was moved and is further from its answer than this begins anew.
+HANDOVER = 0.03
+#: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types …
+FAR, FAR_TYPES = 0.3, 1.2
+#: … and so it is if the moved model turns out to be this far from its answer, relative to the bound.
 ASTRAY = 0.05
 #: Sites whose worth is this close to the best one, and groups this close to a kink, are in the model from the start.
 NEAR = 0.02
@@ -97,9 +99,12 @@ class Large:
         """
         deadline, self._publish = time.perf_counter() + time_limit, publish
         outcome = Outcome(plain_bound(program))
-        fresh = self._model is None
         if self._model is not None:
-            self._model.move(program)
+            if effort(self._model.program, program) > (FAR if len(self.structure.types) == 1 else FAR_TYPES):
+                self._model = None
+            else:
+                self._model.move(program)
+        fresh = self._model is None
         for _ in range(MAX_ROUNDS):
             if self._model is None:
                 self._model = self._begin(program, outcome, deadline, cancel)
@@ -175,6 +180,13 @@ class Large:
         groups = np.flatnonzero(model.gaps(x, y) > HAIR)
         model.admit(sites, groups)
         return bool(len(sites) or len(groups))
+
+
+def effort(here: Program, there: Program) -> float:
+    """How far it is from one place to another: steps count by their ratio, and upwards more, because points come in."""
+    sigma = (here.sigma or 0, there.sigma or 0)
+    steps = np.log1p([*there.budgets, sigma[1]]) - np.log1p([*here.budgets, sigma[0]])
+    return float(np.where(steps > 0, 1.6 * steps, -steps).sum())
 
 
 def crude_multipliers(program: Program) -> np.ndarray:

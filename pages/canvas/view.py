@@ -30,8 +30,9 @@ from certcore.figures.style import (
 )
 from certcore.instance.instance import Instance
 from certcore.result.states import TargetState
-from pages.frame.sidebar import class_name
-from pages.parts.text import plain
+
+from ..frame.sidebar import class_name
+from ..parts.text import plain
 
 _HERE = Path(__file__).parent
 SCRIPTS = ("graph", "hand", "panel", "beside", "player", "map")

@@ -14,10 +14,11 @@ from certcore.common.errors import InputError
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from pages.files import bundles
-from pages.parts.text import count, markdown, plain
-from pages.state import controls, state
-from pages.state.state import MAX_BUDGET, SHARED, START, Control, View
+
+from ..files import bundles
+from ..parts.text import count, markdown, plain
+from ..state import controls, state
+from ..state.state import MAX_BUDGET, SHARED, START, Control, View
 
 ALL = "all"
 CHOOSE_FIRST = "Choose “Absolute” or “Relative” above first: while local budgets are off, no limit counts."

@@ -10,6 +10,7 @@ from certcore.cli.bundle import add_vote_options
 from certcore.cli.options import whole_number
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
+from certcore.common.rounding import share_down
 from certcore.votes.noise import Noise
 
 
@@ -87,5 +88,9 @@ def run(args: argparse.Namespace) -> int:
         outcome = {"path": str(path), "samples": votes.n_samples, "fresh_after": list(votes.fresh_after)}
         print(json.dumps(outcome | {"accuracy_smoothed_all_nodes": accuracy}))
     else:
-        print(f"{votes.n_samples:,} votes; the smoothed model labels {accuracy:.3f} of all nodes right; wrote {path}")
+        right = int((votes.prediction == dataset.labels).sum())
+        print(
+            f"{votes.n_samples:,} votes; the label most votes chose is right for "
+            f"{share_down(right, len(votes.prediction))} of all nodes, those that will abstain included; wrote {path}"
+        )
     return 0

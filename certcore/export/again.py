@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from certcore import figures
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.figures import build
-from certcore.figures.data import Figure
 from certcore.figures.escape import clean
+from certcore.figures.figure import Figure
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe, member_name
 from certcore.instance.instance import Instance, load_instance
 from certcore.instance.limits import within_base
@@ -121,7 +121,7 @@ def _curve(kitchen: _Kitchen) -> Figure:
                 line.append(kitchen.curve(instance, threat, kind))
             found[kind].append(line)
     vary = Axis.parse(kitchen.need("vary")).name
-    return build.curve_figure(
+    return figures.curve_figure(
         found[kinds[0]],
         vary=vary,
         names=[] if family is None else [member_name(family.name, value) for value in members],
@@ -146,7 +146,7 @@ def _map(kitchen: _Kitchen) -> Figure:
         return surface(session, threat, x, xs, y, ys, relaxation=relaxation)
 
     across, up = kitchen.marker(threat, x), kitchen.marker(threat, y)
-    return build.contour_figure(
+    return figures.contour_figure(
         over("tight" if show == "paper" else kitchen.swept),
         x=x,
         y=y,
@@ -170,8 +170,8 @@ def _compare(kitchen: _Kitchen) -> Figure:
     for name, instance in zip(names, kitchen.instances):
         threat = within_base(kitchen.threat(instance), instance)
         lines.setdefault(name, []).append(kitchen.curve(instance, threat, kitchen.swept))
-    return build.compare_figure(
-        [build.CompareEntry(name, curves) for name, curves in lines.items()],
+    return figures.compare_figure(
+        [figures.CompareEntry(name, curves) for name, curves in lines.items()],
         vary=vary,
         log=bool(kitchen.options.get("log")),
         marker=kitchen.marker(kitchen.threat(kitchen.instance), vary),
@@ -201,7 +201,7 @@ def _classes(kitchen: _Kitchen) -> Figure:
     if found is None:
         raise InputError("this instance has no predicted labels, so it cannot be split by class")
     present, certified, naive, sizes = found
-    return build.class_figure([kitchen.class_name(k) for k in present], certified, naive, sizes)
+    return figures.class_figure([kitchen.class_name(k) for k in present], certified, naive, sizes)
 
 
 def _graph(kitchen: _Kitchen) -> Figure:
@@ -210,7 +210,7 @@ def _graph(kitchen: _Kitchen) -> Figure:
     if relaxed and certificate.fractional is None:
         raise InputError("there is no relaxed adversary here: with whole-graph fields nothing is solved")
     palette = str(kitchen.options.get("palette", "state"))
-    return build.graph_figure(kitchen.instance, certificate, relaxed=relaxed, palette=palette)
+    return figures.graph_figure(kitchen.instance, certificate, relaxed=relaxed, palette=palette)
 
 
 def _front(kitchen: _Kitchen) -> Figure:
@@ -220,7 +220,7 @@ def _front(kitchen: _Kitchen) -> Figure:
     attack = certificate.attack
     received = None if attack is None or not len(where) else [float(v) for v in attack.inside[where[0]]]
     x, y = two_axes(kitchen.instance, certificate.threat)
-    return build.front_figure(
+    return figures.front_figure(
         kitchen.instance.base.fronts().of_node(node),
         str(kitchen.options.get("x") or x),
         str(kitchen.options.get("y") or y),
@@ -246,20 +246,20 @@ def _votes(kitchen: _Kitchen) -> Figure:
     node = kitchen.node()
     counts = np.asarray(votes)[node]
     names = [kitchen.class_name(k) for k in range(len(counts))]
-    return build.votes_figure(counts, names, int(np.asarray(prediction)[node]), kitchen.node_name(node))
+    return figures.votes_figure(counts, names, int(np.asarray(prediction)[node]), kitchen.node_name(node))
 
 
 def _base(kitchen: _Kitchen) -> Figure:
     axes = [str(kitchen.options[name]) for name in ("x", "y") if kitchen.options.get(name)]
     axes = axes or [str(name) for name in TYPES if name in kitchen.instance.base.axes][:2]
-    return build.base_figure(kitchen.instance.base.fronts(), *axes, nodes=kitchen.target_nodes())
+    return figures.base_figure(kitchen.instance.base.fronts(), *axes, nodes=kitchen.target_nodes())
 
 
 def _distribution(kitchen: _Kitchen) -> Figure:
     p = getattr(kitchen.instance.base, "probability", None)
     if p is None:
         raise InputError("this base certificate does not rest on votes; there is no p to draw")
-    return build.distribution_figure(np.asarray(p)[kitchen.target_nodes()])
+    return figures.distribution_figure(np.asarray(p)[kitchen.target_nodes()])
 
 
 def _paper(recipe: Recipe) -> Figure:

@@ -17,7 +17,7 @@ from certcore.export.again import class_counts
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.extent import curve_values, zero_budget
 from certcore.export.scripts import certify_command, draw_command, untold
-from certcore.figures.build import (
+from certcore.figures import (
     base_figure,
     class_figure,
     contour_figure,
@@ -25,8 +25,8 @@ from certcore.figures.build import (
     distribution_figure,
     graph_figure,
 )
-from certcore.figures.data import Figure
 from certcore.figures.escape import for_file_name
+from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance

@@ -10,8 +10,8 @@ from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.numbers import write_numbers
 from certcore.domain.perturbations import TYPES
-from certcore.figures.data import Figure
 from certcore.figures.escape import for_comment, for_file_name, for_shell
+from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
 from certcore.figures.serial import to_json, to_plain
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from certcore import export, figures
-from certcore.figures.tabular import paper_table, tabular
+from certcore.figures import sheet
+from certcore.figures.style import STATES
+from certcore.figures.tabular import tabular
 from pages.parts import graphview
 
 #: Top left, top right, bottom left, and one inside: as canvases count, downwards.
@@ -79,7 +81,7 @@ def test_exports_show_the_picture_of_the_screen(room: tuple[float, float]) -> No
 
 
 def test_print_keeps_the_shape_of_the_picture() -> None:
-    with figures.canvas.printing():
+    with sheet.printing():
         drawn = figures.matplotlib(_figure(), width="two-column")
         drawn.draw_without_rendering()
     box, axes = drawn.axes[0].get_window_extent(), drawn.axes[0]
@@ -96,14 +98,14 @@ def _attack(n: int = 3000) -> figures.GraphFigure:
     spent[[17, 1234, 2999]] = [2, 6, 1]
     rng = np.random.default_rng(0)
     edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-    state = rng.integers(0, len(figures.data.STATES), n)
+    state = rng.integers(0, len(STATES), n)
     return figures.GraphFigure(
         positions=rng.normal(size=(n, 2)), edges=edges, state=state, spent=spent, attackers=np.arange(0, n, 11)
     )
 
 
 def test_the_table_of_an_attack_begins_with_the_nodes_hit_and_their_amounts() -> None:
-    full = paper_table(_attack())
+    full = _attack().paper_table()
     node, spent = full.columns.index("node"), full.columns.index("spent")
     assert [(row[node], row[spent]) for row in full.rows[:3]] == [(1234, 6), (17, 2), (2999, 1)]
     lines = [line for line in tabular(_attack()).split("\n") if line.endswith(r"\\")]
@@ -115,7 +117,7 @@ def test_the_table_of_an_attack_begins_with_the_nodes_hit_and_their_amounts() ->
 def test_a_table_that_is_cut_says_so_where_it_is_read() -> None:
     source = tabular(_attack(), max_rows=10)
     body = source.split(r"\midrule")[1]
-    count = len(paper_table(_attack()).rows)
+    count = len(_attack().paper_table().rows)
     assert f"the first 10 of {count} rows" in body
     assert f"the first 10 of {count} rows" in source.split(r"\begin")[0]
     assert "the first" not in tabular(_attack(), max_rows=count)
@@ -123,7 +125,7 @@ def test_a_table_that_is_cut_says_so_where_it_is_read() -> None:
 
 def test_edges_of_an_attack_are_in_its_table() -> None:
     figure = _figure(deleted=[[0, 2]], amount=[1], added=[[1, 3]])
-    full = paper_table(figure)
+    full = figure.paper_table()
     assert [row[:3] for row in full.rows] == [("edge", 0, 2), ("added edge", 1, 3)]
 
 

@@ -77,9 +77,10 @@ class Instance:
             object.__setattr__(self, "edge_field", EDGE_FIELDS[0])
         given = np.arange(n) if self.targets is None else self.targets
         object.__setattr__(self, "targets", distinct_nodes(given, "targets", n))
-        for name, largest in (("labels", MAX_CLASSES - 1), ("split", TEST)):
+        # A node may be in no part of the split: −1, as in the public splits of citation graphs.
+        for name, least, largest in (("labels", 0, MAX_CLASSES - 1), ("split", -1, TEST)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole_numbers(getattr(self, name), name, 0, largest, shape=(n,)))
+                object.__setattr__(self, name, whole_numbers(getattr(self, name), name, least, largest, shape=(n,)))
         if self.layout is not None:
             object.__setattr__(self, "layout", _positions(self.layout, n))
         for name, most in (("class_names", MAX_CLASSES), ("node_names", n)):

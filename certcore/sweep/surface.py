@@ -24,11 +24,14 @@ from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint, exact
-from certcore.sweep.session import Cancelled, Session, as_session, read_options
+from certcore.sweep.interrupt import interruptible
+from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 Cell = tuple[int, int]
 
+#: What `surfaces` can be asked for besides budgets.
+_OPTIONS = frozenset({"relaxation", "time_limit", "checkpoint", "jobs", "scheduler"})
 #: Seconds between two looks at a growing surface.
 REFRESH = 0.25
 
@@ -116,22 +119,31 @@ class Surface:
 
 def surface(
     source: Instance | Session,
-    threat: ThreatModel,
-    x: str,
-    x_values: Sequence[int] | np.ndarray,
-    y: str,
-    y_values: Sequence[int] | np.ndarray,
+    threat: ThreatModel | None = None,
+    x: str = "attr_add",
+    x_values: Sequence[int] | np.ndarray = range(9),
+    y: str = "attr_del",
+    y_values: Sequence[int] | np.ndarray = range(0, 22),
     *,
     progress: Callable[[Surface], None] | None = None,
+    cancel: threading.Event | None = None,
     **options: Any,
 ) -> Surface:
-    """The complete surface; `progress` sees it grow. Options as for `surfaces`."""
-    last: Surface | None = None
-    for last in surfaces(source, threat, x, x_values, y, y_values, **options):
-        if progress is not None:
-            progress(last)
-    assert last is not None
-    return last
+    """The complete surface; `progress` sees it grow. Options as for `surfaces`, and budgets that stay fixed:
+    `surface(instance, x="attr_add", x_values=range(9), y="attr_del", y_values=range(22), sigma=5)`."""
+    own = {name: options.pop(name) for name in list(options) if name not in _OPTIONS}
+    session = as_session(source)
+    fixed = threat_for(session.instance, threat, own)  # type: ignore[arg-type]
+
+    def work(stop: threading.Event | None) -> Surface:
+        last: Surface | None = None
+        for last in surfaces(session, fixed, x, x_values, y, y_values, cancel=stop, **options):
+            if progress is not None:
+                progress(last)
+        assert last is not None
+        return last
+
+    return interruptible(work, cancel)
 
 
 def surfaces(

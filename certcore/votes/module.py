@@ -133,6 +133,6 @@ def clean_input(graph: Graph) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(graph.attributes.toarray().astype(np.float32)), Edges.of(graph).index
 
 
-def batch_size(n_nodes: int, width: int) -> int:
+def fitting_batch(n_nodes: int, width: int) -> int:
     """How many samples fit into one batch."""
     return max(1, min(_MOST, _BATCH_BYTES // max(1, n_nodes * width * 4)))

@@ -29,6 +29,10 @@ class Split:
     weights: np.ndarray
     rest: fx.GraphModule
 
+    @property
+    def width(self) -> int:
+        return int(self.weights.shape[1])
+
     def scores(self, units: Tensor, edge_index: Tensor) -> Tensor:
         answer: Tensor = self.rest(units, edge_index)
         if not torch.isfinite(answer).all():

@@ -18,7 +18,7 @@ class Called(nn.Module):
     """A network, or any function of torch tensors, and how it is called.
 
     `edge_index`: model(x, edge_index). `edge_weight`: model(x, edge_index, ones). `adjacency`: model(x, A) with a
-    sparse CSR tensor whose entry (i, j) means that i receives from j. With a wrapper: wrapper(model, x, edge_index).
+    sparse tensor whose entry (i, j) means that i receives from j. With a wrapper: wrapper(model, x, edge_index).
     """
 
     def __init__(
@@ -58,4 +58,5 @@ class Called(nn.Module):
 
 def _adjacency(x: Tensor, edge_index: Tensor) -> Tensor:
     ones = torch.ones(edge_index.size(1), dtype=x.dtype, device=x.device)
-    return torch.sparse_coo_tensor(edge_index.flip(0), ones, (len(x), len(x))).to_sparse_csr()
+    size = (len(x), len(x))
+    return torch.sparse_coo_tensor(edge_index.flip(0), ones, size, check_invariants=False).coalesce()

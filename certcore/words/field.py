@@ -17,6 +17,8 @@ def field_words(check: FieldCheck) -> Text:
         return field_chance()
     if check.fault:
         return field_memory()
+    if check.violation is None and not check.comparisons:
+        return field_everything(check.layers, check.edge_field)
     if check.violation is None:
         return field_passed(check.layers, check.edge_field, check.comparisons, check.graphs)
     found = check.violation
@@ -39,6 +41,16 @@ def field_passed(layers: int, rule: str, comparisons: int, graphs: int) -> Text:
     )
 
 
+@sentence("field.everything", "the declared field leaves nothing outside that could be flipped", 4, "degrees")
+def field_everything(layers: int, rule: str) -> Text:
+    return say(
+        "The declared field (",
+        _declared(layers, rule),
+        ") is the whole graph for every node that was looked at: there is nothing outside to compare, and nothing was "
+        "checked.",
+    )
+
+
 @sentence(
     "field.violated", "a flip outside the declared field changes a score",
     2, "messages", 0, ["deleting the edge 2 – 3"], 1, "0.0132", "the clean graph",
@@ -50,7 +62,7 @@ def field_violated(
 ) -> Text:
     told = listing(flips) if number == len(flips) else f"{count(number)} flips together, {listing(flips)} among them"
     return say(
-        f"The model reads more than the declared field (",
+        "The model reads more than the declared field (",
         _declared(layers, rule),
         f"): on {graph}, {told} changes the scores of node {node} by {change}, although it lies outside the field of "
         "that node. A certificate on this field would claim too much: declare more layers or the rule ",

@@ -129,7 +129,9 @@ def test_the_model_is_left_as_it_was():
 
 def test_a_field_that_is_the_whole_graph_leaves_nothing_to_compare():
     whole = Graph.from_edges(3, np.array([[0, 1], [1, 2]]), np.ones((3, 24), dtype=np.int8))
-    assert check_field(gcn(), whole, layers=2).comparisons == 0
+    found = check_field(gcn(), whole, layers=2)
+    assert found.comparisons == 0
+    assert "nothing was checked" in str(found)
 
 
 def test_what_cannot_be_derived_is_asked_for_with_the_choices():

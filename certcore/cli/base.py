@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from certcore.base.exact import confidence_text
 from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli.options import add_instance, print_json, read_instance, whole_number
 from certcore.cli.progress import Progress
+from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES, UNLIMITED
 from certcore.instance.instance import Instance, save_instance

@@ -11,7 +11,7 @@ from certcore.cli.options import whole_number
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
 from certcore.common.rounding import share_down
-from certcore.votes.noise import Noise
+from certcore.domain.noise import Noise
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -35,7 +35,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     import numpy as np
 
-    from certcore.base.exact import read_alpha
+    from certcore.common.exact import read_alpha
     from certcore.common.npz import write_npz
     from certcore.data.registry import get_dataset
     from certcore.models.registry import require_training_packages

@@ -13,7 +13,6 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.export.again import class_counts
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.extent import curve_values, zero_budget
 from certcore.export.scripts import certify_command, draw_command, untold
@@ -27,6 +26,7 @@ from certcore.figures import (
 )
 from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
+from certcore.figures.kinds.bars import class_counts
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.base.exact import decimal_text
+from certcore.common.exact import decimal_text
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.words.registry import sentence

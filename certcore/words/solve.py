@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from certcore.base.exact import decimal_text
+from certcore.common.exact import decimal_text
 from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import LABELS
 from certcore.domain.threat import ThreatModel

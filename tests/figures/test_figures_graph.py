@@ -6,20 +6,19 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from certcore import export, figures
 from certcore.figures import sheet
+from certcore.figures.geometry import GRAPH_ASPECT
 from certcore.figures.style import STATES
 from certcore.figures.tabular import tabular
-from pages.parts import graphview
+from pages.canvas import view
 
 #: Top left, top right, bottom left, and one inside: as canvases count, downwards.
 CORNERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 10.0], [1.0, 2.0]])
-SCRIPT = Path(graphview.__file__).with_name("graphview.js")
 
 
 def _figure(**more: object) -> figures.GraphFigure:
@@ -32,28 +31,12 @@ def _on_screen(width: float, height: float) -> np.ndarray:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node to run the script of the canvas")
-    picture = graphview.payload(
-        graphview.Picture(
-            positions=CORNERS,
-            edges=np.array([[0, 1]]),
-            group=np.zeros(4, dtype=int),
-            groups=[graphview.Group("all", "#000000")],
-            size=np.ones(4),
-            shown=np.ones(4, dtype=bool),
-            attackers=np.zeros(4, dtype=bool),
-            protected=np.zeros(4, dtype=bool),
-            deleted=np.zeros((0, 2)),
-            amount=np.zeros(0),
-            alt="",
-        ),
-        620,
-    )
-    source = SCRIPT.read_text(encoding="utf-8").replace("export default", "const start =")
-    code = f"""{source}
-const view = Object.create(View.prototype), data = {json.dumps(picture)};
-Object.assign(view, {{ data, width: {width}, height: {height}, zoom: 1, panX: 0, panY: 0 }});
-view.xy = decode(data.positions, Uint16Array);
-console.log(JSON.stringify([0, 1, 2, 3].map((node) => view.place(node))));"""
+    packed = json.dumps(view.pack(view.fitted(CORNERS), np.uint16))
+    code = f"""{view.script()}
+const panel = Object.create(Panel.prototype);
+const graph = {{ aspect: {GRAPH_ASPECT}, xy: decode({packed}, Uint16Array) }};
+Object.assign(panel, {{ width: {width}, height: {height}, owner: {{ graph, zoom: 1, panX: 0, panY: 0 }} }});
+console.log(JSON.stringify([0, 1, 2, 3].map((node) => panel.place(node))));"""
     done = subprocess.run([node, "-e", code], capture_output=True, text=True, check=True)
     places = np.array(json.loads(done.stdout))
     return np.column_stack([places[:, 0], -places[:, 1]])

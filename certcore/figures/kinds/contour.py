@@ -22,7 +22,7 @@ from certcore.figures.geometry import (
     log_ticks,
     positions,
 )
-from certcore.figures.recipe import Recipe
+from certcore.figures.recipe import LoadedRecipe, Recipe, makes
 from certcore.figures.screen import ratios, whole_steps
 from certcore.figures.style import (
     BLACK,
@@ -35,6 +35,8 @@ from certcore.figures.style import (
     on_background,
 )
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
+from certcore.sweep import Session, Surface, surface
+from certcore.sweep.axis import Axis
 
 if TYPE_CHECKING:
     from certcore.figures.sheet import Sheet
@@ -515,3 +517,38 @@ def _latex_levels(figure: ContourFigure, xs: np.ndarray, ys: np.ndarray) -> list
             body.append(f"\\addlegendimage{{black, line width=0.9pt, {dash}}}")
             body.append(f"\\addlegendentry{{{for_latex(KINDS[kind].label)} = {levels}}}")
     return body
+
+
+@makes("map", "certified ratio over two budgets")
+def _make_map(loaded: LoadedRecipe) -> Figure:
+    options = loaded.options
+    show = options.get("show", "ratio")
+    if show not in ("ratio", "naive", "paper"):
+        raise InputError(f"--show is {show!r}; expected ratio, naive or paper")
+    x, y = (Axis.parse(loaded.need(name), local=False).name for name in ("x", "y"))
+    threat = loaded.threat(loaded.instance)
+    session = Session(loaded.instance)
+
+    def over(relaxation: str) -> Surface:
+        xs, ys = loaded.need("x_values"), loaded.need("y_values")
+        return surface(session, threat, x, xs, y, ys, relaxation=relaxation)
+
+    across, up = loaded.marker(threat, x), loaded.marker(threat, y)
+    return contour_figure(
+        over("tight" if show == "paper" else loaded.swept),
+        x=x,
+        y=y,
+        show="ratio" if show == "ratio" else "difference",
+        reference=over("paper") if show == "paper" else None,
+        reference_kind="paper" if show == "paper" else "naive",
+        kind="paper" if loaded.swept == "paper" and show != "paper" else "collective",
+        levels=tuple(float(level) for level in options.get("levels", (0.5, 0.7))),
+        marker=None if across is None or up is None else (across, up),
+    )
+
+
+@makes("base", "share certified node by node")
+def _make_base(loaded: LoadedRecipe) -> Figure:
+    axes = [str(loaded.options[name]) for name in ("x", "y") if loaded.options.get(name)]
+    axes = axes or [str(name) for name in TYPES if name in loaded.instance.base.axes][:2]
+    return base_figure(loaded.instance.base.fronts(), *axes, nodes=loaded.target_nodes())

@@ -21,7 +21,7 @@ from certcore.figures.geometry import (
     positions,
     step_band,
 )
-from certcore.figures.recipe import Recipe
+from certcore.figures.recipe import LoadedRecipe, Recipe, makes, member_name
 from certcore.figures.screen import legend_only, ratios, translucent, whole_steps
 from certcore.figures.style import (
     BAND_LABEL,
@@ -37,6 +37,8 @@ from certcore.figures.style import (
     series_marker,
 )
 from certcore.figures.table import Meaning, Table, make_table, without_empty
+from certcore.sweep import Curve
+from certcore.sweep.axis import Axis
 
 if TYPE_CHECKING:
     from certcore.figures.sheet import Sheet
@@ -518,3 +520,33 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             gid="plateaus",
         )
     return handles
+
+
+@makes("curve", "certified ratio against one budget, for one or several lines and splits", several=True)
+def _make_curve(loaded: LoadedRecipe) -> Figure:
+    options = loaded.options
+    axis = options.get("family")
+    family = None if axis is None else Axis.parse(axis)
+    members: list[Any] = loaded.need("members") if family else [None]
+    kinds = [loaded.swept] + (["paper"] if options.get("paper") and loaded.swept != "paper" else [])
+    found: dict[str, list[list[Curve]]] = {}
+    for kind in kinds:
+        found[kind] = []
+        for value in members:
+            line = []
+            for instance in loaded.instances:
+                threat = loaded.threat(instance)
+                if family is not None:
+                    threat = family.at(threat, value)
+                line.append(loaded.curve(instance, threat, kind))
+            found[kind].append(line)
+    vary = Axis.parse(loaded.need("vary")).name
+    return curve_figure(
+        found[kinds[0]],
+        vary=vary,
+        names=[] if family is None else [member_name(family.name, value) for value in members],
+        paper=found.get("paper", []) if len(kinds) > 1 else [],
+        naive=not options.get("no_naive"),
+        log=bool(options.get("log")),
+        marker=loaded.marker(loaded.threat(loaded.instance), vary),
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
 from certcore.figures import latex
 from certcore.figures.escape import clean
 from certcore.figures.figure import Figure, numbers
@@ -16,6 +17,7 @@ from certcore.figures.geometry import (
     front_extent,
     staircase,
 )
+from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.screen import translucent, whole_steps
 from certcore.figures.style import (
     BLACK,
@@ -27,6 +29,7 @@ from certcore.figures.style import (
     on_background,
 )
 from certcore.figures.table import Table, make_table
+from certcore.instance.instance import Instance
 
 if TYPE_CHECKING:
     from certcore.figures.sheet import Sheet
@@ -228,4 +231,30 @@ def front_figure(
         budgets=None if budgets is None else (float(budgets[i]), float(budgets[j])),
         node=node,
         **{"name": "front", **more},
+    )
+
+
+def two_axes(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
+    """The two types to draw a front in: those in play first, then those the base certificate covers."""
+    in_play = [name for name, budget in zip(TYPES, threat.budgets) if budget]
+    ordered = [*in_play, *(name for name in instance.base.axes if name not in in_play), *TYPES]
+    first, second = sorted(list(dict.fromkeys(ordered))[:2], key=TYPES.index)
+    return first, second
+
+
+@makes("front", "the front of one node, with what it receives in an attack")
+def _make_front(loaded: LoadedRecipe) -> Figure:
+    node = loaded.node()
+    certificate = loaded.certificate()
+    where = np.flatnonzero(certificate.target_nodes == node)
+    attack = certificate.attack
+    received = None if attack is None or not len(where) else [float(v) for v in attack.inside[where[0]]]
+    x, y = two_axes(loaded.instance, certificate.threat)
+    return front_figure(
+        loaded.instance.base.fronts().of_node(node),
+        str(loaded.options.get("x") or x),
+        str(loaded.options.get("y") or y),
+        received=received,
+        budgets=certificate.threat.budgets,
+        node=loaded.node_name(node),
     )

@@ -21,6 +21,7 @@ from certcore.figures.geometry import (
     segments,
 )
 from certcore.figures.layout import positions_of
+from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     ADDED_COLOUR,
     ADDED_LABEL,
@@ -496,3 +497,13 @@ def _attack_table(figure: GraphFigure) -> Table:
     blank = {name for name in order if all(cell(row, name) in (None, False, "") for row in rows)}
     keep = [k for name, k in order.items() if name not in {"x", "y", *blank}]
     return full.chosen(keep, rows)
+
+
+@makes("graph", "the graph with an attack")
+def _make_graph(loaded: LoadedRecipe) -> Figure:
+    certificate = loaded.certificate()
+    relaxed = bool(loaded.options.get("relaxed"))
+    if relaxed and certificate.fractional is None:
+        raise InputError("there is no relaxed adversary here: with whole-graph fields nothing is solved")
+    palette = str(loaded.options.get("palette", "state"))
+    return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette)

@@ -28,7 +28,7 @@ MAX_META_DEPTH = 50
 TEST = 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instance:
     """Everything a collective certificate is computed from; validates itself.
 
@@ -90,6 +90,17 @@ class Instance:
         if self.node_names is not None and len(self.node_names) != n:
             raise InputError(f"node_names has {len(self.node_names)} entries; expected one per node, {n}")
         object.__setattr__(self, "meta", _plain_meta(self.meta))
+
+    def __repr__(self) -> str:
+        facts = self.facts()
+        size = f"{facts['nodes']} nodes, {facts['edges']} edges, {facts['attributes']} attributes"
+        kind = facts["base"].get("kind", "base certificate")
+        return f"<Instance {size}; {facts['fields']}; {kind}; {np.size(self.targets)} targets>"
+
+    def _repr_html_(self) -> str:
+        from certcore.notebook.cards import instance_card
+
+        return instance_card(self)
 
     @property
     def prediction(self) -> np.ndarray | None:

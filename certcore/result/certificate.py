@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from certcore.domain.threat import ThreatModel
 from certcore.result.allocation import Allocation
 from certcore.result.states import NOTHING, TargetState, target_states
 from certcore.solve.status import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from certcore.instance.instance import Instance
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class ProgramSize:
     paper_columns: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
 
@@ -55,6 +60,48 @@ class Certificate:
     size: ProgramSize | None = None
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     solves: int = 0
+    instance: Instance | None = field(default=None, repr=False)
+    """What was certified."""
+
+    def __repr__(self) -> str:
+        budgets = [f"{kind}={budget}" for kind, budget in zip(TYPES, self.threat.budgets) if budget]
+        told = f"{self.verified_certified} of {self.targets} certified" + (
+            f", {self.certified} on the solver's word" if self.unproven else ""
+        )
+        return f"<Certificate {', '.join(budgets) or 'no attack'}: {told}; {self.relaxation}, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from certcore.notebook.cards import certificate_card
+
+        return certificate_card(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The numbers as one row of a pandas frame."""
+        from certcore.notebook.tables import certificate_frame
+
+        return certificate_frame(self)
+
+    @property
+    def nodes(self) -> pd.DataFrame:
+        """One row per node in the best attack found: state, hit, loses its certificate, received, needed, spent."""
+        from certcore.notebook.tables import nodes_frame
+
+        return nodes_frame(self)
+
+    def graph(self) -> Any:
+        """The attacked graph for networkx, with the columns of `nodes` as attributes; `networkx.write_graphml` and
+        `write_gexf` write it for other viewers."""
+        from certcore.notebook.networks import attacked_graph
+
+        return attacked_graph(self)
+
+    def plot(self, backend: str = "plotly", *, dark: bool = False) -> Any:
+        """The graph with the best attack found on it, drawn by `plotly` or `matplotlib`."""
+        from certcore.figures import graph_figure
+        from certcore.notebook.plots import draw
+        from certcore.notebook.tables import instance_of
+
+        return draw(graph_figure(instance_of(self), self), backend, dark=dark)
 
     @property
     def ratio(self) -> float:
@@ -100,7 +147,7 @@ class Certificate:
         )
         return state
 
-    def nodes(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
+    def node_columns(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
         """Per node: state, whether it is hit, flips spent at it by type, flips inside its field, attacker share.
 
         `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). `lost` is how

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -28,11 +28,14 @@ from certcore.sweep.line import Line, sweep_line
 from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Values computed between two visits to the checkpoint file.
 PORTION = 64
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve:
     """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
@@ -53,6 +56,30 @@ class Curve:
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     by_totals: bool = False
     """Whether every field is the whole graph at every value: then totals decide, and no solver is asked."""
+    instance: Instance | None = field(default=None, repr=False)
+    """What was certified."""
+
+    def __repr__(self) -> str:
+        span = f"{self.vary} {self.values[0]}…{self.values[-1]}"
+        return f"<Curve {span}: {len(self.values)} values, {self.targets} targets; {self.relaxation}, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from certcore.notebook.cards import curve_card
+
+        return curve_card(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row of a pandas frame per value."""
+        from certcore.notebook.tables import curve_frame
+
+        return curve_frame(self)
+
+    def plot(self, backend: str = "plotly", *, dark: bool = False) -> Any:
+        """The certified ratio, together and node by node, drawn by `plotly` or `matplotlib`."""
+        from certcore.figures import curve_figure
+        from certcore.notebook.plots import draw
+
+        return draw(curve_figure([self], vary=self.vary), backend, dark=dark)
 
     @property
     def bound(self) -> np.ndarray:
@@ -157,6 +184,7 @@ def curve(
         seconds=time.perf_counter() - started,
         facts=result_facts(session.instance),
         by_totals=Problem(session.instance, axis.at(threat, numbers[0])).whole_graph,
+        instance=session.instance,
     )
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from certcore.sweep.interrupt import interruptible
 from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Cell = tuple[int, int]
 
 #: What `surfaces` can be asked for besides budgets.
@@ -36,7 +39,7 @@ _OPTIONS = frozenset({"relaxation", "time_limit", "checkpoint", "jobs", "schedul
 REFRESH = 0.25
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Surface:
     """Certified counts over two quantities. Cells that are not `done` carry a sound bound from what is known so far."""
 
@@ -60,6 +63,30 @@ class Surface:
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     by_totals: bool = False
     """Whether every field is the whole graph in every cell: then totals decide, and no solver is asked."""
+    instance: Instance | None = field(default=None, repr=False)
+    """What was certified."""
+
+    def __repr__(self) -> str:
+        size = f"{len(self.x_values)} × {len(self.y_values)} cells"
+        return f"<Surface {self.x} × {self.y}: {size}, {self.targets} targets; {self.relaxation}, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from certcore.notebook.cards import surface_card
+
+        return surface_card(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row of a pandas frame per cell."""
+        from certcore.notebook.tables import surface_frame
+
+        return surface_frame(self)
+
+    def plot(self, backend: str = "plotly", *, dark: bool = False) -> Any:
+        """The certified ratio as a map over both quantities, drawn by `plotly` or `matplotlib`."""
+        from certcore.figures import contour_figure
+        from certcore.notebook.plots import draw
+
+        return draw(contour_figure(self, x=self.x, y=self.y), backend, dark=dark)
 
     @property
     def bound(self) -> np.ndarray:
@@ -341,6 +368,7 @@ class _Grid:
             solves=self.solves,
             seconds=time.perf_counter() - self.started,
             facts=self.facts,
+            instance=self.session.instance,
             by_totals=self.session.instance.base.global_fields or self.task.threat_at((0, 0)).adj_add > 0,
         )
 

@@ -2,7 +2,7 @@
 
 import certcore as cc
 
-instance = cc.smooth(model, data, attr_add=0.002, attr_del=0.6)  # a torch-geometric model and its Data; or load_instance
+instance = cc.smooth(model, data, attr_add=0.002, attr_del=0.6)  # or load_instance(file)
 certificate = cc.certify(instance, attr_del=10)
 cc.curve(instance, vary="attr_del", values=range(101)).plot()
 
@@ -15,27 +15,25 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
+    from certcore.base.grid import GridBase
     from certcore.base.smoothing import SmoothingBase
     from certcore.cli.dashboard import dashboard
     from certcore.common.errors import InputError
     from certcore.data.dataset import Dataset
     from certcore.data.registry import get_dataset
-    from certcore.domain.fronts import Fronts, flood_fill, fronts_from_grid
     from certcore.domain.graph import Graph
     from certcore.domain.perturbations import TYPES
     from certcore.domain.threat import ThreatModel
     from certcore.instance.instance import Instance, load_instance, save_instance
     from certcore.pipeline.check_field import FieldCheck, check_field
     from certcore.pipeline.smooth import smooth
-    from certcore.result.allocation import Allocation, inadmissible, replay
     from certcore.result.certificate import Certificate
     from certcore.solve.status import Status
     from certcore.sweep.curve import Curve, curve
     from certcore.sweep.radius import radius
     from certcore.sweep.session import Session, certify
     from certcore.sweep.surface import Surface, surface
-    from certcore.verify.proof import Verdict, read_proof, verify_proof
+    from certcore.verify.proof import Verdict, verify_proof
 
 #: Where the names are, as above: what most people need; the rest is imported from its module.
 _HOME = {

@@ -52,7 +52,6 @@ def as_dataset(data: Any, name: str = "", **asked: Unpack[Asked]) -> tuple[Datas
     )
 
 
-
 def _from_matrices(data: Any, name: str, asked: Asked) -> tuple[Dataset, bool]:
     if len(data) not in (2, 3):
         raise InputError(f"the data are a tuple of {len(data)}; expected (x, edges) or (x, edges, labels)")

@@ -226,9 +226,7 @@ def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
     if threat is None:
         return ThreatModel(**given)
     if given:
-        raise InputError(
-            f"a ThreatModel and {', '.join(plain)} were given; expected one of both: threat.replace({next(iter(given))}=…)"
-        )
+        raise InputError(f"a ThreatModel and {', '.join(plain)} were given; expected one of both, or threat.replace(…)")
     return threat
 
 

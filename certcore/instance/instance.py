@@ -95,7 +95,7 @@ class Instance:
         facts = self.facts()
         size = f"{facts['nodes']} nodes, {facts['edges']} edges, {facts['attributes']} attributes"
         kind = facts["base"].get("kind", "base certificate")
-        return f"<Instance {size}; {facts['fields']}; {kind}; {np.size(self.targets)} targets>"
+        return f"<Instance {size}; {facts['fields']}; {kind}; {len(np.asarray(self.targets))} targets>"
 
     def _repr_html_(self) -> str:
         from certcore.notebook.cards import instance_card

@@ -26,7 +26,9 @@ class Called(nn.Module):
     ) -> None:
         super().__init__()
         if not callable(model):
-            raise InputError(f"the model is a {type(model).__name__}; expected a torch module, or a function of tensors")
+            raise InputError(
+                f"the model is a {type(model).__name__}; expected a torch module, or a function of tensors"
+            )
         if form not in FORMS:
             raise InputError(f"the edges are to be given as {form!r}; expected one of {', '.join(FORMS)}")
         if wrapper is not None and form != "edge_index":

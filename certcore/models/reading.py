@@ -118,12 +118,13 @@ _ROWWISE_FUNCTIONS = {
     functional.logsigmoid, functional.hardtanh, operator.neg,
 }  # fmt: skip
 _ROWWISE_METHODS = frozenset(
-    "relu relu_ tanh sigmoid exp log sqrt abs clamp neg float double contiguous detach clone".split()
-)
+    ("relu", "relu_", "tanh", "sigmoid", "exp", "log", "sqrt", "abs",
+     "clamp", "neg", "float", "double", "contiguous", "detach", "clone")
+)  # fmt: skip
 _TWO_SIDED = {
     operator.add, operator.sub, operator.mul, operator.truediv, torch.add, torch.sub, torch.mul, torch.div,
 }  # fmt: skip
-_TWO_SIDED_METHODS = frozenset("add sub mul div".split())
+_TWO_SIDED_METHODS = frozenset(("add", "sub", "mul", "div"))
 #: Within a row, if told so: `dim` 1 or −1 of a table of rows.
 _ALONG = {
     torch.softmax: 1, torch.log_softmax: 1, functional.softmax: 1, functional.log_softmax: 1, functional.normalize: 2,
@@ -182,9 +183,10 @@ class _Tracer(fx.Tracer):
     def is_leaf_module(self, module: nn.Module, name: str) -> bool:
         if type(module) in LAYERS or _is_rowwise(module) or type(module) is geometric.JumpingKnowledge:
             return True
-        if isinstance(module, geometric.MessagePassing) or type(module).__module__.startswith("torch_geometric.nn.aggr"):
+        home = type(module).__module__
+        if isinstance(module, geometric.MessagePassing) or home.startswith("torch_geometric.nn.aggr"):
             raise Unreadable(f"{name} is a {type(module).__name__}, which is none of the layers known here")
-        if type(module).__module__.startswith("torch_geometric.nn.norm"):
+        if home.startswith("torch_geometric.nn.norm"):
             raise Unreadable(f"{name} is a {type(module).__name__}, which may read the whole graph")
         return super().is_leaf_module(module, name)
 
@@ -206,7 +208,7 @@ def _is_rowwise(module: nn.Module) -> bool:
     if kind in ROWWISE:
         return True
     if kind is nn.LayerNorm:
-        return len(module.normalized_shape) == 1  # type: ignore[arg-type]
+        return len(module.normalized_shape) == 1
     if kind is nn.BatchNorm1d:
         # Without running statistics those of the whole graph are used, also in evaluation mode.
         return not module.training and module.running_mean is not None and module.running_var is not None
@@ -270,7 +272,7 @@ def _call(module: nn.Module, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
         if known in _TWO_SIDED or methods in _TWO_SIDED_METHODS:
             _require_flat(everything, node)
             return rows
-        along = _ALONG.get(known) if known is not None else _ALONG_METHODS.get(str(methods))  # type: ignore[call-overload]
+        along = _ALONG.get(known) if known is not None else _ALONG_METHODS.get(str(methods))
         if alone and along is not None and _within_rows(node, along):
             return rows
         if known is functional.dropout and alone and _argument(node, "training", 2, True) is False:
@@ -289,9 +291,9 @@ def _call_module(target: Any, where: str, node: fx.Node, args: list[Any], kwargs
     if kind in LAYERS:
         return _call_layer(target, where, args, kwargs)
     rows = _rows_of([*args, *kwargs.values()])
-    if rows is not None and _is_rowwise(target) and isinstance(args[0], _Rows):
-        if all(value is CONSTANT for value in [*args[1:], *kwargs.values()]):
-            return rows
+    alone = isinstance(args[0], _Rows) and all(value is CONSTANT for value in [*args[1:], *kwargs.values()])
+    if rows is not None and alone and _is_rowwise(target):
+        return rows
     if rows is not None and kind is geometric.JumpingKnowledge and isinstance(args[0], list):
         return rows
     if isinstance(target, nn.modules.batchnorm._BatchNorm) or kind is geometric.BatchNorm:

@@ -74,7 +74,9 @@ def curve_card(curve: Curve) -> str:
         ("targets", f"{curve.targets:,}"),
     ]
     if curve.average_radius is not None:
-        rows.append(("average radius", f"{curve.average_radius:.2f} (node by node {_number(curve.naive_average_radius)})"))
+        rows.append(
+            ("average radius", f"{curve.average_radius:.2f} (node by node {_number(curve.naive_average_radius)})")
+        )
     rows.append(("relaxation", f"{curve.relaxation}, {curve.seconds:.2f} s"))
     open_points = int((~np.asarray(curve.final)).sum())
     note = "Every count is proven by a bound of its own." if proven else "These counts are the solver's word."

@@ -72,7 +72,8 @@ def nodes_frame(certificate: Certificate) -> NodeFrame:
 
 def _needed(certificate: Certificate, fronts: Any) -> list[int | None]:
     """Per node the smallest number of flips of a front point that uses only types with a budget."""
-    possible = (fronts.points <= np.where(np.array(certificate.threat.budgets) > 0, np.iinfo(np.int64).max, 0)).all(axis=1)
+    without = np.array(certificate.threat.budgets) == 0
+    possible = (fronts.points[:, without] == 0).all(axis=1)
     owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
     none = np.iinfo(np.int64).max
     smallest = np.full(fronts.n_fronts, none)

@@ -21,9 +21,9 @@ from certcore.common.reading import whole_number
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.instance.fields import Fields, hop_fields
 from certcore.instance.instance import EDGE_FIELDS, MAX_LAYERS
-from certcore.votes.noise import Noise
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -119,9 +119,7 @@ def check_field(
     return falsify(called, dataset.graph, layers, rule, noise, derived=derived, nodes=nodes, graphs=graphs, seed=seed)
 
 
-def declared_field(
-    called: Called, graph: Graph, layers: int | None, edge_field: str | None
-) -> tuple[int, str, bool]:
+def declared_field(called: Called, graph: Graph, layers: int | None, edge_field: str | None) -> tuple[int, str, bool]:
     """Layers and edge rule: as declared, or derived from the modules, or refused with the choices there are."""
     if edge_field is not None and edge_field not in EDGE_FIELDS:
         raise InputError(f"edge_field is {edge_field!r}; expected 'degrees' or 'messages'")
@@ -346,7 +344,9 @@ class _Search:
         empty = np.zeros(0, dtype=np.int64)
         sets = [(bits, empty), (none, half), (none, border), *((none, np.array([edge])) for edge in singly)]
         if len(bits):
-            slope = self.model.gradient(self.draw.x, self.draw.kept, self.probes[group], int(self.random.integers(2**31)))
+            slope = self.model.gradient(
+                self.draw.x, self.draw.kept, self.probes[group], int(self.random.integers(2**31))
+            )
             steep = np.argwhere(slope[rows] > 0)
             if len(steep):
                 top = steep[np.argsort(-slope[rows][tuple(steep.T)], kind="stable")[:8]]

@@ -17,11 +17,11 @@ from certcore.common.reading import whole_number
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked, Dataset, numbered_classes
 from certcore.data.split import TEST
+from certcore.domain.noise import Noise
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance
 from certcore.models.registry import require_training_packages
 from certcore.pipeline.check_field import FieldCheck, declared_field, falsify
-from certcore.votes.noise import Noise
 from certcore.votes.run import Voter, Votes, collect_votes
 
 if TYPE_CHECKING:
@@ -241,7 +241,9 @@ def _targets(dataset: Dataset, targets: Any) -> np.ndarray | None:
             return None
         if targets == "test" and test is not None:
             return test
-        raise InputError(f"targets are {targets!r}; expected 'all', 'test' (where there is a test mask) or node indices")
+        raise InputError(
+            f"targets are {targets!r}; expected 'all', 'test' (where there is a test mask) or node indices"
+        )
     array = np.asarray(targets)
     return np.flatnonzero(array) if array.dtype == bool and array.shape == (dataset.graph.n_nodes,) else array
 

@@ -149,8 +149,8 @@ def curve(
     """Certified counts at all values of one budget (`attr_del`, …), of σ (`sigma`) or of a local budget (`local_…`).
 
     What stays fixed is a `ThreatModel`, or plain arguments: `curve(instance, vary="attr_del", values=range(51),
-    sigma=5)`. Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds for each
-    solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells). With a
+    sigma=5)`. Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds
+    for each solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells). With a
     `checkpoint` file the work continues where it stopped.
     """
     form, limit = read_options(relaxation, time_limit)

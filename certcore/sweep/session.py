@@ -283,8 +283,9 @@ def certify(
     """Certify how many targets keep their labels under one shared perturbed graph: a session used once.
 
     What the attacker may do is a `ThreatModel`, or plain arguments: `certify(instance, attr_del=10, sigma=5)`; targets
-    may be given by name there (`targets="test"`). `relaxation` is `tight` (default), `paper` or `exact`; `time_limit` is in seconds (default: 30 for exact, 600
-    otherwise). Setting `cancel`, or interrupting a notebook, stops the solve; what has been proven by then stands.
+    may be given by name there (`targets="test"`). `relaxation` is `tight` (default), `paper` or `exact`; `time_limit`
+    is in seconds (default: 30 for exact, 600 otherwise). Setting `cancel`, or interrupting a notebook, stops the
+    solve; what has been proven by then stands.
     """
     model = threat_for(instance, threat, budgets)
     session = Session(instance, factory=factory, once=True)

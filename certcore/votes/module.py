@@ -12,11 +12,11 @@ from torch import Tensor
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.base import Edges
 from certcore.models.called import Called
 from certcore.votes.fused import digest_of, pad_weights
 from certcore.votes.identity import identity
-from certcore.votes.noise import Noise
 from certcore.votes.sampler import Sampler
 from certcore.votes.split import Split, split_first
 from certcore.votes.threads import one_thread

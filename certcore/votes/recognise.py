@@ -11,9 +11,9 @@ from torch import nn
 from torch.nn import functional
 
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.reading import Reading
 from certcore.votes.fused import FusedVoter
-from certcore.votes.noise import Noise
 
 _RELU = (torch.relu, functional.relu)
 #: They keep the largest score the largest.
@@ -62,6 +62,4 @@ def _words(reading: Reading) -> tuple[list[str], list[Any]]:
 
 def _usual(layer: Any) -> bool:
     """Symmetric normalisation with self loops, as the kernel computes it."""
-    return bool(
-        layer.normalize and layer.add_self_loops and not layer.improved and layer.aggr in ("add", "sum")
-    )
+    return bool(layer.normalize and layer.add_self_loops and not layer.improved and layer.aggr in ("add", "sum"))

@@ -175,7 +175,12 @@ def _columns(units: Tensor, begin: int, end: int) -> Tensor:
 
 def _nodes(argument: Any) -> list[fx.Node]:
     found: list[fx.Node] = []
-    fx.node.map_arg(argument, lambda node: found.append(node) or node)
+
+    def note(node: fx.Node) -> fx.Node:
+        found.append(node)
+        return node
+
+    fx.node.map_arg(argument, note)
     return found
 
 

@@ -57,9 +57,7 @@ def field_everything(layers: int, rule: str) -> Text:
     others=((1, "messages", 4, ["adding attribute 7 of node 2", "adding attribute 9 of node 5"], 31, "0.5",
              "noisy graph 1"),),
 )  # fmt: skip
-def field_violated(
-    layers: int, rule: str, node: int, flips: list[str], number: int, change: str, graph: str
-) -> Text:
+def field_violated(layers: int, rule: str, node: int, flips: list[str], number: int, change: str, graph: str) -> Text:
     told = listing(flips) if number == len(flips) else f"{count(number)} flips together, {listing(flips)} among them"
     return say(
         "The model reads more than the declared field (",

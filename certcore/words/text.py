@@ -1,4 +1,4 @@
-"""One sentence, several renderings: plain text for files and terminals, Markdown for the dashboard, HTML for notebooks."""
+"""One sentence, several renderings: plain text for terminals, Markdown for the dashboard, HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class Piece:
         if self.kind == "name":
             return _MARKDOWN.sub(r"\\\1", self.text)
         return {"own": "{}", "strong": "**{}**", "code": "`{}`"}[self.kind].format(self.text)
-
 
     @property
     def html(self) -> str:

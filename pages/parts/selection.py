@@ -35,10 +35,10 @@ def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
         if st.button("Select nothing", icon=":material/deselect:", help="Forget this selection."):
             state.move(marked="")
     instance = view.instance
-    parts = result.nodes(instance.base.fronts(), instance.graph.edges)
+    parts = result.node_columns(instance.base.fronts(), instance.graph.edges)
     rows: dict[str, object] = {"node": nodes, "name": [node_name(instance, node) for node in nodes]}
     rows["state"] = [str(parts["state"][node]) for node in nodes]
-    rows["hit"] = np.where(parts["hit"][nodes], "hit", "not hit")
+    rows["hit"] = np.where(parts["hit"][nodes], "yes", "no")
     if instance.prediction is not None:
         rows["predicted class"] = [class_name(instance, int(instance.prediction[node])) for node in nodes]
     st.dataframe(pd.DataFrame(rows), hide_index=True, height=220, key="selected_table")

@@ -17,12 +17,12 @@ import certcore as cc
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
 from certcore.data import from_pyg
+from certcore.domain.noise import Noise
 from certcore.models.called import Called
 from certcore.pipeline.smooth import make_module_voter
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.module import ModuleVoter
-from certcore.votes.noise import Noise
 from certcore.votes.run import collect_votes
 from tests.pipeline import zoo
 
@@ -212,9 +212,7 @@ def test_other_ways_to_call_a_model(data):
     matrix = OnMatrix()
     voted = cc.smooth(matrix, data, edges="adjacency", edge_field="messages", **options)
     sums = geometric.SimpleConv(aggr="sum")
-    same = cc.smooth(
-        matrix, data, wrapper=lambda model, x, edge_index: sums(x @ model.weight, edge_index), **options
-    )
+    same = cc.smooth(matrix, data, wrapper=lambda model, x, edge_index: sums(x @ model.weight, edge_index), **options)
     assert np.abs(voted.base.votes - same.base.votes).sum() <= 2
     assert same.edge_field == "degrees", "whoever says only how many layers gets the larger field"
 
@@ -274,5 +272,5 @@ def test_a_wrapper_that_trains_is_found_out(data):
     def stubborn(model, x, edge_index):
         return model.train()(x, edge_index)
 
-    with pytest.raises(InputError, match="seen before|reads more"):
+    with pytest.raises(InputError, match=r"seen before|reads more"):
         cc.smooth(model, data, layers=2, wrapper=stubborn, **ATTRIBUTES)

@@ -9,12 +9,12 @@ from typing import Any, Unpack
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.base.grid import MAX_CLASSES
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_numbers
 from certcore.data.convert import from_networkx, from_pyg
 from certcore.data.dataset import Asked, Dataset, build_dataset, numbered_classes
 from certcore.domain.graph import Graph
+from certcore.domain.limits import MAX_CLASSES
 
 
 def as_dataset(data: Any, name: str = "", **asked: Unpack[Asked]) -> tuple[Dataset, bool]:

@@ -17,6 +17,7 @@ from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, read_numbers
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
+from certcore.common.shown import ask
 from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
 
@@ -98,9 +99,7 @@ class Instance:
         return f"<Instance {size}; {facts['fields']}; {kind}; {len(np.asarray(self.targets))} targets>"
 
     def _repr_html_(self) -> str:
-        from certcore.notebook.cards import instance_card
-
-        return instance_card(self)
+        return str(ask("cards", "card", self))
 
     @property
     def prediction(self) -> np.ndarray | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,14 @@ from certcore.sweep.surface import Surface
 from certcore.words.text import plain
 
 
-def certificate_card(certificate: Certificate) -> str:
+@singledispatch
+def card(result: Any) -> str:
+    """The HTML of a certificate, a curve, a surface or an instance."""
+    raise TypeError(f"there is no card for a {type(result).__name__}")
+
+
+@card.register
+def _certificate(certificate: Certificate) -> str:
     """The guarantee, the bracket and how it was found."""
     said = [words.summary(certificate).html]
     if certificate.instance is not None:
@@ -38,7 +46,8 @@ def certificate_card(certificate: Certificate) -> str:
     return _card("Collective certificate", said, picture, rows, f"{ended} {meaning}")
 
 
-def instance_card(instance: Instance) -> str:
+@card.register
+def _instance(instance: Instance) -> str:
     """What is to be certified."""
     facts = instance.facts()
     base = facts["base"]
@@ -58,7 +67,8 @@ def instance_card(instance: Instance) -> str:
     return _card(f"Instance {name}" if name else "Instance", [line], "", rows)
 
 
-def curve_card(curve: Curve) -> str:
+@card.register
+def _curve(curve: Curve) -> str:
     """The curve, and the guarantee at the largest value that keeps half of the targets."""
     axis = Axis.parse(curve.vary)
     said = []
@@ -86,7 +96,8 @@ def curve_card(curve: Curve) -> str:
     return _card("Certified ratio", said, picture, rows, note)
 
 
-def surface_card(surface: Surface) -> str:
+@card.register
+def _surface(surface: Surface) -> str:
     """The map in small."""
     rows = [
         (_label(surface.x), f"{surface.x_values[0]:g} … {surface.x_values[-1]:g}"),

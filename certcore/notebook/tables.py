@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any, NoReturn
 
 import numpy as np
@@ -81,7 +82,14 @@ def _needed(certificate: Certificate, fronts: Any) -> list[int | None]:
     return [None if value == none else int(value) for value in smallest[fronts.front_of_node]]
 
 
-def certificate_frame(certificate: Certificate) -> pd.DataFrame:
+@singledispatch
+def frame(result: Any) -> pd.DataFrame:
+    """The numbers of a certificate, a curve or a surface."""
+    raise TypeError(f"there is no frame for a {type(result).__name__}")
+
+
+@frame.register
+def _certificate(certificate: Certificate) -> pd.DataFrame:
     """One row with what `certify --json` prints."""
     plain = certificate.to_json()
     plain.pop("facts")
@@ -90,14 +98,16 @@ def certificate_frame(certificate: Certificate) -> pd.DataFrame:
     return pd.DataFrame([plain | budgets])
 
 
-def curve_frame(curve: Curve) -> pd.DataFrame:
+@frame.register
+def _curve(curve: Curve) -> pd.DataFrame:
     """One row per value; the first column is named after what was varied."""
     columns = curve.columns()
     values = columns.pop("value")
     return pd.DataFrame({curve.vary: values, "ratio": curve.ratio, "naive_ratio": curve.naive_ratio} | columns)
 
 
-def surface_frame(surface: Surface) -> pd.DataFrame:
+@frame.register
+def _surface(surface: Surface) -> pd.DataFrame:
     """One row per cell; the first two columns are named after what was varied."""
     columns = surface.columns()
     x, y = columns.pop("x"), columns.pop("y")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from certcore.common.shown import Shown, ask
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
@@ -33,7 +34,7 @@ class ProgramSize:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate:
+class Certificate(Shown):
     """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
 
     `certified` is the same number unless the relaxation is `exact`; then it may be larger, on the solver's word. The
@@ -70,38 +71,15 @@ class Certificate:
         )
         return f"<Certificate {', '.join(budgets) or 'no attack'}: {told}; {self.relaxation}, {self.status}>"
 
-    def _repr_html_(self) -> str:
-        from certcore.notebook.cards import certificate_card
-
-        return certificate_card(self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """The numbers as one row of a pandas frame."""
-        from certcore.notebook.tables import certificate_frame
-
-        return certificate_frame(self)
-
     @property
     def nodes(self) -> pd.DataFrame:
         """One row per node in the best attack found: state, hit, loses its certificate, received, needed, spent."""
-        from certcore.notebook.tables import nodes_frame
-
-        return nodes_frame(self)
+        return ask("tables", "nodes_frame", self)
 
     def graph(self) -> Any:
         """The attacked graph for networkx, with the columns of `nodes` as attributes; `networkx.write_graphml` and
         `write_gexf` write it for other viewers."""
-        from certcore.notebook.networks import attacked_graph
-
-        return attacked_graph(self)
-
-    def plot(self, backend: str = "plotly", *, dark: bool = False) -> Any:
-        """The graph with the best attack found on it, drawn by `plotly` or `matplotlib`."""
-        from certcore.figures import graph_figure
-        from certcore.notebook.plots import draw
-        from certcore.notebook.tables import instance_of
-
-        return draw(graph_figure(instance_of(self), self), backend, dark=dark)
+        return ask("networks", "attacked_graph", self)
 
     @property
     def ratio(self) -> float:

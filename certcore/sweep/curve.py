@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
+from certcore.common.shown import Shown
 from certcore.common.splits import average_radius
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel
@@ -28,15 +29,12 @@ from certcore.sweep.line import Line, sweep_line
 from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 #: Values computed between two visits to the checkpoint file.
 PORTION = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve:
+class Curve(Shown):
     """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
     vary: str
@@ -62,24 +60,6 @@ class Curve:
     def __repr__(self) -> str:
         span = f"{self.vary} {self.values[0]}…{self.values[-1]}"
         return f"<Curve {span}: {len(self.values)} values, {self.targets} targets; {self.relaxation}, {self.status}>"
-
-    def _repr_html_(self) -> str:
-        from certcore.notebook.cards import curve_card
-
-        return curve_card(self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row of a pandas frame per value."""
-        from certcore.notebook.tables import curve_frame
-
-        return curve_frame(self)
-
-    def plot(self, backend: str = "plotly", *, dark: bool = False) -> Any:
-        """The certified ratio, together and node by node, drawn by `plotly` or `matplotlib`."""
-        from certcore.figures import curve_figure
-        from certcore.notebook.plots import draw
-
-        return draw(curve_figure([self], vary=self.vary), backend, dark=dark)
 
     @property
     def bound(self) -> np.ndarray:

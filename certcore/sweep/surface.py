@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
+from certcore.common.shown import Shown
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -28,9 +29,6 @@ from certcore.sweep.interrupt import interruptible
 from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Cell = tuple[int, int]
 
 #: What `surfaces` can be asked for besides budgets.
@@ -40,7 +38,7 @@ REFRESH = 0.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Surface:
+class Surface(Shown):
     """Certified counts over two quantities. Cells that are not `done` carry a sound bound from what is known so far."""
 
     x: str
@@ -69,24 +67,6 @@ class Surface:
     def __repr__(self) -> str:
         size = f"{len(self.x_values)} × {len(self.y_values)} cells"
         return f"<Surface {self.x} × {self.y}: {size}, {self.targets} targets; {self.relaxation}, {self.status}>"
-
-    def _repr_html_(self) -> str:
-        from certcore.notebook.cards import surface_card
-
-        return surface_card(self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row of a pandas frame per cell."""
-        from certcore.notebook.tables import surface_frame
-
-        return surface_frame(self)
-
-    def plot(self, backend: str = "plotly", *, dark: bool = False) -> Any:
-        """The certified ratio as a map over both quantities, drawn by `plotly` or `matplotlib`."""
-        from certcore.figures import contour_figure
-        from certcore.notebook.plots import draw
-
-        return draw(contour_figure(self, x=self.x, y=self.y), backend, dark=dark)
 
     @property
     def bound(self) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from certcore.words.accuracy import Accuracy, accuracy, accuracy_words
 from certcore.words.attacker import attacks_nothing, threat_words
+from certcore.words.field import field_words
 from certcore.words.guarantee import (
     accepted,
     base_kind,
@@ -49,6 +50,7 @@ __all__ = [
     "budget_words",
     "confidence",
     "dataset_title",
+    "field_words",
     "gain",
     "guarantee",
     "known_already",

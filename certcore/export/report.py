@@ -133,7 +133,7 @@ def build_report(
             drawn.append(figure)
     _tell(progress, total, total, "done")
     certificate = maker.certificate
-    commands = [certify_command(maker.recipe("graph"))]
+    commands = [certify_command(maker.recipe("graph"), time_limit)]
     for figure in drawn:
         if figure.recipe is not None and untold(figure.recipe) is None:
             commands.append(draw_command(figure.recipe, f"{for_file_name(figure.name)}.csv"))

@@ -23,9 +23,10 @@ _LISTS = ("values", "members", "x_values", "y_values")
 _SWITCHES = ("paper", "no_naive", "log", "relaxed")
 
 
-def certify_command(recipe: Recipe) -> str:
+def certify_command(recipe: Recipe, time_limit: float | None = None) -> str:
     """The command that computes the certificate at the budgets of a recipe."""
-    return " ".join([_PROGRAM, "certify", *_words(recipe)])
+    limit = [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]
+    return " ".join([_PROGRAM, "certify", *_words(recipe), *limit])
 
 
 def draw_command(recipe: Recipe, output: str) -> str:

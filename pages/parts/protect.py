@@ -8,12 +8,13 @@ import numpy as np
 import streamlit as st
 
 from certcore.result.certificate import Certificate
-from pages.background import engine, work
-from pages.background.jobs import Job
-from pages.frame.sidebar import node_name
-from pages.parts.text import count, markdown
-from pages.state import state
-from pages.state.state import View
+
+from ..background import engine, work
+from ..background.jobs import Job
+from ..frame.sidebar import node_name
+from ..state import state
+from ..state.state import View
+from .text import count, markdown
 
 
 def _gain(view: View, result: Certificate) -> None:

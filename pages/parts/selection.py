@@ -7,10 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from certcore.result.certificate import Certificate
-from pages.frame.sidebar import class_name, node_name
-from pages.parts.text import count
-from pages.state import state
-from pages.state.state import View
+
+from ..frame.sidebar import class_name, node_name
+from ..state import state
+from ..state.state import View
+from .text import count
 
 
 def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
@@ -38,7 +39,7 @@ def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
     parts = result.nodes(instance.base.fronts(), instance.graph.edges)
     rows: dict[str, object] = {"node": nodes, "name": [node_name(instance, node) for node in nodes]}
     rows["state"] = [str(parts["state"][node]) for node in nodes]
-    rows["hit"] = np.where(parts["hit"][nodes], "hit", "not hit")
+    rows["hit"] = np.where(parts["hit"][nodes], "yes", "no")
     if instance.prediction is not None:
         rows["predicted class"] = [class_name(instance, int(instance.prediction[node])) for node in nodes]
     st.dataframe(pd.DataFrame(rows), hide_index=True, height=220, key="selected_table")

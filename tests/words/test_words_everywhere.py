@@ -187,15 +187,27 @@ def test_hit_and_lost_are_two_columns(tmp_path: Path, capsys: pytest.CaptureFixt
     rows = list(csv.DictReader((tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()))
     assert {row["state"] for row in rows} <= {str(state) for state in TargetState}
     for row in rows:
-        assert (row["hit"] == "True") == any(
-            int(row[f"spent_{k}"]) for k in ("attr_add", "attr_del", "adj_add", "adj_del")
-        )
+        spent = any(int(row[f"spent_{k}"]) for k in ("attr_add", "attr_del", "adj_add", "adj_del"))
+        assert row["hit"] == ("yes" if spent else "no")
         assert (row["inside_attr_del"] == "") == (row["state"] == TargetState.NOT_A_TARGET)
     table = export.allocation(instance, certify(instance, ThreatModel(attr_del=1)))
     shown = [dict(zip(table.columns, row)) for row in table.rows]
     assert any(row["hit"] == "yes" for row in shown)
-    by_name = {row["name"]: row["state"] for row in rows}
-    assert all(by_name[row["name"]] == row["state"] for row in shown), "one vocabulary"
+    by_name = {row["name"]: row for row in rows}
+    assert all(by_name[row["name"]][key] == row[key] for row in shown for key in ("state", "hit")), "one vocabulary"
+
+
+def test_what_was_uncertified_before_is_not_lost_in_the_attack() -> None:
+    silent = np.asarray(chain().base.grid).copy()  # type: ignore[attr-defined]
+    silent[3:] = False
+    instance = dataclasses.replace(chain(), base=GridBase(silent, ("attr_del",)))
+    found = certify(instance, ThreatModel(attr_del=1))
+    nodes = found.nodes(instance.base.fronts(), instance.graph.edges)
+    lost = nodes["state"] == TargetState.LOST
+    assert (nodes["lost"] == lost).all()
+    assert found.attack_found == lost.sum() + 9
+    rows = export.allocation(instance, found).rows
+    assert all(row[1] != TargetState.BEFORE or row[2] == "yes" or any(row[4:]) for row in rows)
 
 
 def test_figures_kept_under_the_former_names_can_be_read() -> None:

@@ -23,10 +23,15 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray | int]
 
 def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] | None = None) -> Structure:
     """Build the program's structure for all budgets up to `extent` (default: the threat model's own)."""
-    return _Builder(problem, Relaxation(relaxation), extent or problem.threat.budgets).build()
+    from certcore.program.division import DivisionBuilder  # it builds on the blocks below
+
+    builder = DivisionBuilder if problem.by_division else Builder
+    return builder(problem, Relaxation(relaxation), extent or problem.threat.budgets).build()
 
 
-class _Builder:
+class Builder:
+    """The usual program: flips inside a field against the points of a front."""
+
     def __init__(self, problem: Problem, relaxation: Relaxation, extent: tuple[int, ...]) -> None:
         self.problem, self.relaxation = problem, relaxation
         self.graph = problem.instance.graph

@@ -7,10 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from certcore.base.division import DivisionBase
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
 from certcore.domain.threat import ThreatModel
+from certcore.instance.division import Division, division_of
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
 
@@ -55,7 +57,25 @@ class Problem:
     @property
     def whole_graph(self) -> bool:
         """Whether every field is the whole graph: edges may be added, by the attacker or by the smoothing."""
-        return self.threat.adj_add > 0 or self.instance.base.global_fields
+        return (self.threat.adj_add > 0 and not self.by_division) or self.instance.base.global_fields
+
+    @property
+    def by_division(self) -> bool:
+        """Whether votes over groups of edges decide: their fields stay local under additions while attributes stay.
+
+        With attribute flips beside them the usual program holds: a deletion changes one vote at most, and any
+        attribute flip counts as uncertified.
+        """
+        edges = self.threat.adj_add > 0 or self.threat.adj_del > 0
+        attributes = self.threat.attr_add > 0 or self.threat.attr_del > 0
+        return isinstance(self.instance.base, DivisionBase) and edges and not attributes
+
+    @cached_property
+    def division(self) -> Division:
+        """The votes' own fields, one row per target; only where division voting decides."""
+        if self.like is not None and self.like.by_division:
+            return self.like.division
+        return division_of(self.instance, self.targets)
 
     @cached_property
     def fields(self) -> Fields:

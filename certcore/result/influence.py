@@ -46,7 +46,7 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
         return None
     state = certificate.states(instance.base.fronts())
     alone = Problem(instance, certificate.threat.replace(targets=np.array([node])))
-    received = inside_fields(alone, attack.attributes, attack.deleted, len(attack.added))[0]
+    received = inside_fields(alone, attack.attributes, attack.deleted, attack.added)[0]
     nodes, edges = _within(alone)
     flipped = np.flatnonzero(attack.attributes.sum(axis=0) * nodes)
     flipped = flipped[np.argsort(-attack.attributes[:, flipped].sum(axis=0), kind="stable")]

@@ -19,7 +19,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from certcore.domain.perturbations import ADJ_DEL
 from certcore.program.cuts import Cuts, Rows
+from certcore.program.division import DivisionStructure
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.verify.bound import SCALE
@@ -145,7 +147,7 @@ class Multipliers:
 
     def _moving(self, amounts: np.ndarray, sigma: int | None, attackers: np.ndarray) -> int:
         """What depends on the budgets themselves: their rows, unpaid flips and unpaid attackers."""
-        s, total = self.structure, 0
+        s, total = self.structure, self._inner(amounts)
         for k in s.types:
             total += int(self.y[s.global_row[k]]) * int(amounts[k])
             if len(self.unpaid_flips):
@@ -157,6 +159,13 @@ class Multipliers:
                 positive = np.maximum(attackers, 0)
                 total += min(_total(positive), int(positive.max()) * sigma)
         return total
+
+    def _inner(self, amounts: np.ndarray) -> int:
+        """What the inner columns cost: each its own surplus, up to its upper bound."""
+        inner = self.structure.columns.inner
+        if inner.start == inner.stop:
+            return 0
+        return _dot(np.maximum(self.surplus[inner], 0), self.structure.inner_upper(amounts))
 
     def _unpaid(self, k: int, amounts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         flips = self.structure.flips
@@ -202,18 +211,57 @@ class Multipliers:
 
 
 def plain_bound(program: Program) -> Fraction:
-    """The bound without any solver: every target with a point within reach counts as attacked."""
+    """The bound without any solver: every target with a point within reach counts as attacked.
+
+    Against division voting without local budgets and σ, only as many as two tokens per flip suffice for.
+    """
     s = program.structure
-    return Fraction(s.constant + int(s.groups.weight[s.any_open(program.open)].sum()))
+    plain = Fraction(s.constant + int(s.groups.weight[s.any_open(program.open)].sum()))
+    price = _token_price(program)
+    if price is None:
+        return plain
+    assert isinstance(s, DivisionStructure)
+    paid = 2 * price * sum(program.budgets) + _total(np.maximum(SCALE - s.need[program.open] * price, 0))
+    return min(plain, Fraction(paid, SCALE))
 
 
 def plain_multipliers(program: Program) -> np.ndarray:
-    """The multipliers that prove it: all that a group is worth, on its choice."""
+    """The multipliers that prove it: all that a group is worth, on its choice, or the price of tokens."""
     s = program.structure
     y = np.zeros(s.matrix.shape[0], dtype=np.int64)
-    if not s.relaxation.has_indicators:
+    price = _token_price(program)
+    if price is not None and plain_bound(program) < int(s.groups.weight[program.open].sum()):
+        assert isinstance(s, DivisionStructure)
+        y[s.rows["global"]] = 2 * price
+        per_vote = np.minimum(price, -(-SCALE // s.need))
+        y[s.rows["need"]] = per_vote
+        for name, rows in s.rows.items():
+            if name.startswith("near"):
+                y[rows] = per_vote
+            elif name == "tokens":
+                y[rows] = price
+    elif not s.relaxation.has_indicators:
         y[s.rows["choose"]] = np.where(s.any_open(program.open), s.groups.weight, 0) * SCALE
     return y
+
+
+def counted_solution(program: Program) -> np.ndarray | None:
+    """The relaxed adversary where counting tokens settles everything and no solver is needed: additions alone."""
+    s = program.structure
+    if not isinstance(s, DivisionStructure) or not s.by_tokens or program.amounts[ADJ_DEL]:
+        return None
+    x = np.zeros(s.columns.count)
+    x[s.columns.points] = s.counted(program.amounts, program.open)
+    return x
+
+
+def _token_price(program: Program) -> int | None:
+    """What a token is worth, scaled and rounded up, where counting tokens bounds the adversary."""
+    s = program.structure
+    if not isinstance(s, DivisionStructure):
+        return None
+    last = s.tokens_run_out_at(program.amounts, program.open)
+    return None if last is None else -(-SCALE // last)
 
 
 def _total(values: np.ndarray) -> int:

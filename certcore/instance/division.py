@@ -45,6 +45,11 @@ class Division:
         )
         return by_adding, by_deleting
 
+    def reached_by(self, pair: tuple[int, int]) -> np.ndarray:
+        """Targets one of whose votes a flip of this pair can change."""
+        ends = np.array([pair])
+        return self._reached(int(self.hash.of(ends)[0]), ends)
+
     def _reached(self, group: int, pairs: np.ndarray) -> np.ndarray:
         near = self.near[group]
         ends = np.zeros(near.shape[1], dtype=np.int64)
@@ -55,7 +60,8 @@ class Division:
 def division_of(instance: Instance, targets: np.ndarray) -> Division:
     """Recompute groups and fields from the instance; nothing of them is read from a file."""
     base, graph = instance.base, instance.graph
-    assert isinstance(base, DivisionBase) and instance.layers is not None
+    assert isinstance(base, DivisionBase)
+    assert instance.layers is not None
     group = base.hash.of(graph.edges)
     hops = max(instance.layers - 1, 0) if instance.edge_field == "messages" else instance.layers
     near = tuple(_near(graph, group == t, targets, hops) for t in range(base.n_groups))
@@ -66,9 +72,7 @@ def _near(graph: Graph, chosen: np.ndarray, targets: np.ndarray, hops: int) -> s
     """Nodes within some hops of each target over the chosen edges, from receivers to senders."""
     n, edges = graph.n_nodes, graph.edges[chosen]
     pairs = edges if graph.directed else np.concatenate([edges, edges[:, ::-1]])
-    steps = sp.csr_array(
-        sp.coo_array((np.ones(len(pairs), dtype=np.int32), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-    )
+    steps = sp.csr_array(sp.coo_array((np.ones(len(pairs), dtype=np.int32), (pairs[:, 0], pairs[:, 1])), shape=(n, n)))
     reach = sp.csr_array(
         (np.ones(len(targets), dtype=np.int32), targets.copy(), np.arange(len(targets) + 1)), shape=(len(targets), n)
     )

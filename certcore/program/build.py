@@ -257,7 +257,7 @@ class Builder:
             nodes, entries, rows, columns, self.problem.capacities[kinds, of_node], kinds, costs, touch
         )  # fmt: skip
 
-    def _touch(self, nodes: np.ndarray) -> sp.csr_array:
+    def _touch(self, nodes: np.ndarray) -> sp.csr_array | None:
         """Groups × attackers: nodes of the field if attributes are in play, and both ends of every edge of it."""
         parts = [self.node_field] if self.attributes else []
         if self.edge_field is not None:

@@ -29,6 +29,9 @@ from certcore.program.structure import Columns, Flips, Groups, Points, Structure
 
 _EMPTY = np.zeros(0, dtype=np.int64)
 _ANY = np.iinfo(np.int64).max
+#: Up to so many votes the rows that bound single votes and tokens by all flips of their group are built. They matter
+#: where a handful of flips meets a handful of targets, and nothing was gained by them on graphs of thousands of nodes.
+FEW_VOTES = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +102,8 @@ class DivisionBuilder(Builder):
         paid = 2 if self.has_sigma else 1
         votes = count * len(near)
         tokens = paid * self.tokens.shape[1]
-        of_group = len(near) if self.adding else 0
+        self.few = self.adding and votes <= FEW_VOTES
+        of_group = len(near) if self.few else 0
         self.columns = Columns.of(len(self.flips), len(nodes), count, 0, votes + tokens + of_group)
         self.flip_columns = np.arange(len(self.flips))
         self.point_columns = np.arange(count) + self.columns.points.start
@@ -183,7 +187,8 @@ class DivisionBuilder(Builder):
             return np.zeros((2, 0), dtype=np.int64)
         possible = self.problem.capacities[ADJ_ADD] > 0
         seen = [
-            np.flatnonzero(possible & (np.bincount(field_.indices, minlength=self.graph.n_nodes) > 0)) for field_ in near
+            np.flatnonzero(possible & (np.bincount(field_.indices, minlength=self.graph.n_nodes) > 0))
+            for field_ in near
         ]
         if self.has_sigma:  # who pays may stand where no vote changes
             seen = [np.flatnonzero(possible)] * len(near)
@@ -223,6 +228,9 @@ class DivisionBuilder(Builder):
         )
         return sp.csr_array(field_ @ stands.tocsr())
 
+    def _touch(self, nodes: np.ndarray) -> sp.csr_array | None:
+        return None  # who pays for an added pair may stand anywhere
+
     # Rows.
 
     def _token_payer_rows(self) -> np.ndarray:
@@ -247,17 +255,23 @@ class DivisionBuilder(Builder):
     def _token_rows(self) -> None:
         """Two tokens for an addition, at two nodes; local budgets of nodes."""
         nodes, group = self.tokens
-        count, groups = len(nodes), self.problem.division.hash.groups
+        groups = self.problem.division.hash.groups
         added = self.flip_columns[~self.is_edge]
         each = 1 if self.has_sigma else 2
         for name, columns in zip(("tokens", "other_ends"), self.token_columns):
             self.blocks.add(name, np.zeros(groups), (group, columns, 1), (np.arange(groups), added, -each))
-        at_node = [(np.arange(count), columns, 1) for columns in self.token_columns]
-        self.blocks.add("token", np.zeros(count), *at_node, (np.arange(count), added[group], -1))
+        if self.few:
+            self._group_rows(nodes, group, added)
         if self.problem.limited(ADJ_ADD):
             limited, row = np.unique(nodes, return_inverse=True)
             entries = [(row.reshape(-1), columns, 1) for columns in self.token_columns]
             self.blocks.add("local_adding", self.problem.local_limits[ADJ_ADD][limited], *entries)
+
+    def _group_rows(self, nodes: np.ndarray, group: np.ndarray, added: np.ndarray) -> None:
+        """No more tokens at a node than additions in their group, and all flips of a group together."""
+        count, groups = len(nodes), self.problem.division.hash.groups
+        at_node = [(np.arange(count), columns, 1) for columns in self.token_columns]
+        self.blocks.add("token", np.zeros(count), *at_node, (np.arange(count), added[group], -1))
         of_edge = self.problem.division.group_of_edge[self.flips.site[self.is_edge]]
         self.blocks.add(
             "group",
@@ -287,7 +301,7 @@ class DivisionBuilder(Builder):
         votes, owner = self.vote_columns.ravel(), np.repeat(every, groups)
         row = np.arange(len(votes))
         self.blocks.add("voted", np.zeros(len(votes)), (row, votes, 1), (row, self.point_columns[owner], -1))
-        if self.adding:
+        if self.few:
             of_group = self.group_columns[np.tile(np.arange(groups), count)]
             self.blocks.add("flipped", np.zeros(len(votes)), (row, votes, 1), (row, of_group, -1))
         self.blocks.add("need", np.zeros(count), (every, self.point_columns, self.need), (owner, votes, -1))

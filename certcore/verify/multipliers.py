@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_DEL
+from certcore.domain.perturbations import ADJ_ADD
 from certcore.program.cuts import Cuts, Rows
 from certcore.program.division import DivisionStructure
 from certcore.program.program import Program
@@ -246,9 +246,13 @@ def plain_multipliers(program: Program) -> np.ndarray:
 
 
 def counted_solution(program: Program) -> np.ndarray | None:
-    """The relaxed adversary where counting tokens settles everything and no solver is needed: additions alone."""
+    """The relaxed adversary where counting tokens settles it without a solver.
+
+    With additions a token can go anywhere, so that the program has little to add; deletions alone are tied to the
+    edges that exist.
+    """
     s = program.structure
-    if not isinstance(s, DivisionStructure) or not s.by_tokens or program.amounts[ADJ_DEL]:
+    if not isinstance(s, DivisionStructure) or not s.by_tokens or not program.amounts[ADJ_ADD]:
         return None
     x = np.zeros(s.columns.count)
     x[s.columns.points] = s.counted(program.amounts, program.open)

@@ -48,6 +48,9 @@ class DivisionStructure(Structure):
     """Upper bounds of the inner columns, as far as no budget moves them."""
     inner_moves: np.ndarray = field(repr=False)
     """Which of them the number of flips limits too."""
+    token_node: np.ndarray = field(repr=False)
+    """The node of each token; they are the inner columns from `first_token` on."""
+    first_token: int
     by_tokens: bool
     """Whether every target is near itself only and no local budget, σ or cost is in the way: then counting decides."""
 
@@ -67,6 +70,21 @@ class DivisionStructure(Structure):
     def inner_upper(self, amounts: np.ndarray) -> np.ndarray:
         return np.where(self.inner_moves, np.minimum(self.inner_cap, self.flips_at(amounts)), self.inner_cap)
 
+    def reach(self, kind: int, value: np.ndarray) -> np.ndarray:
+        """For each flip the values of the targets near it, summed; additions may be anywhere and get nothing."""
+        result = np.zeros(len(self.flips))
+        if kind == ADJ_DEL:
+            for name, rows in self.rows.items():
+                if name.startswith("near"):
+                    result -= self.matrix[rows][:, self.columns.flips].T @ value
+        return result
+
+    def ends_at(self, x: np.ndarray, n_nodes: int) -> np.ndarray:
+        """How many ends of added pairs the relaxed adversary puts at each node."""
+        start = self.columns.inner.start + self.first_token
+        tokens = np.maximum(x[start : start + len(self.token_node)], 0.0)
+        return np.bincount(self.token_node, weights=tokens, minlength=n_nodes)
+
     def counted(self, amounts: np.ndarray, open_: np.ndarray) -> np.ndarray:
         """How far each target falls if two tokens per flip are spent on the smallest thresholds first (0 to 1)."""
         share = np.zeros(len(self.need))
@@ -79,7 +97,7 @@ class DivisionStructure(Structure):
         """The threshold of the first target for which they do not suffice; its inverse is the price of a token."""
         need = np.sort(self.need[open_])
         enough = int(np.searchsorted(np.cumsum(need), 2 * self.flips_at(amounts), side="right"))
-        return int(need[enough]) if self.by_tokens and enough < len(need) else None
+        return int(need[enough]) if enough < len(need) else None
 
 
 class DivisionBuilder(Builder):
@@ -149,6 +167,8 @@ class DivisionBuilder(Builder):
             reach_deleting=reach[1],
             inner_cap=np.concatenate([np.ones(votes, np.int64), self._token_caps(), np.full(of_group, UNLIMITED)]),
             inner_moves=np.arange(votes + tokens + of_group) >= votes,
+            token_node=np.tile(self.tokens[0], paid),
+            first_token=votes,
             by_tokens=division.alone and free and not self.has_sigma,
         )
 

@@ -56,19 +56,11 @@ class Problem:
 
     @property
     def whole_graph(self) -> bool:
-        """Whether every field is the whole graph: edges may be added, by the attacker or by the smoothing."""
-        return (self.threat.adj_add > 0 and not self.by_division) or self.instance.base.global_fields
+        return whole_graph(self.instance, self.threat)
 
     @property
     def by_division(self) -> bool:
-        """Whether votes over groups of edges decide: their fields stay local under additions while attributes stay.
-
-        With attribute flips beside them the usual program holds: a deletion changes one vote at most, and any
-        attribute flip counts as uncertified.
-        """
-        edges = self.threat.adj_add > 0 or self.threat.adj_del > 0
-        attributes = self.threat.attr_add > 0 or self.threat.attr_del > 0
-        return isinstance(self.instance.base, DivisionBase) and edges and not attributes
+        return by_division(self.instance, self.threat)
 
     @cached_property
     def division(self) -> Division:
@@ -125,6 +117,21 @@ class Problem:
     def naive_certified(self) -> int:
         """Targets certified one by one at the global budgets (the paper's naive certificate)."""
         return int(self.fronts.certified(self.threat.budgets)[self.targets].sum())
+
+
+def whole_graph(instance: Instance, threat: ThreatModel) -> bool:
+    """Whether every field is the whole graph: edges may be added, by the attacker or by the smoothing."""
+    return (threat.adj_add > 0 and not by_division(instance, threat)) or instance.base.global_fields
+
+
+def by_division(instance: Instance, threat: ThreatModel) -> bool:
+    """Whether votes over groups of edges decide: their fields stay local under additions while attributes stay.
+
+    With attribute flips beside them the usual program holds: a deletion changes one vote at most, and any attribute
+    flip counts as uncertified.
+    """
+    edges, attributes = threat.adj_add + threat.adj_del, threat.attr_add + threat.attr_del
+    return isinstance(instance.base, DivisionBase) and edges > 0 and attributes == 0
 
 
 def whole_graph_totals(problem: Problem) -> np.ndarray:

@@ -28,7 +28,7 @@ from certcore.program.structure import Structure
 from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
-from certcore.verify.multipliers import Multipliers, counted_solution, plain_bound
+from certcore.verify.multipliers import Multipliers, counted, plain_bound
 
 #: Bases kept to start from, multipliers kept for previews, answers kept as they are, and those with an allocation.
 MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
@@ -190,9 +190,10 @@ class Solver:
         lower = float(self.structure.constant)
         if best == self.structure.constant:
             return Answer(place, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
-        counted = counted_solution(program)
-        if counted is not None:
-            return Answer(place, best, float(best), Status.OPTIMAL, counted, None, 0.0, 0)
+        settled = counted(program)
+        if settled is not None:
+            bound = settled[0].bound(program)
+            return Answer(place, bound, float(bound), Status.OPTIMAL, settled[1], settled[0], 0.0, 0)
         if len(self._cuts) > MAX_CUTS:
             self._forget_cuts()
         method = self._start(place, program)

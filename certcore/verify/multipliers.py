@@ -211,61 +211,45 @@ class Multipliers:
 
 
 def plain_bound(program: Program) -> Fraction:
-    """The bound without any solver: every target with a point within reach counts as attacked.
-
-    Against division voting without local budgets and σ, only as many as two tokens per flip suffice for.
-    """
+    """The bound without any solver: every target with a point within reach counts as attacked."""
     s = program.structure
-    plain = Fraction(s.constant + int(s.groups.weight[s.any_open(program.open)].sum()))
-    price = _token_price(program)
-    if price is None:
-        return plain
-    assert isinstance(s, DivisionStructure)
-    paid = 2 * price * sum(program.budgets) + _total(np.maximum(SCALE - s.need[program.open] * price, 0))
-    return min(plain, Fraction(paid, SCALE))
+    return Fraction(s.constant + int(s.groups.weight[s.any_open(program.open)].sum()))
 
 
 def plain_multipliers(program: Program) -> np.ndarray:
-    """The multipliers that prove it: all that a group is worth, on its choice, or the price of tokens."""
+    """The multipliers that prove it: all that a group is worth, on its choice."""
     s = program.structure
     y = np.zeros(s.matrix.shape[0], dtype=np.int64)
-    price = _token_price(program)
-    if price is not None and plain_bound(program) < int(s.groups.weight[program.open].sum()):
-        assert isinstance(s, DivisionStructure)
-        y[s.rows["global"]] = 2 * price
-        per_vote = np.minimum(price, -(-SCALE // s.need))
-        y[s.rows["need"]] = per_vote
-        for name, rows in s.rows.items():
-            if name.startswith("near"):
-                y[rows] = per_vote
-            elif name == "tokens":
-                y[rows] = price
-    elif not s.relaxation.has_indicators:
+    if not s.relaxation.has_indicators:
         y[s.rows["choose"]] = np.where(s.any_open(program.open), s.groups.weight, 0) * SCALE
     return y
 
 
-def counted_solution(program: Program) -> np.ndarray | None:
-    """The relaxed adversary where counting tokens settles it without a solver.
+def counted(program: Program) -> tuple[Multipliers, np.ndarray] | None:
+    """Multipliers and the relaxed adversary where counting tokens settles division voting without a solver.
 
-    With additions a token can go anywhere, so that the program has little to add; deletions alone are tied to the
-    edges that exist.
+    Every target is then near itself only, and a flip brings two tokens, each for one vote of one target. The price of
+    a token is what the first target pays that they do not suffice for. With additions a token can go anywhere, so
+    that the program has little to add; deletions alone are tied to the edges that exist and are left to it.
     """
     s = program.structure
     if not isinstance(s, DivisionStructure) or not s.by_tokens or not program.amounts[ADJ_ADD]:
         return None
     x = np.zeros(s.columns.count)
     x[s.columns.points] = s.counted(program.amounts, program.open)
-    return x
-
-
-def _token_price(program: Program) -> int | None:
-    """What a token is worth, scaled and rounded up, where counting tokens bounds the adversary."""
-    s = program.structure
-    if not isinstance(s, DivisionStructure):
-        return None
     last = s.tokens_run_out_at(program.amounts, program.open)
-    return None if last is None else -(-SCALE // last)
+    y = plain_multipliers(program)
+    if last is not None:
+        price = -(-SCALE // last)
+        per_vote = np.minimum(price, -(-SCALE // s.need))
+        y[:] = 0
+        y[s.rows["global"]] = 2 * price
+        y[s.rows["tokens"]] = price
+        for name, rows in s.rows.items():
+            if name == "need" or name.startswith("near"):
+                y[rows] = per_vote
+    multipliers = Multipliers.of(s, y)
+    return None if multipliers is None else (multipliers, x)
 
 
 def _total(values: np.ndarray) -> int:

@@ -11,6 +11,7 @@ from certcore import Graph, Instance, ThreatModel, certify, inadmissible, verify
 from certcore.base.division import ABSTAINS, DivisionBase, PairHash
 from certcore.domain.perturbations import UNLIMITED
 from certcore.program.problem import Problem
+from certcore.sweep import curve, surface
 
 KINDS = ("mean", "symmetric", "attention")
 
@@ -180,3 +181,34 @@ def test_thresholds_equal_enumeration() -> None:
             if changed < least and int(again.prediction[0]) != label:
                 least = changed
         assert base.thresholds[0] == least
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_curves_and_maps_say_what_certificates_say(layers: int) -> None:
+    """Counting moves with the budgets: no value of a curve may be taken for that of another budget."""
+    rng = np.random.default_rng(3)
+    n = 60
+    graph = Graph.from_edges(n, _edges(rng, n))
+    votes = np.where(rng.random((5, n)) < 0.2, rng.integers(-1, 3, (5, n)), rng.integers(0, 3, n))
+    base = DivisionBase(votes, 3, PairHash(5, 9))
+    instance = Instance(graph=graph, base=base, layers=layers, edge_field="messages")
+    values = [0, 1, 2, 3, 5, 8, 13, 21]
+    for fixed in ({}, {"adj_del": 2}, {"local_adj_add": 1}, {"sigma": 3}):
+        threat = ThreatModel(**fixed)
+        line = curve(instance, threat, vary="adj_add", values=values)
+        for value, count in zip(values, line.certified.tolist()):
+            alone = certify(instance, threat.replace(adj_add=value), attack=False)
+            assert count == alone.certified
+    cells = surface(instance, ThreatModel(), x="adj_add", x_values=[0, 2, 5], y="adj_del", y_values=[0, 1, 4])
+    for i, add in enumerate([0, 2, 5]):
+        for j, delete in enumerate([0, 1, 4]):
+            alone = certify(instance, ThreatModel(adj_add=add, adj_del=delete), attack=False)
+            assert cells.certified[i, j] == alone.certified
+    mixed = surface(instance, ThreatModel(), x="attr_del", x_values=[0, 1], y="adj_add", y_values=[0, 3])
+    assert mixed.certified[1, 1] == 0
+    assert mixed.certified[0, 1] == certify(instance, ThreatModel(adj_add=3), attack=False).certified
+
+
+def _edges(rng: np.random.Generator, n: int) -> np.ndarray:
+    edges = rng.integers(0, n, size=(90, 2))
+    return edges[edges[:, 0] != edges[:, 1]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from certcore import words
-from pages.background import sweeps, work
-from pages.state import controls, state
-from pages.state.state import View
+
+from ..background import sweeps, work
+from ..state import controls, state
+from ..state.state import View
 
 
 def promise(view: View, vary: str) -> None:
@@ -32,7 +33,7 @@ def promise(view: View, vary: str) -> None:
     if not task.fresh:
         return
     found = task.result
-    said = words.radius(found).markdown
+    said = words.radius(view.instance, view.threat, found).markdown
     if found.value is None:
         st.warning(f"{said} Try a smaller share.", icon=":material/block:")
         return

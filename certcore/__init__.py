@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from certcore.pipeline.smooth import smooth
     from certcore.result.certificate import Certificate
     from certcore.solve.status import Status
-    from certcore.sweep.curve import Curve, curve
-    from certcore.sweep.radius import radius
+    from certcore.sweep.curves import Curve, curve
+    from certcore.sweep.radii import radius
     from certcore.sweep.session import Session, certify
-    from certcore.sweep.surface import Surface, surface
+    from certcore.sweep.surface_maps import Surface, surface
     from certcore.verify.proof import Verdict, verify_proof
 
 #: Where the names are, as above: what most people need; the rest is imported from its module.
@@ -51,10 +51,10 @@ _HOME = {
         ("pipeline.smooth", "smooth"),
         ("result.certificate", "Certificate"),
         ("solve.status", "Status"),
-        ("sweep.curve", "Curve curve"),
-        ("sweep.radius", "radius"),
+        ("sweep.curves", "Curve curve"),
+        ("sweep.radii", "radius"),
         ("sweep.session", "Session certify"),
-        ("sweep.surface", "Surface surface"),
+        ("sweep.surface_maps", "Surface surface"),
         ("verify.proof", "Verdict verify_proof"),
         # Found here as before, although not in the list below.
         ("base.grid", "BaseCertificate BaseLocal"),

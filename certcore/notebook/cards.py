@@ -12,10 +12,11 @@ from certcore import words
 from certcore.domain.perturbations import LABELS
 from certcore.instance.instance import Instance
 from certcore.notebook import pictures
+from certcore.pipeline.check_field import FieldCheck
 from certcore.result.certificate import Certificate
 from certcore.sweep.axis import Axis
-from certcore.sweep.curve import Curve
-from certcore.sweep.surface import Surface
+from certcore.sweep.curves import Curve
+from certcore.sweep.surface_maps import Surface
 from certcore.words.text import plain
 
 
@@ -147,3 +148,8 @@ def _short(value: Any) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def field_text(check: FieldCheck) -> str:
+    """What an attempt to falsify a field found."""
+    return str(words.field_words(check))

@@ -19,8 +19,8 @@ from certcore.figures import (
 )
 from certcore.notebook.tables import instance_of
 from certcore.result.certificate import Certificate
-from certcore.sweep.curve import Curve
-from certcore.sweep.surface import Surface
+from certcore.sweep.curves import Curve
+from certcore.sweep.surface_maps import Surface
 
 
 class Screen(go.Figure):

@@ -11,8 +11,8 @@ import pandas as pd
 from certcore.common.errors import InputError
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
-from certcore.sweep.curve import Curve
-from certcore.sweep.surface import Surface
+from certcore.sweep.curves import Curve
+from certcore.sweep.surface_maps import Surface
 
 
 class NodeFrame(pd.DataFrame):

@@ -18,6 +18,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_number
+from certcore.common.shown import ask
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked
 from certcore.domain.graph import Graph
@@ -72,9 +73,7 @@ class FieldCheck:
         return self.passed
 
     def __str__(self) -> str:
-        from certcore.words.field import field_words
-
-        return str(field_words(self))
+        return str(ask("cards", "field_text", self))
 
     def require(self) -> None:
         """Raise `InputError` if the field was falsified."""

@@ -1,4 +1,4 @@
-"""How results show themselves: short texts, cards with the guarantee, frames, graphs, and nothing that a name can do."""
+"""How results show themselves: short texts, cards, frames, graphs; names from files do nothing there."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Session:
     def _solver(self, threat: ThreatModel, relaxation: Relaxation, types: Iterable[int]) -> Solver:
         own = [k for k in range(len(TYPES)) if threat.budgets[k] > 0]
         wanted = tuple(sorted({*own, *types}))
-        key = (wanted, Family.of(threat), relaxation, threat.budgets if self._once else None)
+        key = (wanted, ThreatFamily.of(threat), relaxation, threat.budgets if self._once else None)
         with self._lock:
             found = self._solvers.get(key)
             if found is not None:
@@ -216,7 +216,7 @@ class Session:
     def _best_known(self, problem: Problem, relaxation: Relaxation) -> tuple[Fraction, bool]:
         threat = problem.threat
         best = Fraction(len(problem.targets) - problem.naive_certified)
-        family = Family.of(threat)
+        family = ThreatFamily.of(threat)
         with self._lock:
             solvers = list(self._solvers.items())
         final = False
@@ -300,7 +300,7 @@ def read_options(relaxation: str, time_limit: float | None) -> tuple[Relaxation,
 
 
 @dataclass(frozen=True)
-class Family:
+class ThreatFamily:
     """What stays the same of a threat model while the global budgets and the value of σ move."""
 
     sigma: bool
@@ -308,12 +308,12 @@ class Family:
     rest: str
 
     @classmethod
-    def of(cls, threat: ThreatModel) -> Family:
+    def of(cls, threat: ThreatModel) -> ThreatFamily:
         local = _digest(threat.local_mode, *threat.local) if threat.has_local else ""
         rest = _digest(threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
         return cls(threat.sigma is not None, local, rest)
 
-    def holds_for(self, other: Family) -> bool:
+    def holds_for(self, other: ThreatFamily) -> bool:
         """Whether bounds found for this family hold for the other one: its attacker can do no more."""
         return self.rest == other.rest and self.sigma <= other.sigma and self.local in ("", other.local)
 

@@ -9,8 +9,7 @@ import pytest
 
 from certcore.domain.forces import make_room
 from certcore.domain.graph import Graph
-from certcore.domain.layout import components, layout_graph
-from certcore.figures.layout import quick_layout
+from certcore.domain.layout import components, layout_graph, quick_layout
 
 LAYOUTS = {"stored": layout_graph, "quick": lambda graph: quick_layout(graph.n_nodes, graph.edges)}
 

@@ -36,14 +36,16 @@ class Panel {
   toX(v) { return this.width / 2 + (v - 32767.5) * this.scaleX() + this.owner.panX * this.width; }
   toY(v) { return this.height / 2 + (v - 32767.5) * this.scaleY() + this.owner.panY * this.width; }
   place(node) { return [this.toX(this.graph.xy[2 * node]), this.toY(this.graph.xy[2 * node + 1])]; }
-  dot() { return Math.max(1.2, Math.min(3.6, 2.1 * Math.sqrt(2500 / (this.graph.n + 300)))) * (0.75 + 0.25 * Math.sqrt(this.owner.zoom)); }
+  // Smaller pictures have smaller marks.
+  room() { return Math.max(0.65, Math.min(1, this.width / 620)); }
+  dot() { return this.room() * Math.max(1.2, Math.min(3.6, 2.1 * Math.sqrt(2500 / (this.graph.n + 300)))) * (0.75 + 0.25 * Math.sqrt(this.owner.zoom)); }
   anchor(s) {
     const [ax, ay] = this.place(this.attack.ends[2 * s]), [bx, by] = this.place(this.attack.ends[2 * s + 1]);
     return [(ax + bx) / 2, (ay + by) / 2];
   }
   siteRadius(s) {
     const flips = this.attack.flips[s], few = this.attack.count <= 40 ? 1 : this.attack.count <= 150 ? 0.8 : 0.65;
-    return few * (this.attack.isEdge(s) ? 8 : flips < 1 ? 6 + 4 * flips : Math.min(24, 8 + 3.2 * Math.sqrt(flips)));
+    return few * Math.max(0.8, this.room()) * (this.attack.isEdge(s) ? 8 : flips < 1 ? 6 + 4 * flips : Math.min(24, 8 + 3.2 * Math.sqrt(flips)));
   }
 
   resize() {

@@ -90,17 +90,6 @@ def draw(view: View) -> None:
         "uncertified. Class: the label that is certified. Where the flips go and what they break stays on top.",
     )
     wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)
-    only = controls.multiselect(
-        bar,
-        "Show only",
-        CHOICES,
-        format_func=lambda choice: str(TargetState[choice.upper()]).split(" (")[0],
-        key="only",
-        placeholder="all states",
-        help="Fade all nodes in other states.",
-        width=200,
-    )
-
     if adversary != "attack" and result.fractional is None:
         st.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
         adversary = "attack"
@@ -136,10 +125,20 @@ def draw(view: View) -> None:
         state.move(picked=matches[0], edge="", role="site")
     marked = state.parse_nodes(st.session_state["marked"], n).tolist() if st.session_state["marked"] else []
 
+    place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
+    only = controls.multiselect(
+        below,
+        "Show only",
+        CHOICES,
+        format_func=lambda choice: str(TargetState[choice.upper()]).split(" (")[0],
+        key="only",
+        placeholder="all states",
+        help="Fade all nodes in other states.",
+        width=200,
+    )
     codes = [list(STATES).index(TargetState[choice.upper()]) for choice in only]
     seen = canvas.settings(colour, codes, chosen, marked, 620)
-    place = st.container()
-    player = _film(view, result, seen) if adversary == "attack" and len(shown) == 1 else None
+    player = _film(view, result, seen, below) if adversary == "attack" and len(shown) == 1 else None
     with place:
         event = canvas.draw(instance, {"attacks": shown, "player": player, **seen}, key="attack_map_canvas")
     if event.opened is not None:
@@ -234,9 +233,8 @@ def _two_situations(view: View, result: Certificate, shown: list[dict[str, Any]]
     ]
 
 
-def _film(view: View, result: Certificate, seen: dict[str, Any]) -> dict[str, Any] | None:
+def _film(view: View, result: Certificate, seen: dict[str, Any], bar: Any) -> dict[str, Any] | None:
     """Controls below the map: run a budget as time, and keep this situation for comparison."""
-    bar = st.container(horizontal=True, vertical_alignment="bottom")
     names = film.axes(view)
     if st.session_state["play"] not in ("", *names):
         state.replace("play", "", "this budget is not set")

@@ -1,0 +1,921 @@
+"""Check a proof of a collective robustness certificate: `python certcore_check.py PROOF INSTANCE`.
+
+A proof claims: whatever an attacker does to this graph within these budgets, at least C of T labels stay. This one file
+goes from the instance (graph, fields, base certificate) to the attacker's program and evaluates the proof's multipliers
+on it in whole numbers. It needs Python and numpy, calls no solver, and shares no code with the engine that writes
+proofs. What it does is said in docs/soundness.md, section "The proof file, exactly".
+
+Exit code 0: accepted, 1: rejected (with the reason), 2: unreadable.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import heapq
+import json
+import math
+import re
+import sys
+import zipfile
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache, cmp_to_key
+from itertools import accumulate, pairwise
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+TYPES = ("attr_add", "attr_del", "adj_add", "adj_del")
+ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
+UNLIMITED = 2**40  # more than any number of flips
+SCALE_BITS = 40  # multipliers are whole numbers over 2**40
+MAX_BUDGET = 10**9
+MAX_AXIS = 1024  # votes certify no budget with more flips of one type (unless flips have no effect)
+MAX_ENTRIES = 10**8  # fields with more entries would not fit into memory
+MAX_BYTES = 2**28
+NONE = np.zeros(0, dtype=np.int64)
+Cell = tuple[int, ...]  # a budget: flips of each type
+Front = tuple[Cell, ...]
+Sites = tuple[int, ...]  # nodes or edges
+Entries = list[tuple[int, int]]  # columns and coefficients of a row
+
+
+class Rejected(Exception):
+    """A proof that does not prove what it claims, or an instance that is none."""
+
+
+def need(holds: Any, text: str) -> None:
+    if not holds:
+        raise Rejected(text)
+
+
+# Reading. Nothing is unpickled; numbers are compared before they are converted; true, 3.0 and "3" are no whole numbers.
+# Whatever does not have the expected form raises some exception, and then the file is unreadable or the proof rejected.
+
+
+def read_proof(path: str) -> dict[str, Any]:
+    with open(path, "rb") as handle:
+        packed = handle.read(2) == b"\x1f\x8b"
+    with gzip.open(path) if packed else open(path, "rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    need(len(data) <= MAX_BYTES, "the file is too large")
+    proof: dict[str, Any] = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once)
+    keys = "format instance_digest threat targets target_nodes base_rule relaxation bound certified multipliers digest"
+    need(isinstance(proof, dict) and set(proof) == set(keys.split()), "an entry is missing or unknown")
+    need(proof["format"] in ("certcore-proof-1", "certcore-proof-2"), "the format is unknown")
+    need(proof["base_rule"] in ("binary", "multiclass"), "the base rule is unknown")
+    need(all(isinstance(proof[key], str) for key in ("digest", "instance_digest")), "a digest is no text")
+    return proof
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    need(len(dict(pairs)) == len(pairs), "a name is twice in one object")
+    return dict(pairs)
+
+
+def is_whole(value: Any, low: int, high: int) -> bool:
+    return type(value) is int and low <= value <= high
+
+
+def whole_list(value: Any, low: int, high: int, what: str) -> list[int]:
+    good = isinstance(value, list) and all(is_whole(v, low, high) for v in value)
+    need(good, f"{what}: expected a list of whole numbers from {low} to {high}")
+    return list(value)
+
+
+def rising(values: Sequence[int]) -> bool:
+    return all(a < b for a, b in pairwise(values))
+
+
+class Arrays(dict[str, np.ndarray]):
+    """The arrays of an instance file, each checked when it is taken."""
+
+    @classmethod
+    def read(cls, path: str) -> Arrays:
+        with zipfile.ZipFile(path) as archive:
+            members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+            need(len({m.filename for m in members}) == len(members), "an array is there twice")
+            need(sum(m.file_size for m in members) <= 4 * MAX_BYTES, "the file is too large")
+            arrays = cls()
+            for member in members:
+                with archive.open(member) as stream:
+                    array = np.lib.format.read_array(stream, allow_pickle=False)
+                    stream.read()  # to the end, where the checksum is compared
+                need(array.dtype.kind in "biufU", f"{member.filename} holds neither numbers nor text")
+                arrays[member.filename.removesuffix(".npy")] = array
+        return arrays
+
+    def numbers(self, key: str, low: int, high: int, length: int | None = None) -> np.ndarray:
+        array = np.atleast_1d(self[key])
+        if array.size == 0 and array.ndim == 1:
+            array = NONE
+        need(array.dtype.kind in "iu" and length in (None, len(array)), f"{key} has another type or length")
+        fits = array.size == 0 or low <= int(array.min()) <= int(array.max()) <= high
+        need(fits, f"{key}: expected whole numbers from {low} to {high}")
+        return array.astype(np.int64)
+
+    def number(self, key: str, low: int, high: int) -> int:
+        need(self[key].size == 1, f"{key} is not one number")
+        return int(self.numbers(key, low, high).reshape(-1)[0])
+
+    def flag(self, key: str) -> bool:
+        value = self.get(key, np.array(False))
+        need(value.size == 1 and value.dtype.kind in "biu" and value.reshape(-1)[0] in (0, 1), f"{key} is no flag")
+        return bool(value.reshape(-1)[0])
+
+    def csr(self, name: str, n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows sorted, every entry once."""
+        starts = self.numbers(f"{name}_indptr", 0, 2**62, n_rows + 1)
+        entries = self.numbers(f"{name}_indices", 0, n_columns - 1)
+        need(starts.ndim == entries.ndim == 1, f"{name}: not flat")
+        need(starts[0] == 0 and starts[-1] == len(entries) and (starts[1:] >= starts[:-1]).all(), f"{name}_indptr")
+        keys = np.sort(np.repeat(np.arange(n_rows), np.diff(starts)) * n_columns + entries)
+        need((keys[1:] > keys[:-1]).all(), f"{name}: an entry is there twice")
+        return starts, keys % max(n_columns, 1)
+
+    def probabilities(self, key: str) -> list[Fraction]:
+        """Decimals or fractions as they are written; floats by their shortest decimal form."""
+        need(self[key].dtype.kind in "Ufiu", f"{key} has another type")
+        texts = [str(value).strip() for value in self[key].reshape(-1)]
+        form = re.compile(r"\+?[0-9]*\.?[0-9]*([eE][-+]?[0-9]{1,2})?|[0-9]+/[0-9]+")
+        need(all(len(text) <= 80 and form.fullmatch(text) for text in texts), f"{key} is no decimal")
+        result = [Fraction(text) for text in texts]
+        need(all(p <= 1 and p.denominator <= 10**30 for p in result), f"{key} is no probability")
+        return result
+
+
+def decimal_text(number: Fraction) -> str:
+    """The shortest exact decimal, or the fraction where there is none with at most 30 places."""
+    places = next((p for p in range(31) if 10**p % number.denominator == 0), None)
+    if places is None:
+        return str(number)
+    digits = str(int(number * 10**places)).rjust(places + 1, "0")
+    return f"{digits[:-places]}.{digits[-places:]}" if places else digits
+
+
+# Base certificates. Both kinds tell the front of each node: its minimal uncertified budgets within given limits, in
+# lexicographic order. It is empty if the node is certified there.
+
+
+class Grid:
+    def __init__(self, arrays: Arrays, n_nodes: int) -> None:
+        need("votes" not in arrays, "there are both base_grid and votes")
+        grid, names = arrays["base_grid"], arrays["base_axes"].tolist()
+        known = arrays["base_axes"].ndim == 1 and set(names) <= set(TYPES) and len(set(names)) == len(names)
+        need(known, "base_axes names no type, or one twice")
+        need(grid.dtype.kind in "biu" and np.isin(grid, (0, 1)).all(), "base_grid holds more than true and false")
+        need(grid.ndim == len(names) + 1 and len(grid) == n_nodes and grid.size, "base_grid has another shape")
+        self.hashed = {"base_grid": grid.astype(bool), "base_axes": np.array(names, dtype=str)}
+        order = sorted(range(len(names)), key=lambda i: TYPES.index(names[i]))
+        # A type without an axis has length one: any flip of it lies beyond the end.
+        self.sides = [grid.shape[1 + names.index(name)] if name in names else 1 for name in TYPES]
+        self.grid = grid.astype(bool).transpose(0, *(i + 1 for i in order)).reshape(n_nodes, *self.sides)
+        for axis in range(1, 5):
+            easier, harder = np.delete(self.grid, -1, axis), np.delete(self.grid, 0, axis)
+            need(not (harder & ~easier).any(), "base_grid is not monotone")
+        self.local: list[int] | None = None
+        if "base_local" in arrays:
+            local = arrays.numbers("base_local", -1, UNLIMITED)
+            need(local.shape == (4,) or (local.shape == (1,) and local[0] >= 0), "base_local has another form")
+            self.hashed["base_local"] = local if len(local) == 4 else local.reshape(())
+            self.local = local.tolist()
+        if "prediction" in arrays:
+            self.hashed["prediction"] = arrays.numbers("prediction", 0, 10**5 - 1, n_nodes)
+        self.global_fields, smoothed = arrays.flag("base_global_fields"), arrays.flag("base_smoothed_edges")
+        self.fixed_adjacency = not smoothed and not self.global_fields
+        flags = {"base_global_fields": self.global_fields, "base_smoothed_edges": smoothed}
+        self.hashed |= {key: np.array(True) for key, value in flags.items() if value}
+
+    def fronts(self, nodes: np.ndarray, limits: Sequence[int]) -> list[Front]:
+        ends = [min(limit, side) for limit, side in zip(limits, self.sides)]
+        inside = self.grid[(slice(None), *(slice(0, end + 1) for end in ends))]
+
+        @cache
+        def front(certificate: bytes) -> Front:
+            shape = inside.shape[1:]
+            certified = np.frombuffer(certificate, dtype=bool).reshape(shape)
+            certified = np.pad(certified, [(0, end + 1 - side) for end, side in zip(ends, shape)])  # beyond: nothing is
+            minimal = ~certified
+            for axis, end in enumerate(ends):  # what has one flip less; nothing lies below zero
+                minimal &= np.take(np.insert(certified, 0, True, axis), range(end + 1), axis)
+            return tuple(tuple(point) for point in np.argwhere(minimal).tolist())
+
+        return [front(inside[node].tobytes()) for node in nodes.tolist()]
+
+
+class Votes:
+    """Sparse smoothing: thresholds in whole numbers, confidence bounds beyond doubt; what is in doubt is uncertified."""
+
+    def __init__(self, arrays: Arrays, n_nodes: int, rule: str, bits: Sequence[int]) -> None:
+        trials = arrays.number("n_samples", 1, 10**9)
+        votes = arrays.numbers("votes", 0, trials, n_nodes)
+        need(votes.ndim == 2 and (votes.sum(axis=1) == trials).all(), "votes do not sum to n_samples")
+        label = arrays.numbers("prediction", 0, votes.shape[1] - 1, n_nodes)
+        (alpha,), self.theta = arrays.probabilities("alpha"), arrays.probabilities("theta")
+        need(0 < alpha < 1 and "/" not in decimal_text(alpha), "alpha is no decimal between 0 and 1")
+        need(arrays["theta"].shape == (4,) and arrays["alpha"].dtype.kind in "Uf", "theta or alpha has another form")
+        self.binary, self.bits = rule == "binary", bits
+        self.tail = BinomialTail(trials, alpha / (n_nodes * (1 if self.binary else 2)))
+        everybody, others = np.arange(n_nodes), votes.copy()
+        others[everybody, label] = 0
+        # What certification depends on: votes for the label and against the runner-up. The binary rule asks for
+        # L(p_A) > ½, which is the same with the label's votes in both places.
+        mine = votes[everybody, label]
+        self.facts = np.stack([mine, mine if self.binary else trials - others.max(axis=1)], axis=1)
+        texts = {"alpha": decimal_text(alpha), "theta": [decimal_text(t) for t in self.theta]}
+        self.hashed: dict[str, Any] = {"votes": votes, "prediction": label, "n_samples": trials, **texts}
+        self.hashed |= {} if self.binary else {"base_rule": rule}
+        self.local: list[int] | None = None
+        self.global_fields = self.theta[ADJ_ADD] > 0
+        self.fixed_adjacency = self.theta[ADJ_ADD] == self.theta[ADJ_DEL] == 0
+        # θ_add + θ_del = 1: a sample does not depend on such bits at all.
+        self.free = [sum(self.theta[k // 2 * 2 : k // 2 * 2 + 2]) == 1 for k in range(4)]
+
+    def fronts(self, nodes: np.ndarray, limits: Sequence[int]) -> list[Front]:
+        """Budgets in lexicographic order: who passes at every budget with one flip less, but not here, has a point."""
+        facts, which = np.unique(self.facts[nodes], axis=0, return_inverse=True)
+        ends = [0 if free else min(r, b, MAX_AXIS + 1) for r, b, free in zip(limits, self.bits, self.free)]
+        points: list[list[Cell]] = [[] for _ in facts]
+        passed: dict[Cell, np.ndarray] = {}
+        nobody = np.zeros(len(facts), dtype=bool)
+        waiting: list[Cell] = [(0, 0, 0, 0)]
+        while waiting:
+            cell = heapq.heappop(waiting)
+            if cell in passed:
+                continue
+            alive = ~nobody
+            for k in range(4):
+                if cell[k]:
+                    alive &= passed.get((*cell[:k], cell[k] - 1, *cell[k + 1 :]), nobody)
+            passed[cell] = good = self.passing(cell, facts, alive) if max(cell) <= MAX_AXIS else nobody
+            for i in np.flatnonzero(alive & ~good).tolist():
+                points[i].append(cell)
+            for k in range(4):
+                if good.any() and cell[k] < ends[k]:
+                    heapq.heappush(waiting, (*cell[:k], cell[k] + 1, *cell[k + 1 :]))
+        return [tuple(points[i]) for i in which.reshape(-1).tolist()]
+
+    def passing(self, cell: Cell, facts: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """Which of the facts asked for certify the budget: those with L(p_A) + L(1 − p_B) > 1."""
+        total, regions = self.regions(cell)
+        clean, perturbed = ([0, *accumulate(region[i] << PRECISION for region in regions)] for i in (0, 1))
+
+        def least_mass(p: int) -> int:
+            """L(p / ONE) over total · ONE, rounded down."""
+            i = min(bisect_right(clean, p * total), len(regions)) - 1
+            return perturbed[i] + (p * total - clean[i]) * regions[i][1] // regions[i][0]
+
+        def passes(i: int) -> bool:
+            label, against = (self.tail.lower_bound(votes) for votes in facts[i].tolist())
+            return least_mass(label) + least_mass(max(label, against)) > total << PRECISION
+
+        chosen, result = np.flatnonzero(asked).tolist(), np.zeros(len(facts), dtype=bool)
+        if self.binary:  # the more votes the better: look for the first that passes
+            result[chosen[bisect_right(chosen, False, key=passes) :]] = True
+        else:
+            result[[i for i in chosen if passes(i)]] = True
+        return result
+
+    def regions(self, cell: Cell) -> tuple[int, list[tuple[int, int]]]:
+        """Masses (clean, perturbed) of the outcomes over a common total, in descending ratio, none with clean mass 0."""
+        total, joint = 1, [(1, 1)]
+        for first in (0, 2):
+            (add, rem), (additions, deletions) = self.theta[first : first + 2], cell[first : first + 2]
+            if not self.free[first] and additions + deletions:
+                scale = math.lcm(add.denominator, rem.denominator)
+                a, d = int(add * scale), int(rem * scale)
+                # By how many of the changed bits agree with the clean graph.
+                clean = np.convolve(_binomial(additions, scale - a, scale), _binomial(deletions, scale - d, scale))
+                perturbed = np.convolve(_binomial(additions, d, scale), _binomial(deletions, a, scale))
+                total *= scale ** (additions + deletions)
+                joint = [(c * e, p * q) for c, p in joint for e, q in zip(clean, perturbed) if e]
+        return total, sorted(joint, key=cmp_to_key(lambda s, t: t[0] * s[1] - s[0] * t[1]))
+
+
+def _binomial(count: int, mass: int, scale: int) -> np.ndarray:
+    """scale**count · P[Bin(count, mass / scale) = i] for every i, as Python's whole numbers."""
+    masses = [math.comb(count, i) * mass**i * (scale - mass) ** (count - i) for i in range(count + 1)]
+    return np.array(masses, dtype=object)
+
+
+PRECISION = 120
+ONE = 1 << PRECISION  # probabilities are whole numbers over this
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
+STIRLING = ((12, 1), (-360, 3), (1260, 5), (-1680, 7), (1188, 9))
+
+
+class BinomialTail:
+    """P[Bin(n, p) ≥ x] against a level: bounded from above, so that what is said to lie below the level does."""
+
+    def __init__(self, trials: int, level: Fraction) -> None:
+        self.n, self.level, self.z = trials, level, NormalDist().inv_cdf(float(level))
+        self.log_share = cache(lambda p: (Decimal(p) / ONE).ln())
+        self.lower_bound = cache(self._lower_bound)
+
+    def log_tail(self, x: int, p: int) -> tuple[float, float]:
+        """An upper bound of log(tail / level), and how many times its first term the tail is; 0 < p < ONE, x > 0."""
+        n, share = self.n, p / ONE
+        with localcontext(prec=70):
+            first = _log_factorial(n) - _log_factorial(x) - _log_factorial(n - x)
+            first += x * self.log_share(p) + (n - x) * self.log_share(ONE - p)
+            first += Decimal(self.level.denominator).ln() - Decimal(self.level.numerator).ln()
+        k = np.arange(x, min(n, x + int(12 * math.sqrt(n * share * (1 - share))) + 60), dtype=np.float64)
+        with np.errstate(all="ignore"):
+            ratios = p / (ONE - p) * (n - k) / (k + 1)  # of P[Bin = k + 1] to P[Bin = k]; they fall
+            terms = np.cumprod(ratios)
+            total = 1 + float(terms.sum())
+            if x + len(k) < n:  # what is left out is below a geometric series
+                total += float(terms[-1] * ratios[-1] / (1 - ratios[-1])) if ratios[-1] < 1 else math.inf
+        # A term takes at most six roundings for each of its factors, the sum one for each term.
+        slack = 8 * (len(k) + 2) * 2.0**-53 + 1e-14 * (1 + abs(float(first)))
+        return float(first) + math.log(total) + slack, total
+
+    def _lower_bound(self, x: int) -> int:
+        """A p over ONE with P[Bin(n, p) ≥ x] < level, as large as can be told: Clopper and Pearson's lower bound."""
+        share, best = x / self.n, 0
+        guess = max(share / 3, share + self.z * math.sqrt(share * (1 - share) / self.n) - 1 / self.n)
+        p = int(min(guess, 0.9 + 0.1 * share) * 2**53) << PRECISION - 53
+        for _ in range(100 if x else 0):
+            log, total = self.log_tail(x, p)
+            best = p if log < 0 else best
+            if -(2.0**-40) < log < 0:
+                break
+            # Newton's step for log p: the slope, x · first term / tail, falls, so no step from below goes too far.
+            p += int(p * Fraction(math.expm1(max(-(log + 2.0**-42) * total / x, -50.0))))
+        return best
+
+
+@cache
+def _log_factorial(n: int) -> Decimal:
+    """With 70 digits; from 1000 on by Stirling's series, whose error is below its first omitted term, 10**-35."""
+    with localcontext(prec=70):
+        x = Decimal(n)
+        if n < 1000:
+            return Decimal(math.factorial(n)).ln()
+        return x * x.ln() - x + (2 * PI * x).ln() / 2 + sum(1 / (c * x**power) for c, power in STIRLING)
+
+
+# The instance: graph, fields, base certificate, targets.
+
+
+class Instance:
+    def __init__(self, arrays: Arrays, base_rule: str) -> None:
+        self.n = n = arrays.number("n_nodes", 1, 5_000_000)
+        self.n_attrs = arrays.number("n_attrs", 0, 50_000_000)
+        self.directed = arrays.flag("directed")
+        (starts, columns), attributes = arrays.csr("adj", n, n), arrays.csr("attr", n, self.n_attrs)
+        rows = np.repeat(np.arange(n), np.diff(starts))
+        need((rows != columns).all(), "the adjacency has a self loop")
+        symmetric = np.array_equal(rows * n + columns, np.sort(columns * n + rows))
+        need(self.directed or symmetric, "the adjacency is not symmetric")
+        once = (rows < columns) | self.directed
+        self.edges = list(zip(rows[once].tolist(), columns[once].tolist()))  # (receiver, sender) if directed
+        self.neighbours, self.ones = _rows(starts, columns), np.diff(attributes[0]).tolist()
+        hashed: dict[str, Any] = {"n_nodes": n, "n_attrs": self.n_attrs, "directed": self.directed}
+        hashed |= {"adj_indptr": starts, "adj_indices": columns}
+        hashed |= {"attr_indptr": attributes[0], "attr_indices": attributes[1]}
+        slots, ones, edges = n * (n - 1) // (1 if self.directed else 2), len(attributes[1]), len(self.edges)
+        bits = (n * self.n_attrs - ones, ones, slots - edges, edges)
+        self.base = Grid(arrays, n) if "base_grid" in arrays else Votes(arrays, n, base_rule, bits)
+        self.explicit: list[list[int]] | None = None
+        if "field_indptr" in arrays or "field_indices" in arrays:
+            need(self.base.fixed_adjacency, "explicit fields hold only while the adjacency is fixed")
+            starts, columns = arrays.csr("field", n, n)
+            self.explicit = _rows(starts, columns)
+            hashed |= {"field_indptr": starts, "field_indices": columns}
+        else:
+            rule = str(arrays.get("edge_field", np.array("degrees")).reshape(()))
+            need(rule in ("degrees", "messages"), "edge_field is unknown")
+            self.layers, self.messages = arrays.number("layers", 0, 20), rule == "messages"
+            hashed |= {"layers": self.layers, "edge_field": rule}
+            self.edges_at: list[list[int]] = [[] for _ in range(n)]
+            for e, (receiver, sender) in enumerate(self.edges):
+                self.edges_at[receiver].append(e)
+                if not (self.messages and self.directed):  # there the receiving end decides
+                    self.edges_at[sender].append(e)
+        self.targets = arrays.numbers("targets", 0, n - 1) if "targets" in arrays else np.arange(n)
+        need(len(np.unique(self.targets)) == len(self.targets), "a target is named twice")
+        digest = hashlib.sha256(b"certcore-instance-1")
+        for key, value in sorted((hashed | self.base.hashed | {"targets": self.targets}).items()):
+            array = np.asarray(value)
+            if array.dtype.kind in "iu":
+                array = array.astype("<i8")
+            elif array.dtype.kind == "U":
+                array = np.frombuffer("\0".join(array.reshape(-1).tolist()).encode(), dtype=np.uint8)
+            digest.update(f"{key}|{array.dtype.str}|{array.shape}|".encode() + np.ascontiguousarray(array).tobytes())
+        self.digest = digest.hexdigest()
+
+    def field(self, target: int) -> tuple[Sites, Sites]:
+        """The nodes and the edges that can influence a node, in rising order."""
+        if self.explicit is not None:
+            return tuple(self.explicit[target]), ()
+        inner, reach, fresh = set[int](), {target}, {target}
+        for _ in range(self.layers):  # from receiver to sender
+            fresh = set[int]().union(*(self.neighbours[m] for m in fresh)) - reach
+            inner, reach = reach, reach | fresh
+        edges = set[int]().union(*(self.edges_at[m] for m in (inner if self.messages else reach)))
+        return tuple(sorted(reach)), tuple(sorted(edges))
+
+
+def _rows(starts: np.ndarray, entries: np.ndarray) -> list[list[int]]:
+    return [entries[a:b].tolist() for a, b in pairwise(starts.tolist())]
+
+
+# The threat model: what the attacker may do.
+
+
+class Threat:
+    def __init__(self, given: Any, instance: Instance) -> None:
+        wanted, more = {*TYPES, "local", "sigma"}, {"protected", "node_costs", "edge_costs"}
+        need(isinstance(given, dict) and wanted <= set(given) <= wanted | more, "the threat model has other entries")
+        n, edges = instance.n, instance.edges
+        self.budgets = whole_list([given[name] for name in TYPES], 0, MAX_BUDGET, "budgets")
+        self.sigma: int | None = given["sigma"]
+        need(self.sigma is None or is_whole(self.sigma, 0, MAX_BUDGET), "sigma is no number")
+        self.types = [k for k in range(4) if self.budgets[k]]
+        self.whole_graph = self.budgets[ADJ_ADD] > 0 or instance.base.global_fields
+        edge_budget = self.budgets[ADJ_ADD] or self.budgets[ADJ_DEL]
+        need(instance.explicit is None or not edge_budget, "explicit fields hold for attribute budgets only")
+        protected = whole_list(given.get("protected", []), 0, n - 1, "protected")
+        need(rising(protected) and (protected or "protected" not in given), "protected nodes are in no rising list")
+        self.free = [m not in set(protected) for m in range(n)] if protected else [True] * n
+        self.free_edges = [self.free[i] and self.free[j] for i, j in edges]
+        self.has_node_costs = "node_costs" in given
+        self.node_costs = whole_list(given.get("node_costs", [1] * n), 1, 10**6, "node_costs")
+        self.edge_costs = whole_list(given.get("edge_costs", [1] * len(edges)), 1, 10**6, "edge_costs")
+        need(len(self.node_costs) == n and len(self.edge_costs) == len(edges), "costs have another length")
+        incident = Counter(m for edge in edges for m in edge)
+        has = [*[instance.ones] * 2, *[[incident[m] for m in range(n)]] * 2]
+        self.limited, self.limits = self._local(given["local"], n, has)
+        # A base certificate may hold for limited flips at one node only: per type, or attribute flips together.
+        most, local = [min(max(row), b) for row, b in zip(self.limits, self.budgets)], instance.base.local or [-1] * 4
+        if len(local) == 1:
+            pairs = zip(*self.limits[:2])
+            most = [max(min(a, self.budgets[ATTR_ADD]) + min(d, self.budgets[ATTR_DEL]) for a, d in pairs)]
+        fits = all(allowed < 0 or amount <= allowed for allowed, amount in zip(local, most))
+        need(fits, "the base certificate holds for smaller local budgets only")
+        # What each node can take: its limit, what exists there, nothing if it is protected.
+        standing = Counter(m for edge, free in zip(edges, self.free_edges) if free for m in edge)
+        others = (2 if instance.directed else 1) * (sum(self.free) - 1)
+        exists = [[instance.n_attrs - c, c, others - standing[m], standing[m]] for m, c in enumerate(instance.ones)]
+        self.capacity = [
+            [min(self.limits[k][m], exists[m][k]) if self.free[m] else 0 for m in range(n)] for k in range(4)
+        ]
+
+    @staticmethod
+    def _local(local: Any, n: int, has: list[list[int]]) -> tuple[list[bool], list[list[int]]]:
+        """Which types have local budgets, and the limits of each node."""
+        limited, limits = [False] * 4, [[UNLIMITED] * n for _ in TYPES]
+        if local is None:
+            return limited, limits
+        need(set(local) == {"mode", *TYPES} and local["mode"] in ("absolute", "relative"), "local has another form")
+        for k, value in ((k, local[name]) for k, name in enumerate(TYPES) if local[name] is not None):
+            limited[k], per_node = True, isinstance(value, list)
+            need(not per_node or len(value) == n, "local has another length")
+            if local["mode"] == "relative":
+                shares = [_share(text) for text in (value if per_node else [value])]
+                shares = shares if per_node else shares * n
+                limits[k] = [min(s.numerator * c // s.denominator, UNLIMITED) for s, c in zip(shares, has[k])]
+            else:
+                limits[k] = whole_list(
+                    value if per_node else [value], 0, UNLIMITED if per_node else MAX_BUDGET, "local"
+                )
+                limits[k] = limits[k] if per_node else limits[k] * n
+        need(any(limited), "local sets no budget")
+        return limited, limits
+
+    def totals(self) -> list[int]:
+        """The most flips of each type that any admissible graph contains."""
+        result = []
+        for k, budget in enumerate(self.budgets):
+            caps = sorted(self.capacity[k], reverse=True)
+            total, costs, amounts = sum(caps[: self.sigma]), self.node_costs, self.capacity[k]
+            if k in (ADJ_ADD, ADJ_DEL):
+                total = min(total, sum(caps) // 2)  # every flipped edge counts at both its ends
+                costs, amounts = self.edge_costs, [int(free) for free in self.free_edges]
+            if k == ADJ_ADD:
+                costs, amounts = [1], [budget]
+            affordable = 0
+            for cost, amount in sorted(zip(costs, amounts)):  # the cheapest ones first
+                taken = min(amount, budget // cost)
+                affordable, budget = affordable + taken, budget - taken * cost
+            result.append(min(total, affordable))
+        return result
+
+
+def _share(text: Any) -> Fraction:
+    need(re.fullmatch(r"[0-9]{1,29}/[0-9]{1,29}", text), "local holds no share")
+    share = Fraction(text)
+    need(
+        f"{share.numerator}/{share.denominator}" == text and share <= MAX_BUDGET, "local holds no share in lowest terms"
+    )
+    return share
+
+
+# The attacker's program: maximise worth · x subject to rows · x ≤ right-hand sides and 0 ≤ x ≤ upper bounds.
+
+
+class Rows:
+    """Numbered rows, weighed by their multipliers as they come: `price` is yᵀ rows, `fixed` is y · right-hand sides."""
+
+    def __init__(self, multipliers: dict[int, int]) -> None:
+        self.multipliers, self.count, self.fixed = multipliers, 0, 0
+        self.price: dict[int, int] = defaultdict(int)
+
+    def row(self, rhs: int, entries: Iterable[tuple[int, int]]) -> None:
+        self.weigh(self.multipliers.get(self.count, 0), rhs, entries)
+        self.count += 1
+
+    def weigh(self, y: int, rhs: int, entries: Iterable[tuple[int, int]]) -> None:
+        if y:
+            self.fixed += y * rhs
+            for column, coefficient in entries:
+                self.price[column] += y * coefficient
+
+
+class Program:
+    def __init__(self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str) -> None:
+        self.instance, self.threat, self.paper = instance, threat, relaxation == "paper"
+        self.sigma, self.deletions = threat.sigma is not None, ADJ_DEL in threat.types
+        self.attributes = ATTR_ADD in threat.types or ATTR_DEL in threat.types
+        self.upper: list[int] = []
+        self.worth: list[int] = []
+        # Targets with the same live points and fields lose their certificates together.
+        self.constant, size = 0, 0
+        members: dict[tuple[Front, Sites, Sites], int] = defaultdict(int)
+        for target, front in zip(targets.tolist(), instance.base.fronts(targets, threat.budgets)):
+            if (0, 0, 0, 0) in front:
+                self.constant += 1  # uncertified without any attack
+            elif front:
+                nodes, edges = instance.field(target)
+                members[front, nodes if self.attributes else (), edges if self.deletions else ()] += 1
+                size += len(nodes) + len(edges)
+                need(size <= MAX_ENTRIES, "the fields are too large for this checker")
+        self.groups, self.weight = list(members), list(members.values())
+        self._flips()
+        nodes_ = [site for k, site, _ in self.flips if k != ADJ_DEL] if self.sigma else []
+        ends = [m for k, e, _ in self.flips if k == ADJ_DEL for m in instance.edges[e]] if self.sigma else []
+        self.attacker = {m: self.column(1) for m in sorted({*nodes_, *ends})}
+        self.points = [
+            [self.column(self._reachable(group, point), 0 if self.paper else weight) for point in group[0]]
+            for group, weight in members.items()
+        ]
+        self.indicator = [self.column(1, weight) for weight in self.weight] if self.paper else []
+
+    def column(self, upper: int, worth: int = 0) -> int:
+        self.upper.append(upper)
+        self.worth.append(worth)
+        return len(self.upper) - 1
+
+    def field(self, k: int, group: tuple[Front, Sites, Sites]) -> Sites:
+        return group[2] if k == ADJ_DEL else group[1]
+
+    def _flips(self) -> None:
+        """Flip columns: (type, site, payer), in their order; what each costs, and the columns at each site."""
+        threat, edges = self.threat, self.instance.edges
+        self.flips: list[tuple[int, int, int]] = []
+        self.at: dict[int, dict[int, list[int]]] = {k: defaultdict(list) for k in threat.types}
+        self.cost: list[int] = []
+        self.cap: dict[int, dict[int, int]] = {}  # for each type the caps of its sites, empty if there are none
+        for k in threat.types:
+            inside = set[int]().union(*(self.field(k, group) for group in self.groups))
+            free, costs = (threat.free_edges, threat.edge_costs) if k == ADJ_DEL else (threat.free, threat.node_costs)
+            sites = sorted(site for site in inside if free[site])
+            if k == ADJ_DEL:
+                self.cap[k] = dict.fromkeys(sites, 1)
+            elif self.sigma or threat.limited[k]:
+                self.cap[k] = {m: threat.capacity[k][m] for m in sites if threat.capacity[k][m]}
+                sites = list(self.cap[k])
+            else:
+                self.cap[k] = {}
+                sites = sites if threat.has_node_costs else undominated(sites, [group[1] for group in self.groups])
+            payers = [(site, -1) for site in sites]
+            if k == ADJ_DEL and self.sigma and not self.instance.directed:
+                payers = [(e, edges[e][end]) for end in (0, 1) for e in sites]
+            for site, payer in payers:
+                affordable = threat.budgets[k] // costs[site]
+                self.at[k][site].append(self.column(min(self.cap[k].get(site, affordable), affordable)))
+                self.flips.append((k, site, payer))
+                self.cost.append(costs[site])
+
+    def _reachable(self, group: tuple[Front, Sites, Sites], point: Cell) -> int:
+        """0 for a point that the field cannot be given by anybody; the paper's form keeps all points."""
+        return int(self.paper or all(point[k] <= self._supply(k, self.field(k, group)) for k in self.threat.types))
+
+    @cache  # noqa: B019 - a program lives as long as the process
+    def _supply(self, k: int, field: Sites) -> int:
+        """The most flips of a type that a field can get."""
+        capacity = self.threat.capacity[k]
+        if k == ADJ_DEL:
+            edges = [self.instance.edges[e] for e in field if self.threat.free_edges[e]]
+            gives = [min(count, capacity[m]) for m, count in Counter(m for edge in edges for m in edge).items()]
+            most = min(len(edges), sum(gives) // 2)
+        else:
+            gives = [capacity[m] for m in field]
+            most = sum(gives)
+        return min(most, sum(sorted(gives, reverse=True)[: self.threat.sigma]))  # at most σ nodes give anything
+
+    def bound(self, given: Any, strong: bool) -> Fraction:
+        """Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly."""
+        names = "scale_bits rows values cuts_touch cuts_index" + (" sets strong_rows strong_values" if strong else "")
+        need(isinstance(given, dict) and set(given) == set(names.split()), "the multipliers have other entries")
+        need(is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another scale")
+        chosen, values = whole_list(given["rows"], 0, 2**62, "rows"), whole_list(given["values"], 1, 2**62, "values")
+        need(len(chosen) == len(values) and rising(chosen), "rows and values do not fit together")
+        rows = Rows(dict(zip(chosen, values)))
+        self._rows(rows)
+        self._cuts(rows, given["cuts_touch"], given["cuts_index"])
+        need(not chosen or chosen[-1] < rows.count, "a multiplier belongs to no row")
+        if strong:
+            StrongRows(self, rows, given)
+        charged = 0
+        for j, (worth, upper) in enumerate(zip(self.worth, self.upper)):
+            charged += max(0, (worth << SCALE_BITS) - rows.price[j]) * upper
+        return self.constant + Fraction(rows.fixed + charged, 1 << SCALE_BITS)
+
+    def _rows(self, rows: Rows) -> None:
+        threat, edges = self.threat, self.instance.edges
+        for k in threat.types:  # global budgets
+            rows.row(threat.budgets[k], ((j, self.cost[j]) for j, flip in enumerate(self.flips) if flip[0] == k))
+        if self.deletions and threat.limited[ADJ_DEL]:  # local budgets: edges at a node, whoever pays
+            standing: dict[int, list[int]] = defaultdict(list)
+            for e in self.at[ADJ_DEL]:
+                for m in edges[e]:
+                    standing[m].append(e)
+            for m, here in sorted(standing.items()):
+                if threat.limits[ADJ_DEL][m] < len(here):
+                    rows.row(threat.limits[ADJ_DEL][m], ((j, 1) for e in here for j in self.at[ADJ_DEL][e]))
+        if self.sigma:
+            assert threat.sigma is not None
+            rows.row(threat.sigma, ((a, 1) for a in self.attacker.values()))
+            paid: dict[tuple[int, int], list[int]] = defaultdict(list)
+            for j, (k, site, payer) in enumerate(self.flips):
+                if k != ADJ_DEL or payer >= 0:
+                    paid[k, site if k != ADJ_DEL else payer].append(j)
+            for (k, m), columns in sorted(paid.items()):  # an attacker pays for so many flips
+                most = threat.capacity[k][m]
+                if not self.paper:
+                    most = min(most, threat.budgets[k] // (1 if k == ADJ_DEL else threat.node_costs[m]))
+                rows.row(0, [(self.attacker[m], -most), *((j, 1) for j in columns)])
+            for e, columns in self.at[ADJ_DEL].items() if self.deletions else ():
+                if self.instance.directed:  # one end is an attacker
+                    rows.row(0, [(columns[0], 1), *((self.attacker[m], -1) for m in edges[e])])
+                else:  # an edge is deleted once
+                    rows.row(1, ((j, 1) for j in columns))
+        for k in threat.types:  # what points need must be in the field
+            for group, points in zip(self.groups, self.points):
+                flips = [(j, -1) for site in self.field(k, group) for j in self.at[k].get(site, ())]
+                needs = [(column, point[k]) for column, point in zip(points, group[0])]
+                for part in [[entry] for entry in needs if entry[1]] if self.paper else [needs]:
+                    rows.row(0, part + flips)
+        for g, points in enumerate(self.points):  # a group takes one point
+            if self.paper:
+                rows.row(0, [(self.indicator[g], 1), *((j, -1) for j in points)])
+            else:
+                rows.row(1, ((j, 1) for j in points))
+
+    def _cuts(self, rows: Rows, touch: Any, index: Any) -> None:
+        families, tags = whole_list(touch, 0, 1, "cuts_touch"), whole_list(index, 0, 2**62, "cuts_index")
+        allowed = not self.paper and self.sigma and self.threat.types
+        need(len(families) == len(tags) and (allowed or not tags), "cuts: there can be none, or lengths differ")
+        for family, tag in zip(families, tags):
+            if family == 0:  # a flip needs its payer as an attacker entirely
+                need(tag < len(self.flips) and self.flips[tag][2] >= 0, "cuts: no flip with a payer")
+                rows.row(0, [(tag, 1), (self.attacker[self.flips[tag][2]], -1)])
+            else:  # a group that is reached needs an attacker who touches its field
+                need(tag < len(self.groups), "cuts: no group")
+                _, nodes, edges = self.groups[tag]
+                near = {*nodes, *(m for e in edges for m in self.instance.edges[e])} & set(self.attacker)
+                rows.row(0, [*((j, 1) for j in self.points[tag]), *((self.attacker[m], -1) for m in near)])
+
+
+def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
+    """The sites that an attacker needs where sites have no cap and cost the same.
+
+    A site is left out if another one lies in the fields of all its groups: an attacker may flip there instead, at the
+    same price, and no group loses anything. The other site has more groups, or the same and a smaller number, so this
+    ends at a site that is kept.
+    """
+    allowed = set(sites)
+    members = [[site for site in field if site in allowed] for field in fields]
+    groups: dict[int, set[int]] = {site: set() for site in sites}
+    for g, field in enumerate(members):
+        for site in field:
+            groups[site].add(g)
+    kept = []
+    for site in sites:
+        rank, smallest = (len(groups[site]), -site), min(groups[site], key=lambda g: len(members[g]))
+        better = (other for other in members[smallest] if (len(groups[other]), -other) > rank)
+        if not any(groups[site] <= groups[other] for other in better):
+            kept.append(site)
+    return kept
+
+
+class StrongRows:
+    """Format 2: rows on sets of sites, rebuilt from their tags. Level t of set U is 1 if at least t flips are in U."""
+
+    def __init__(self, program: Program, rows: Rows, given: dict[str, Any]) -> None:
+        self.program, self.threat = program, program.threat
+        costs = [[1], [1], [1], [1]]
+        for (k, _, _), cost in zip(program.flips, program.cost):
+            costs[k].append(cost)
+        # How many flips of each type the budget pays for.
+        self.most = {k: self.threat.budgets[k] // min(costs[k][1:]) if costs[k][1:] else 0 for k in self.threat.types}
+        tags, values = given["strong_rows"], whole_list(given["strong_values"], 1, 2**62, "strong_values")
+        lists = isinstance(given["sets"], list) and isinstance(tags, list) and len(tags) == len(values)
+        need(lists, "sets, strong_rows and strong_values do not fit together")
+        self.sets = [self._set(*each) for each in given["sets"]]
+        self.columns = [[program.column(1) for _ in range(last)] for _, _, last, _ in self.sets]  # of the levels
+        for tag, y in zip(tags, values):
+            rows.weigh(y, *self._row(tag))
+
+    def _type(self, k: Any) -> int:
+        need(is_whole(k, 0, 3) and k in self.threat.types, "a set or row is about a type without a budget")
+        return int(k)
+
+    def _sites(self, k: Any, given: Any) -> frozenset[int]:
+        """A rising list of sites with flip columns."""
+        sites = whole_list(given, 0, 2**62, "sites")
+        need(sites and rising(sites) and set(sites) <= set(self.program.at[self._type(k)]), "sites are no rising list")
+        return frozenset(sites)
+
+    def _cap(self, k: int, site: int) -> int:
+        return self.program.cap[k].get(site, UNLIMITED)
+
+    def _set(self, k: Any, given: Any, last: Any) -> tuple[int, frozenset[int], int, int]:
+        """Type, sites, number of levels L, and how many flips R_U fit at most."""
+        sites = self._sites(k, given)
+        most = min(self.most[k], sum(self._cap(k, site) for site in sites))
+        need(is_whole(last, 1, most), "a set has no level, or more than flips fit")
+        return k, sites, last, most
+
+    def _of(self, u: Any) -> tuple[int, frozenset[int], int, int]:
+        need(is_whole(u, 0, len(self.sets) - 1), "a row names no set")
+        return self.sets[u]
+
+    def _field(self, k: Any, g: Any) -> frozenset[int]:
+        """Sites with flip columns in the field of a group."""
+        need(is_whole(g, 0, len(self.program.groups) - 1), "a row names no group")
+        field = self.program.field(self._type(k), self.program.groups[g])
+        return frozenset(site for site in field if site in self.program.at[k])
+
+    def _flips(self, k: int, sites: Iterable[int], coefficient: int) -> Entries:
+        return [(column, coefficient) for site in sites for column in self.program.at[k][site]]
+
+    def _levels(self, u: int, first: int, last: int, coefficient: int) -> Entries:
+        """Levels first … last; for those above L its column stands, those above R_U are 0."""
+        _, _, top, most = self.sets[u]
+        return [(self.columns[u][min(i, top) - 1], coefficient) for i in range(first, min(last, most) + 1)]
+
+    def _points(self, g: int, k: int, q: int, coefficient: int) -> Entries:
+        """The points of a group that need at least q flips."""
+        pairs = zip(self.program.points[g], self.program.groups[g][0])
+        return [(column, coefficient) for column, point in pairs if point[k] >= q]
+
+    def _row(self, tag: Any) -> tuple[int, Entries]:
+        """Right-hand side and entries of the row that a tag names."""
+        match tag:
+            case ["monotone", u, t]:
+                need(is_whole(t, 1, self._of(u)[2] - 1), "monotone: no such level")
+                return 0, self._levels(u, t + 1, t + 1, 1) + self._levels(u, t, t, -1)
+            case ["least", u]:
+                k, sites, last, _ = self._of(u)
+                return 0, self._levels(u, 1, last, 1) + self._flips(k, sites, -1)
+            case ["most", u]:
+                k, sites, _, most = self._of(u)
+                return 0, self._levels(u, 1, most, -1) + self._flips(k, sites, 1)
+            case ["in", u, g, q, t]:  # who needs q flips has q − t + 1 of them outside U, or in its levels from t on
+                k, sites, _, _ = self._of(u)
+                outside = self._field(k, g) - sites
+                need(is_whole(q, 1, self.most[k]) and is_whole(t, 1, q), "in: no such level")
+                paid = self._levels(u, t, q, -1) + self._flips(k, outside, -1)
+                return 0, self._points(g, k, q, q - t + 1) + paid
+            case [
+                "conflict",
+                u,
+                g,
+                q,
+                t,
+            ]:  # where a group got q flips, at most R − q of the set's lie outside its field
+                k, sites, last, _ = self._of(u)
+                inside = self._field(k, g) & sites
+                need(
+                    is_whole(q, 1, self.most[k]) and is_whole(t, self.most[k] - q + 1, last), "conflict: no such level"
+                )
+                excess = t - (self.most[k] - q)
+                paid = self._levels(u, t - excess + 1, t, 1) + self._flips(k, inside, -1)
+                return excess, self._points(g, k, q, excess) + paid
+            case ["cover", k, g, q, list(blocks)]:  # blocks take at most κ flips, so q − κ are elsewhere in the field
+                rest, taken = self._field(k, g), 0
+                for block in blocks:
+                    need(isinstance(block, list), "cover: no block")
+                    sites = self._sites(k, block[-1])
+                    rest -= sites
+                    if len(block) == len(sites) == 1:
+                        taken += self._cap(k, *sites)
+                    else:
+                        limited = k == ADJ_DEL and self.threat.limited[k] and len(block) == 2
+                        need(limited and is_whole(block[0], 0, len(self.threat.free) - 1), "cover: no block")
+                        need(all(block[0] in self.program.instance.edges[e] for e in sites), "cover: not at the node")
+                        taken += self.threat.limits[k][block[0]]
+                need(is_whole(q, taken + 1, self.most[k]), "cover: no such level, or the blocks take everything")
+                return 0, self._points(g, k, q, q - taken) + self._flips(k, rest, -1)
+            case ["pack", k, g, [_, *_] as parts]:  # flips outside the field are missing inside it
+                used, total, entries = self._field(k, g), 0, []
+                for u, levels in parts:
+                    kind, sites, last, _ = self._of(u)
+                    need(kind == k and not used & sites and is_whole(levels, 1, last), "pack: a set does not fit")
+                    used, total = used | sites, total + levels
+                    entries += self._levels(u, 1, levels, 1)
+                for column, point in zip(self.program.points[g], self.program.groups[g][0]):
+                    entries.append((column, max(total - self.most[k] + point[k], 0)))
+                return total, entries
+            case ["shift", g, chosen, list(shifts), weights]:
+                return 0, self._shift(g, chosen, shifts, weights)
+        raise Rejected("a row has an unknown tag or another form")
+
+    def _shift(self, g: Any, chosen: Any, shifts: list[Any], weights: Any) -> Entries:
+        """The chosen points, with κ flips in the sets conceded, still weigh M; higher levels and other flips must pay."""
+        rest = {k: self._field(k, g) for k in self.threat.types}
+        places = whole_list(chosen, 0, len(self.program.points[g]) - 1, "shift: points")
+        w = whole_list(weights, 0, 2**20, "shift: weights")
+        need(places and rising(places), "shift: no rising list of points")
+        need(len(w) == 4 and all(k in rest for k in range(4) if w[k]), "shift: weights do not fit")
+        conceded = [0] * 4
+        for u, kappa in shifts:
+            k, sites, _, _ = self._of(u)
+            need(is_whole(kappa, 0, 2**31) and w[k] > 0, "shift: a set does not fit")
+            conceded[k] += kappa
+            rest[k] -= sites
+        need(len({u for u, _ in shifts}) == len(shifts), "shift: a set is named twice")
+        points = [self.program.groups[g][0][i] for i in places]
+        left = [[max(p - c, 0) for p, c in zip(point, conceded)] for point in points]
+        mass = min(sum(a * b for a, b in zip(w, point)) for point in left)
+        need(mass >= 1, "shift: nothing is left to pay")
+        entries = [(self.program.points[g][i], mass) for i in places]
+        height = {k: min(max(point[k] for point in left), -(-mass // w[k])) for k in range(4) if w[k]}
+        for u, kappa in shifts:
+            k = self.sets[u][0]
+            entries += self._levels(u, kappa + 1, kappa + height[k], -w[k])
+        return entries + [entry for k in height for entry in self._flips(k, rest[k], -w[k])]
+
+
+# The verdict.
+
+
+def check(proof: dict[str, Any], instance: Instance) -> str:
+    """What the proof proves, in one sentence; anything that does not hold, or has another form, is an exception."""
+    rest = {key: value for key, value in proof.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    need(proof["digest"] == hashlib.sha256(text.encode("utf-8")).hexdigest(), "the digest does not match the content")
+    need(proof["instance_digest"] == instance.digest, "the proof belongs to another instance")
+    need(proof["base_rule"] == "binary" or isinstance(instance.base, Votes), "a grid knows no multi-class rule")
+    strong, relaxation = proof["format"] == "certcore-proof-2", proof["relaxation"]
+    need(relaxation in (("strong",) if strong else ("paper", "tight")), "the relaxation does not belong to this format")
+    targets = instance.targets
+    if proof["target_nodes"] is not None:
+        targets = np.array(whole_list(proof["target_nodes"], 0, instance.n - 1, "targets"), dtype=np.int64)
+        need(len(np.unique(targets)) == len(targets), "a target is named twice")
+    count = len(targets)
+    need(is_whole(proof["targets"], count, count), f"there are {count} targets, the proof speaks of another number")
+    threat = Threat(proof["threat"], instance)
+    if threat.whole_graph:
+        need(proof["multipliers"] is None, "multipliers are given although every field is the whole graph")
+        bound = Fraction(sum(front != () for front in instance.base.fronts(targets, threat.totals())))
+    else:
+        bound = Program(instance, threat, targets, relaxation).bound(proof["multipliers"], strong)
+    exact = proof["bound"] == [bound.numerator, bound.denominator] and all(type(part) is int for part in proof["bound"])
+    need(exact, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
+    certified = max(0, count - bound.numerator // bound.denominator)
+    need(is_whole(proof["certified"], certified, certified), f"the bound certifies {certified}, not what is claimed")
+    return f"at least {certified} of {count} target labels stay (at most {float(bound):.4f} are left uncertified)"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
+    if len(given) != 2:
+        print(
+            "usage: certcore-check PROOF INSTANCE (exit code 0: accepted, 1: rejected, 2: unreadable)", file=sys.stderr
+        )
+        return 0 if given in (["-h"], ["--help"]) else 2
+    try:
+        proof = read_proof(given[0])
+        instance = Instance(Arrays.read(given[1]), proof["base_rule"])
+    except Exception as reason:  # broken files fail in a dozen ways
+        print(f"unreadable: {reason or type(reason).__name__}", file=sys.stderr)
+        return 2
+    try:
+        print("accepted:", check(proof, instance))
+        return 0
+    except Exception as reason:
+        print(f"rejected: {reason or type(reason).__name__}")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

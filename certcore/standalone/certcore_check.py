@@ -38,24 +38,19 @@ MAX_BUDGET = 10**9
 MAX_AXIS = 1024  # votes certify no budget with more flips of one type (unless flips have no effect)
 MAX_ENTRIES = 10**8  # fields with more entries would not fit into memory
 MAX_BYTES = 2**28
-NONE = np.zeros(0, dtype=np.int64)
 Cell = tuple[int, ...]  # a budget: flips of each type
 Front = tuple[Cell, ...]
 Sites = tuple[int, ...]  # nodes or edges
 Entries = list[tuple[int, int]]  # columns and coefficients of a row
 
 
-class Rejected(Exception):
-    """A proof that does not prove what it claims, or an instance that is none."""
-
-
 def need(holds: Any, text: str) -> None:
+    """Whatever does not hold or has another form raises an exception: the file is unreadable, or the proof rejected."""
     if not holds:
-        raise Rejected(text)
+        raise ValueError(text)
 
 
 # Reading. Nothing is unpickled; numbers are compared before they are converted; true, 3.0 and "3" are no whole numbers.
-# Whatever does not have the expected form raises some exception, and then the file is unreadable or the proof rejected.
 
 
 def read_proof(path: str) -> dict[str, Any]:
@@ -69,7 +64,6 @@ def read_proof(path: str) -> dict[str, Any]:
     need(isinstance(proof, dict) and set(proof) == set(keys.split()), "an entry is missing or unknown")
     need(proof["format"] in ("certcore-proof-1", "certcore-proof-2"), "the format is unknown")
     need(proof["base_rule"] in ("binary", "multiclass"), "the base rule is unknown")
-    need(all(isinstance(proof[key], str) for key in ("digest", "instance_digest")), "a digest is no text")
     return proof
 
 
@@ -82,14 +76,10 @@ def is_whole(value: Any, low: int, high: int) -> bool:
     return type(value) is int and low <= value <= high
 
 
-def whole_list(value: Any, low: int, high: int, what: str) -> list[int]:
+def whole_list(value: Any, low: int, high: int, what: str, *, rising: bool = False) -> list[int]:
     good = isinstance(value, list) and all(is_whole(v, low, high) for v in value)
-    need(good, f"{what}: expected a list of whole numbers from {low} to {high}")
+    need(good and (not rising or all(a < b for a, b in pairwise(value))), f"{what}: no such list of whole numbers")
     return list(value)
-
-
-def rising(values: Sequence[int]) -> bool:
-    return all(a < b for a, b in pairwise(values))
 
 
 class Arrays(dict[str, np.ndarray]):
@@ -112,10 +102,8 @@ class Arrays(dict[str, np.ndarray]):
 
     def numbers(self, key: str, low: int, high: int, length: int | None = None) -> np.ndarray:
         array = np.atleast_1d(self[key])
-        if array.size == 0 and array.ndim == 1:
-            array = NONE
-        need(array.dtype.kind in "iu" and length in (None, len(array)), f"{key} has another type or length")
-        fits = array.size == 0 or low <= int(array.min()) <= int(array.max()) <= high
+        need(length in (None, len(array)), f"{key} has {len(array)} entries instead of {length}")
+        fits = array.size == 0 or (array.dtype.kind in "iu" and low <= int(array.min()) <= int(array.max()) <= high)
         need(fits, f"{key}: expected whole numbers from {low} to {high}")
         return array.astype(np.int64)
 
@@ -140,7 +128,6 @@ class Arrays(dict[str, np.ndarray]):
 
     def probabilities(self, key: str) -> list[Fraction]:
         """Decimals or fractions as they are written; floats by their shortest decimal form."""
-        need(self[key].dtype.kind in "Ufiu", f"{key} has another type")
         texts = [str(value).strip() for value in self[key].reshape(-1)]
         form = re.compile(r"\+?[0-9]*\.?[0-9]*([eE][-+]?[0-9]{1,2})?|[0-9]+/[0-9]+")
         need(all(len(text) <= 80 and form.fullmatch(text) for text in texts), f"{key} is no decimal")
@@ -151,11 +138,12 @@ class Arrays(dict[str, np.ndarray]):
 
 def decimal_text(number: Fraction) -> str:
     """The shortest exact decimal, or the fraction where there is none with at most 30 places."""
-    places = next((p for p in range(31) if 10**p % number.denominator == 0), None)
-    if places is None:
-        return str(number)
-    digits = str(int(number * 10**places)).rjust(places + 1, "0")
-    return f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    places = next((p for p in range(31) if 10**p % number.denominator == 0), 0)
+    return (
+        f"{Decimal(int(number * 10**places)).scaleb(-places):f}"
+        if 10**places % number.denominator == 0
+        else str(number)
+    )
 
 
 # Base certificates. Both kinds tell the front of each node: its minimal uncertified budgets within given limits, in
@@ -164,10 +152,9 @@ def decimal_text(number: Fraction) -> str:
 
 class Grid:
     def __init__(self, arrays: Arrays, n_nodes: int) -> None:
-        need("votes" not in arrays, "there are both base_grid and votes")
         grid, names = arrays["base_grid"], arrays["base_axes"].tolist()
-        known = arrays["base_axes"].ndim == 1 and set(names) <= set(TYPES) and len(set(names)) == len(names)
-        need(known, "base_axes names no type, or one twice")
+        need("votes" not in arrays, "there are both base_grid and votes")
+        need(set(names) <= set(TYPES) and len(set(names)) == len(names), "base_axes names no type, or one twice")
         need(grid.dtype.kind in "biu" and np.isin(grid, (0, 1)).all(), "base_grid holds more than true and false")
         need(grid.ndim == len(names) + 1 and len(grid) == n_nodes and grid.size, "base_grid has another shape")
         self.hashed = {"base_grid": grid.astype(bool), "base_axes": np.array(names, dtype=str)}
@@ -182,14 +169,12 @@ class Grid:
         if "base_local" in arrays:
             local = arrays.numbers("base_local", -1, UNLIMITED)
             need(local.shape == (4,) or (local.shape == (1,) and local[0] >= 0), "base_local has another form")
-            self.hashed["base_local"] = local if len(local) == 4 else local.reshape(())
-            self.local = local.tolist()
+            self.hashed["base_local"], self.local = local.reshape((4,) if len(local) == 4 else ()), local.tolist()
         if "prediction" in arrays:
             self.hashed["prediction"] = arrays.numbers("prediction", 0, 10**5 - 1, n_nodes)
-        self.global_fields, smoothed = arrays.flag("base_global_fields"), arrays.flag("base_smoothed_edges")
-        self.fixed_adjacency = not smoothed and not self.global_fields
-        flags = {"base_global_fields": self.global_fields, "base_smoothed_edges": smoothed}
+        flags = {key: arrays.flag(key) for key in ("base_global_fields", "base_smoothed_edges")}
         self.hashed |= {key: np.array(True) for key, value in flags.items() if value}
+        self.global_fields, self.fixed_adjacency = flags["base_global_fields"], not any(flags.values())
 
     def fronts(self, nodes: np.ndarray, limits: Sequence[int]) -> list[Front]:
         ends = [min(limit, side) for limit, side in zip(limits, self.sides)]
@@ -197,9 +182,9 @@ class Grid:
 
         @cache
         def front(certificate: bytes) -> Front:
-            shape = inside.shape[1:]
-            certified = np.frombuffer(certificate, dtype=bool).reshape(shape)
-            certified = np.pad(certified, [(0, end + 1 - side) for end, side in zip(ends, shape)])  # beyond: nothing is
+            certified = np.frombuffer(certificate, dtype=bool).reshape(inside.shape[1:])
+            beyond = [(0, end + 1 - side) for end, side in zip(ends, inside.shape[1:])]
+            certified = np.pad(certified, beyond)  # beyond the grid nothing is certified
             minimal = ~certified
             for axis, end in enumerate(ends):  # what has one flip less; nothing lies below zero
                 minimal &= np.take(np.insert(certified, 0, True, axis), range(end + 1), axis)
@@ -209,7 +194,7 @@ class Grid:
 
 
 class Votes:
-    """Sparse smoothing: thresholds in whole numbers, confidence bounds beyond doubt; what is in doubt is uncertified."""
+    """Sparse smoothing: masses in whole numbers, confidence bounds beyond doubt; what is in doubt is uncertified."""
 
     def __init__(self, arrays: Arrays, n_nodes: int, rule: str, bits: Sequence[int]) -> None:
         trials = arrays.number("n_samples", 1, 10**9)
@@ -227,8 +212,8 @@ class Votes:
         # L(p_A) > ½, which is the same with the label's votes in both places.
         mine = votes[everybody, label]
         self.facts = np.stack([mine, mine if self.binary else trials - others.max(axis=1)], axis=1)
-        texts = {"alpha": decimal_text(alpha), "theta": [decimal_text(t) for t in self.theta]}
-        self.hashed: dict[str, Any] = {"votes": votes, "prediction": label, "n_samples": trials, **texts}
+        self.hashed: dict[str, Any] = {"votes": votes, "prediction": label, "n_samples": trials}
+        self.hashed |= {"alpha": decimal_text(alpha), "theta": [decimal_text(t) for t in self.theta]}
         self.hashed |= {} if self.binary else {"base_rule": rule}
         self.local: list[int] | None = None
         self.global_fields = self.theta[ADJ_ADD] > 0
@@ -248,10 +233,8 @@ class Votes:
             cell = heapq.heappop(waiting)
             if cell in passed:
                 continue
-            alive = ~nobody
-            for k in range(4):
-                if cell[k]:
-                    alive &= passed.get((*cell[:k], cell[k] - 1, *cell[k + 1 :]), nobody)
+            below = [passed.get((*cell[:k], cell[k] - 1, *cell[k + 1 :]), nobody) for k in range(4) if cell[k]]
+            alive = np.logical_and.reduce([~nobody, *below])
             passed[cell] = good = self.passing(cell, facts, alive) if max(cell) <= MAX_AXIS else nobody
             for i in np.flatnonzero(alive & ~good).tolist():
                 points[i].append(cell)
@@ -282,7 +265,7 @@ class Votes:
         return result
 
     def regions(self, cell: Cell) -> tuple[int, list[tuple[int, int]]]:
-        """Masses (clean, perturbed) of the outcomes over a common total, in descending ratio, none with clean mass 0."""
+        """Masses (clean, perturbed) of the outcomes over a common total, in descending ratio, without clean mass 0."""
         total, joint = 1, [(1, 1)]
         for first in (0, 2):
             (add, rem), (additions, deletions) = self.theta[first : first + 2], cell[first : first + 2]
@@ -294,13 +277,14 @@ class Votes:
                 perturbed = np.convolve(_binomial(additions, d, scale), _binomial(deletions, a, scale))
                 total *= scale ** (additions + deletions)
                 joint = [(c * e, p * q) for c, p in joint for e, q in zip(clean, perturbed) if e]
-        return total, sorted(joint, key=cmp_to_key(lambda s, t: t[0] * s[1] - s[0] * t[1]))
+        by_ratio: Any = cmp_to_key(lambda s, t: t[0] * s[1] - s[0] * t[1])
+        return total, sorted(joint, key=by_ratio)
 
 
 def _binomial(count: int, mass: int, scale: int) -> np.ndarray:
     """scale**count · P[Bin(count, mass / scale) = i] for every i, as Python's whole numbers."""
-    masses = [math.comb(count, i) * mass**i * (scale - mass) ** (count - i) for i in range(count + 1)]
-    return np.array(masses, dtype=object)
+    masses = (math.comb(count, i) * mass**i * (scale - mass) ** (count - i) for i in range(count + 1))
+    return np.array(list(masses), dtype=object)
 
 
 PRECISION = 120
@@ -358,9 +342,6 @@ def _log_factorial(n: int) -> Decimal:
         if n < 1000:
             return Decimal(math.factorial(n)).ln()
         return x * x.ln() - x + (2 * PI * x).ln() / 2 + sum(1 / (c * x**power) for c, power in STIRLING)
-
-
-# The instance: graph, fields, base certificate, targets.
 
 
 class Instance:
@@ -426,10 +407,9 @@ def _rows(starts: np.ndarray, entries: np.ndarray) -> list[list[int]]:
     return [entries[a:b].tolist() for a, b in pairwise(starts.tolist())]
 
 
-# The threat model: what the attacker may do.
-
-
 class Threat:
+    """What the attacker may do."""
+
     def __init__(self, given: Any, instance: Instance) -> None:
         wanted, more = {*TYPES, "local", "sigma"}, {"protected", "node_costs", "edge_costs"}
         need(isinstance(given, dict) and wanted <= set(given) <= wanted | more, "the threat model has other entries")
@@ -441,67 +421,49 @@ class Threat:
         self.whole_graph = self.budgets[ADJ_ADD] > 0 or instance.base.global_fields
         edge_budget = self.budgets[ADJ_ADD] or self.budgets[ADJ_DEL]
         need(instance.explicit is None or not edge_budget, "explicit fields hold for attribute budgets only")
-        protected = whole_list(given.get("protected", []), 0, n - 1, "protected")
-        need(rising(protected) and (protected or "protected" not in given), "protected nodes are in no rising list")
-        self.free = [m not in set(protected) for m in range(n)] if protected else [True] * n
+        protected = set(whole_list(given.get("protected", []), 0, n - 1, "protected", rising=True))
+        need(protected or "protected" not in given, "protected: an empty list")
+        self.free = [m not in protected for m in range(n)]
         self.free_edges = [self.free[i] and self.free[j] for i, j in edges]
         self.has_node_costs = "node_costs" in given
         self.node_costs = whole_list(given.get("node_costs", [1] * n), 1, 10**6, "node_costs")
         self.edge_costs = whole_list(given.get("edge_costs", [1] * len(edges)), 1, 10**6, "edge_costs")
         need(len(self.node_costs) == n and len(self.edge_costs) == len(edges), "costs have another length")
         incident = Counter(m for edge in edges for m in edge)
-        has = [*[instance.ones] * 2, *[[incident[m] for m in range(n)]] * 2]
-        self.limited, self.limits = self._local(given["local"], n, has)
+        has = [instance.ones, instance.ones, *[[incident[m] for m in range(n)]] * 2]
+        self.limited, self.limits = [False] * 4, [[UNLIMITED] * n for _ in TYPES]
+        local = given["local"] or {"mode": "absolute", **dict.fromkeys(TYPES)}
+        need(set(local) == {"mode", *TYPES} and local["mode"] in ("absolute", "relative"), "local has another form")
+        for k, value in ((k, local[name]) for k, name in enumerate(TYPES) if local[name] is not None):
+            self.limited[k], per_node = True, isinstance(value, list)
+            values = value if per_node else [value] * n
+            need(len(values) == n, "local has another length")
+            if local["mode"] == "relative":
+                self.limits[k] = [min(math.floor(_share(text) * c), UNLIMITED) for text, c in zip(values, has[k])]
+            else:
+                self.limits[k] = whole_list(values, 0, UNLIMITED if per_node else MAX_BUDGET, "local")
+        need(given["local"] is None or any(self.limited), "local sets no budget")
         # A base certificate may hold for limited flips at one node only: per type, or attribute flips together.
-        most, local = [min(max(row), b) for row, b in zip(self.limits, self.budgets)], instance.base.local or [-1] * 4
-        if len(local) == 1:
-            pairs = zip(*self.limits[:2])
-            most = [max(min(a, self.budgets[ATTR_ADD]) + min(d, self.budgets[ATTR_DEL]) for a, d in pairs)]
-        fits = all(allowed < 0 or amount <= allowed for allowed, amount in zip(local, most))
+        most, holds = [[min(m, b) for m in row] for row, b in zip(self.limits, self.budgets)], instance.base.local or []
+        parts = most if len(holds) == 4 else [[a + d for a, d in zip(*most[:2])]]
+        fits = all(allowed < 0 or max(part) <= allowed for allowed, part in zip(holds, parts))
         need(fits, "the base certificate holds for smaller local budgets only")
         # What each node can take: its limit, what exists there, nothing if it is protected.
         standing = Counter(m for edge, free in zip(edges, self.free_edges) if free for m in edge)
         others = (2 if instance.directed else 1) * (sum(self.free) - 1)
         exists = [[instance.n_attrs - c, c, others - standing[m], standing[m]] for m, c in enumerate(instance.ones)]
-        self.capacity = [
-            [min(self.limits[k][m], exists[m][k]) if self.free[m] else 0 for m in range(n)] for k in range(4)
-        ]
-
-    @staticmethod
-    def _local(local: Any, n: int, has: list[list[int]]) -> tuple[list[bool], list[list[int]]]:
-        """Which types have local budgets, and the limits of each node."""
-        limited, limits = [False] * 4, [[UNLIMITED] * n for _ in TYPES]
-        if local is None:
-            return limited, limits
-        need(set(local) == {"mode", *TYPES} and local["mode"] in ("absolute", "relative"), "local has another form")
-        for k, value in ((k, local[name]) for k, name in enumerate(TYPES) if local[name] is not None):
-            limited[k], per_node = True, isinstance(value, list)
-            need(not per_node or len(value) == n, "local has another length")
-            if local["mode"] == "relative":
-                shares = [_share(text) for text in (value if per_node else [value])]
-                shares = shares if per_node else shares * n
-                limits[k] = [min(s.numerator * c // s.denominator, UNLIMITED) for s, c in zip(shares, has[k])]
-            else:
-                limits[k] = whole_list(
-                    value if per_node else [value], 0, UNLIMITED if per_node else MAX_BUDGET, "local"
-                )
-                limits[k] = limits[k] if per_node else limits[k] * n
-        need(any(limited), "local sets no budget")
-        return limited, limits
+        caps = [[min(limit, here[k]) for limit, here in zip(self.limits[k], exists)] for k in range(4)]
+        self.capacity = [[cap if free else 0 for cap, free in zip(row, self.free)] for row in caps]
 
     def totals(self) -> list[int]:
         """The most flips of each type that any admissible graph contains."""
         result = []
         for k, budget in enumerate(self.budgets):
-            caps = sorted(self.capacity[k], reverse=True)
-            total, costs, amounts = sum(caps[: self.sigma]), self.node_costs, self.capacity[k]
-            if k in (ADJ_ADD, ADJ_DEL):
-                total = min(total, sum(caps) // 2)  # every flipped edge counts at both its ends
-                costs, amounts = self.edge_costs, [int(free) for free in self.free_edges]
-            if k == ADJ_ADD:
-                costs, amounts = [1], [budget]
-            affordable = 0
-            for cost, amount in sorted(zip(costs, amounts)):  # the cheapest ones first
+            caps, affordable = sorted(self.capacity[k], reverse=True), 0
+            # Every flipped edge counts at both its ends, but perhaps at one attacker only.
+            total = min(sum(caps[: self.sigma]), sum(caps) // 2 if k in (ADJ_ADD, ADJ_DEL) else sum(caps))
+            flips = zip(self.edge_costs, self.free_edges) if k == ADJ_DEL else zip(self.node_costs, self.capacity[k])
+            for cost, amount in sorted(flips) if k != ADJ_ADD else [(1, budget)]:  # the cheapest ones first
                 taken = min(amount, budget // cost)
                 affordable, budget = affordable + taken, budget - taken * cost
             result.append(min(total, affordable))
@@ -511,31 +473,11 @@ class Threat:
 def _share(text: Any) -> Fraction:
     need(re.fullmatch(r"[0-9]{1,29}/[0-9]{1,29}", text), "local holds no share")
     share = Fraction(text)
-    need(
-        f"{share.numerator}/{share.denominator}" == text and share <= MAX_BUDGET, "local holds no share in lowest terms"
-    )
+    need(f"{share.numerator}/{share.denominator}" == text and share <= MAX_BUDGET, "local holds another share")
     return share
 
 
 # The attacker's program: maximise worth · x subject to rows · x ≤ right-hand sides and 0 ≤ x ≤ upper bounds.
-
-
-class Rows:
-    """Numbered rows, weighed by their multipliers as they come: `price` is yᵀ rows, `fixed` is y · right-hand sides."""
-
-    def __init__(self, multipliers: dict[int, int]) -> None:
-        self.multipliers, self.count, self.fixed = multipliers, 0, 0
-        self.price: dict[int, int] = defaultdict(int)
-
-    def row(self, rhs: int, entries: Iterable[tuple[int, int]]) -> None:
-        self.weigh(self.multipliers.get(self.count, 0), rhs, entries)
-        self.count += 1
-
-    def weigh(self, y: int, rhs: int, entries: Iterable[tuple[int, int]]) -> None:
-        if y:
-            self.fixed += y * rhs
-            for column, coefficient in entries:
-                self.price[column] += y * coefficient
 
 
 class Program:
@@ -545,6 +487,8 @@ class Program:
         self.attributes = ATTR_ADD in threat.types or ATTR_DEL in threat.types
         self.upper: list[int] = []
         self.worth: list[int] = []
+        self.price: list[int] = []  # yᵀ rows, while rows are added; `fixed` is y · right-hand sides
+        self.fixed = self.count = 0
         # Targets with the same live points and fields lose their certificates together.
         self.constant, size = 0, 0
         members: dict[tuple[Front, Sites, Sites], int] = defaultdict(int)
@@ -556,24 +500,31 @@ class Program:
                 members[front, nodes if self.attributes else (), edges if self.deletions else ()] += 1
                 size += len(nodes) + len(edges)
                 need(size <= MAX_ENTRIES, "the fields are too large for this checker")
-        self.groups, self.weight = list(members), list(members.values())
+        self.fronts = [front for front, _, _ in members]
+        self.field = [{ATTR_ADD: nodes, ATTR_DEL: nodes, ADJ_ADD: (), ADJ_DEL: edges} for _, nodes, edges in members]
         self._flips()
-        nodes_ = [site for k, site, _ in self.flips if k != ADJ_DEL] if self.sigma else []
-        ends = [m for k, e, _ in self.flips if k == ADJ_DEL for m in instance.edges[e]] if self.sigma else []
-        self.attacker = {m: self.column(1) for m in sorted({*nodes_, *ends})}
-        self.points = [
-            [self.column(self._reachable(group, point), 0 if self.paper else weight) for point in group[0]]
-            for group, weight in members.items()
-        ]
-        self.indicator = [self.column(1, weight) for weight in self.weight] if self.paper else []
+        able = {m for k, site, _ in self.flips for m in (instance.edges[site] if k == ADJ_DEL else (site,))}
+        self.attacker = {m: self.column(1) for m in sorted(able)} if self.sigma else {}
+        self.points = []
+        for front, field, weight in zip(self.fronts, self.field, members.values()):
+            supply = [self._supply(k, field[k]) for k in range(4)]
+            reachable = [self.paper or all(p <= s for p, s in zip(point, supply)) for point in front]
+            self.points.append([self.column(int(open_), 0 if self.paper else weight) for open_ in reachable])
+        self.indicator = [self.column(1, weight) for weight in members.values()] if self.paper else []
 
     def column(self, upper: int, worth: int = 0) -> int:
-        self.upper.append(upper)
-        self.worth.append(worth)
+        for values, value in ((self.upper, upper), (self.worth, worth), (self.price, 0)):
+            values.append(value)
         return len(self.upper) - 1
 
-    def field(self, k: int, group: tuple[Front, Sites, Sites]) -> Sites:
-        return group[2] if k == ADJ_DEL else group[1]
+    def add(self, rhs: int, entries: Iterable[tuple[int, int]], y: int | None = None) -> None:
+        """Add a row, weighed by its multiplier: a given one, or that of the next number."""
+        if y is None:
+            y, self.count = self.multipliers.get(self.count, 0), self.count + 1
+        if y:
+            self.fixed += y * rhs
+            for column, coefficient in entries:
+                self.price[column] += y * coefficient
 
     def _flips(self) -> None:
         """Flip columns: (type, site, payer), in their order; what each costs, and the columns at each site."""
@@ -583,7 +534,7 @@ class Program:
         self.cost: list[int] = []
         self.cap: dict[int, dict[int, int]] = {}  # for each type the caps of its sites, empty if there are none
         for k in threat.types:
-            inside = set[int]().union(*(self.field(k, group) for group in self.groups))
+            inside = set[int]().union(*(field[k] for field in self.field))
             free, costs = (threat.free_edges, threat.edge_costs) if k == ADJ_DEL else (threat.free, threat.node_costs)
             sites = sorted(site for site in inside if free[site])
             if k == ADJ_DEL:
@@ -593,7 +544,7 @@ class Program:
                 sites = list(self.cap[k])
             else:
                 self.cap[k] = {}
-                sites = sites if threat.has_node_costs else undominated(sites, [group[1] for group in self.groups])
+                sites = sites if threat.has_node_costs else undominated(sites, [field[k] for field in self.field])
             payers = [(site, -1) for site in sites]
             if k == ADJ_DEL and self.sigma and not self.instance.directed:
                 payers = [(e, edges[e][end]) for end in (0, 1) for e in sites]
@@ -603,13 +554,8 @@ class Program:
                 self.flips.append((k, site, payer))
                 self.cost.append(costs[site])
 
-    def _reachable(self, group: tuple[Front, Sites, Sites], point: Cell) -> int:
-        """0 for a point that the field cannot be given by anybody; the paper's form keeps all points."""
-        return int(self.paper or all(point[k] <= self._supply(k, self.field(k, group)) for k in self.threat.types))
-
-    @cache  # noqa: B019 - a program lives as long as the process
     def _supply(self, k: int, field: Sites) -> int:
-        """The most flips of a type that a field can get."""
+        """The most flips of a type that a field can get; points beyond are out of reach."""
         capacity = self.threat.capacity[k]
         if k == ADJ_DEL:
             edges = [self.instance.edges[e] for e in field if self.threat.free_edges[e]]
@@ -625,34 +571,34 @@ class Program:
         names = "scale_bits rows values cuts_touch cuts_index" + (" sets strong_rows strong_values" if strong else "")
         need(isinstance(given, dict) and set(given) == set(names.split()), "the multipliers have other entries")
         need(is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another scale")
-        chosen, values = whole_list(given["rows"], 0, 2**62, "rows"), whole_list(given["values"], 1, 2**62, "values")
-        need(len(chosen) == len(values) and rising(chosen), "rows and values do not fit together")
-        rows = Rows(dict(zip(chosen, values)))
-        self._rows(rows)
-        self._cuts(rows, given["cuts_touch"], given["cuts_index"])
-        need(not chosen or chosen[-1] < rows.count, "a multiplier belongs to no row")
+        chosen = whole_list(given["rows"], 0, 2**62, "rows", rising=True)
+        values = whole_list(given["values"], 1, 2**62, "values")
+        self.multipliers = dict(zip(chosen, values))
+        self._rows()
+        self._cuts(given["cuts_touch"], given["cuts_index"])
+        fits = len(chosen) == len(values) and (not chosen or chosen[-1] < self.count)
+        need(fits, "rows and values do not fit together or to the program")
         if strong:
-            StrongRows(self, rows, given)
-        charged = 0
-        for j, (worth, upper) in enumerate(zip(self.worth, self.upper)):
-            charged += max(0, (worth << SCALE_BITS) - rows.price[j]) * upper
-        return self.constant + Fraction(rows.fixed + charged, 1 << SCALE_BITS)
+            StrongRows(self, given)
+        surplus = ((worth << SCALE_BITS) - price for worth, price in zip(self.worth, self.price))
+        charged = sum(max(0, s) * upper for s, upper in zip(surplus, self.upper))
+        return self.constant + Fraction(self.fixed + charged, 1 << SCALE_BITS)
 
-    def _rows(self, rows: Rows) -> None:
+    def _rows(self) -> None:
         threat, edges = self.threat, self.instance.edges
         for k in threat.types:  # global budgets
-            rows.row(threat.budgets[k], ((j, self.cost[j]) for j, flip in enumerate(self.flips) if flip[0] == k))
+            self.add(threat.budgets[k], ((j, self.cost[j]) for j, flip in enumerate(self.flips) if flip[0] == k))
         if self.deletions and threat.limited[ADJ_DEL]:  # local budgets: edges at a node, whoever pays
             standing: dict[int, list[int]] = defaultdict(list)
-            for e in self.at[ADJ_DEL]:
-                for m in edges[e]:
-                    standing[m].append(e)
+            for site in self.at[ADJ_DEL]:
+                for m in edges[site]:
+                    standing[m].append(site)
             for m, here in sorted(standing.items()):
                 if threat.limits[ADJ_DEL][m] < len(here):
-                    rows.row(threat.limits[ADJ_DEL][m], ((j, 1) for e in here for j in self.at[ADJ_DEL][e]))
+                    self.add(threat.limits[ADJ_DEL][m], ((j, 1) for e in here for j in self.at[ADJ_DEL][e]))
         if self.sigma:
             assert threat.sigma is not None
-            rows.row(threat.sigma, ((a, 1) for a in self.attacker.values()))
+            self.add(threat.sigma, ((a, 1) for a in self.attacker.values()))
             paid: dict[tuple[int, int], list[int]] = defaultdict(list)
             for j, (k, site, payer) in enumerate(self.flips):
                 if k != ADJ_DEL or payer >= 0:
@@ -661,37 +607,37 @@ class Program:
                 most = threat.capacity[k][m]
                 if not self.paper:
                     most = min(most, threat.budgets[k] // (1 if k == ADJ_DEL else threat.node_costs[m]))
-                rows.row(0, [(self.attacker[m], -most), *((j, 1) for j in columns)])
+                self.add(0, [(self.attacker[m], -most), *((j, 1) for j in columns)])
             for e, columns in self.at[ADJ_DEL].items() if self.deletions else ():
                 if self.instance.directed:  # one end is an attacker
-                    rows.row(0, [(columns[0], 1), *((self.attacker[m], -1) for m in edges[e])])
+                    self.add(0, [(columns[0], 1), *((self.attacker[m], -1) for m in edges[e])])
                 else:  # an edge is deleted once
-                    rows.row(1, ((j, 1) for j in columns))
+                    self.add(1, ((j, 1) for j in columns))
         for k in threat.types:  # what points need must be in the field
-            for group, points in zip(self.groups, self.points):
-                flips = [(j, -1) for site in self.field(k, group) for j in self.at[k].get(site, ())]
-                needs = [(column, point[k]) for column, point in zip(points, group[0])]
+            for front, field, points in zip(self.fronts, self.field, self.points):
+                flips = [(j, -1) for site in field[k] for j in self.at[k].get(site, ())]
+                needs = [(column, point[k]) for column, point in zip(points, front)]
                 for part in [[entry] for entry in needs if entry[1]] if self.paper else [needs]:
-                    rows.row(0, part + flips)
+                    self.add(0, part + flips)
         for g, points in enumerate(self.points):  # a group takes one point
             if self.paper:
-                rows.row(0, [(self.indicator[g], 1), *((j, -1) for j in points)])
+                self.add(0, [(self.indicator[g], 1), *((j, -1) for j in points)])
             else:
-                rows.row(1, ((j, 1) for j in points))
+                self.add(1, ((j, 1) for j in points))
 
-    def _cuts(self, rows: Rows, touch: Any, index: Any) -> None:
+    def _cuts(self, touch: Any, index: Any) -> None:
         families, tags = whole_list(touch, 0, 1, "cuts_touch"), whole_list(index, 0, 2**62, "cuts_index")
         allowed = not self.paper and self.sigma and self.threat.types
         need(len(families) == len(tags) and (allowed or not tags), "cuts: there can be none, or lengths differ")
         for family, tag in zip(families, tags):
             if family == 0:  # a flip needs its payer as an attacker entirely
                 need(tag < len(self.flips) and self.flips[tag][2] >= 0, "cuts: no flip with a payer")
-                rows.row(0, [(tag, 1), (self.attacker[self.flips[tag][2]], -1)])
+                self.add(0, [(tag, 1), (self.attacker[self.flips[tag][2]], -1)])
             else:  # a group that is reached needs an attacker who touches its field
-                need(tag < len(self.groups), "cuts: no group")
-                _, nodes, edges = self.groups[tag]
-                near = {*nodes, *(m for e in edges for m in self.instance.edges[e])} & set(self.attacker)
-                rows.row(0, [*((j, 1) for j in self.points[tag]), *((self.attacker[m], -1) for m in near)])
+                need(tag < len(self.points), "cuts: no group")
+                ends = (m for e in self.field[tag][ADJ_DEL] for m in self.instance.edges[e])
+                near = {*self.field[tag][ATTR_ADD], *ends} & set(self.attacker)
+                self.add(0, [*((j, 1) for j in self.points[tag]), *((self.attacker[m], -1) for m in near)])
 
 
 def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
@@ -719,38 +665,31 @@ def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
 class StrongRows:
     """Format 2: rows on sets of sites, rebuilt from their tags. Level t of set U is 1 if at least t flips are in U."""
 
-    def __init__(self, program: Program, rows: Rows, given: dict[str, Any]) -> None:
+    def __init__(self, program: Program, given: dict[str, Any]) -> None:
         self.program, self.threat = program, program.threat
-        costs = [[1], [1], [1], [1]]
-        for (k, _, _), cost in zip(program.flips, program.cost):
-            costs[k].append(cost)
-        # How many flips of each type the budget pays for.
-        self.most = {k: self.threat.budgets[k] // min(costs[k][1:]) if costs[k][1:] else 0 for k in self.threat.types}
+        self.most = {}  # how many flips of each type the budget pays for
+        for k in self.threat.types:
+            costs = [cost for flip, cost in zip(program.flips, program.cost) if flip[0] == k]
+            self.most[k] = self.threat.budgets[k] // min(costs, default=MAX_BUDGET + 1)
         tags, values = given["strong_rows"], whole_list(given["strong_values"], 1, 2**62, "strong_values")
         lists = isinstance(given["sets"], list) and isinstance(tags, list) and len(tags) == len(values)
         need(lists, "sets, strong_rows and strong_values do not fit together")
         self.sets = [self._set(*each) for each in given["sets"]]
         self.columns = [[program.column(1) for _ in range(last)] for _, _, last, _ in self.sets]  # of the levels
         for tag, y in zip(tags, values):
-            rows.weigh(y, *self._row(tag))
-
-    def _type(self, k: Any) -> int:
-        need(is_whole(k, 0, 3) and k in self.threat.types, "a set or row is about a type without a budget")
-        return int(k)
+            program.add(*self._row(tag), y)
 
     def _sites(self, k: Any, given: Any) -> frozenset[int]:
-        """A rising list of sites with flip columns."""
-        sites = whole_list(given, 0, 2**62, "sites")
-        need(sites and rising(sites) and set(sites) <= set(self.program.at[self._type(k)]), "sites are no rising list")
+        """A rising list of sites with flip columns, not empty."""
+        need(is_whole(k, 0, 3) and k in self.most, "a set or row is about a type without a budget")
+        sites = whole_list(given, 0, 2**62, "sites", rising=True)
+        need(sites and all(site in self.program.at[k] for site in sites), "sites: a site has no column")
         return frozenset(sites)
-
-    def _cap(self, k: int, site: int) -> int:
-        return self.program.cap[k].get(site, UNLIMITED)
 
     def _set(self, k: Any, given: Any, last: Any) -> tuple[int, frozenset[int], int, int]:
         """Type, sites, number of levels L, and how many flips R_U fit at most."""
         sites = self._sites(k, given)
-        most = min(self.most[k], sum(self._cap(k, site) for site in sites))
+        most = min(self.most[k], sum(self.program.cap[k].get(site, UNLIMITED) for site in sites))
         need(is_whole(last, 1, most), "a set has no level, or more than flips fit")
         return k, sites, last, most
 
@@ -760,21 +699,23 @@ class StrongRows:
 
     def _field(self, k: Any, g: Any) -> frozenset[int]:
         """Sites with flip columns in the field of a group."""
-        need(is_whole(g, 0, len(self.program.groups) - 1), "a row names no group")
-        field = self.program.field(self._type(k), self.program.groups[g])
-        return frozenset(site for site in field if site in self.program.at[k])
+        need(is_whole(k, 0, 3) and k in self.most, "a set or row is about a type without a budget")
+        need(is_whole(g, 0, len(self.program.points) - 1), "a row names no group")
+        return frozenset(site for site in self.program.field[g][k] if site in self.program.at[k])
 
     def _flips(self, k: int, sites: Iterable[int], coefficient: int) -> Entries:
         return [(column, coefficient) for site in sites for column in self.program.at[k][site]]
 
     def _levels(self, u: int, first: int, last: int, coefficient: int) -> Entries:
         """Levels first … last; for those above L its column stands, those above R_U are 0."""
-        _, _, top, most = self.sets[u]
-        return [(self.columns[u][min(i, top) - 1], coefficient) for i in range(first, min(last, most) + 1)]
+        (_, _, top, most), columns = self.sets[u], self.columns[u]
+        above = max(0, min(last, most) - max(first - 1, top))
+        each = [(columns[i - 1], coefficient) for i in range(first, min(last, top) + 1)]
+        return [*each, (columns[-1], above * coefficient)]
 
     def _points(self, g: int, k: int, q: int, coefficient: int) -> Entries:
         """The points of a group that need at least q flips."""
-        pairs = zip(self.program.points[g], self.program.groups[g][0])
+        pairs = zip(self.program.points[g], self.program.fronts[g])
         return [(column, coefficient) for column, point in pairs if point[k] >= q]
 
     def _row(self, tag: Any) -> tuple[int, Entries]:
@@ -795,19 +736,11 @@ class StrongRows:
                 need(is_whole(q, 1, self.most[k]) and is_whole(t, 1, q), "in: no such level")
                 paid = self._levels(u, t, q, -1) + self._flips(k, outside, -1)
                 return 0, self._points(g, k, q, q - t + 1) + paid
-            case [
-                "conflict",
-                u,
-                g,
-                q,
-                t,
-            ]:  # where a group got q flips, at most R − q of the set's lie outside its field
+            case ["conflict", u, g, q, t]:  # where a group got q flips, at most R − q of the set's lie elsewhere
                 k, sites, last, _ = self._of(u)
-                inside = self._field(k, g) & sites
-                need(
-                    is_whole(q, 1, self.most[k]) and is_whole(t, self.most[k] - q + 1, last), "conflict: no such level"
-                )
-                excess = t - (self.most[k] - q)
+                inside, most = self._field(k, g) & sites, self.most[k]
+                need(is_whole(q, 1, most) and is_whole(t, most - q + 1, last), "conflict: no such level")
+                excess = t - (most - q)
                 paid = self._levels(u, t - excess + 1, t, 1) + self._flips(k, inside, -1)
                 return excess, self._points(g, k, q, excess) + paid
             case ["cover", k, g, q, list(blocks)]:  # blocks take at most κ flips, so q − κ are elsewhere in the field
@@ -817,7 +750,7 @@ class StrongRows:
                     sites = self._sites(k, block[-1])
                     rest -= sites
                     if len(block) == len(sites) == 1:
-                        taken += self._cap(k, *sites)
+                        taken += self.program.cap[k].get(block[0][0], UNLIMITED)
                     else:
                         limited = k == ADJ_DEL and self.threat.limited[k] and len(block) == 2
                         need(limited and is_whole(block[0], 0, len(self.threat.free) - 1), "cover: no block")
@@ -832,20 +765,19 @@ class StrongRows:
                     need(kind == k and not used & sites and is_whole(levels, 1, last), "pack: a set does not fit")
                     used, total = used | sites, total + levels
                     entries += self._levels(u, 1, levels, 1)
-                for column, point in zip(self.program.points[g], self.program.groups[g][0]):
+                for column, point in zip(self.program.points[g], self.program.fronts[g]):
                     entries.append((column, max(total - self.most[k] + point[k], 0)))
                 return total, entries
             case ["shift", g, chosen, list(shifts), weights]:
                 return 0, self._shift(g, chosen, shifts, weights)
-        raise Rejected("a row has an unknown tag or another form")
+        raise ValueError("a row has an unknown tag or another form")
 
     def _shift(self, g: Any, chosen: Any, shifts: list[Any], weights: Any) -> Entries:
-        """The chosen points, with κ flips in the sets conceded, still weigh M; higher levels and other flips must pay."""
+        """The chosen points, κ flips in the sets conceded, still weigh M: higher levels and other flips must pay."""
         rest = {k: self._field(k, g) for k in self.threat.types}
-        places = whole_list(chosen, 0, len(self.program.points[g]) - 1, "shift: points")
+        places = whole_list(chosen, 0, len(self.program.points[g]) - 1, "shift: points", rising=True)
         w = whole_list(weights, 0, 2**20, "shift: weights")
-        need(places and rising(places), "shift: no rising list of points")
-        need(len(w) == 4 and all(k in rest for k in range(4) if w[k]), "shift: weights do not fit")
+        need(places and len(w) == 4 and all(k in rest for k in range(4) if w[k]), "shift: points or weights do not fit")
         conceded = [0] * 4
         for u, kappa in shifts:
             k, sites, _, _ = self._of(u)
@@ -853,7 +785,7 @@ class StrongRows:
             conceded[k] += kappa
             rest[k] -= sites
         need(len({u for u, _ in shifts}) == len(shifts), "shift: a set is named twice")
-        points = [self.program.groups[g][0][i] for i in places]
+        points = [self.program.fronts[g][i] for i in places]
         left = [[max(p - c, 0) for p, c in zip(point, conceded)] for point in points]
         mass = min(sum(a * b for a, b in zip(w, point)) for point in left)
         need(mass >= 1, "shift: nothing is left to pay")
@@ -863,9 +795,6 @@ class StrongRows:
             k = self.sets[u][0]
             entries += self._levels(u, kappa + 1, kappa + height[k], -w[k])
         return entries + [entry for k in height for entry in self._flips(k, rest[k], -w[k])]
-
-
-# The verdict.
 
 
 def check(proof: dict[str, Any], instance: Instance) -> str:
@@ -899,22 +828,19 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
 def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if len(given) != 2:
-        print(
-            "usage: certcore-check PROOF INSTANCE (exit code 0: accepted, 1: rejected, 2: unreadable)", file=sys.stderr
-        )
+        print("usage: certcore-check PROOF INSTANCE (exit 0: accepted, 1: rejected, 2: unreadable)", file=sys.stderr)
         return 0 if given in (["-h"], ["--help"]) else 2
+    code = 2
     try:
         proof = read_proof(given[0])
         instance = Instance(Arrays.read(given[1]), proof["base_rule"])
-    except Exception as reason:  # broken files fail in a dozen ways
-        print(f"unreadable: {reason or type(reason).__name__}", file=sys.stderr)
-        return 2
-    try:
+        code = 1
         print("accepted:", check(proof, instance))
         return 0
-    except Exception as reason:
-        print(f"rejected: {reason or type(reason).__name__}")
-        return 1
+    except Exception as reason:  # broken files fail in a dozen ways
+        text = f"{reason or type(reason).__name__}"
+        print(f"rejected: {text}" if code == 1 else f"unreadable: {text}", file=sys.stdout if code == 1 else sys.stderr)
+        return code
 
 
 if __name__ == "__main__":

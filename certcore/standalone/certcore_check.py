@@ -3,9 +3,8 @@
 A proof claims: whatever an attacker does to this graph within these budgets, at least C of T labels stay. This one file
 goes from the instance (graph, fields, base certificate) to the attacker's program and evaluates the proof's multipliers
 on it in whole numbers. It needs Python and numpy, calls no solver, and shares no code with the engine that writes
-proofs. What it does is said in docs/soundness.md, section "The proof file, exactly".
-
-Exit code 0: accepted, 1: rejected (with the reason), 2: unreadable.
+proofs. What it does is said in docs/soundness.md, section "The proof file, exactly". Exit code 0: accepted, 1: rejected
+(with the reason), 2: unreadable.
 """
 
 from __future__ import annotations
@@ -36,8 +35,10 @@ UNLIMITED = 2**40  # more than any number of flips
 SCALE_BITS = 40  # multipliers are whole numbers over 2**40
 MAX_BUDGET = 10**9
 MAX_AXIS = 1024  # votes certify no budget with more flips of one type (unless flips have no effect)
-MAX_ENTRIES = 10**8  # fields with more entries would not fit into memory
 MAX_BYTES = 2**28
+PRECISION = 120
+ONE = 1 << PRECISION  # probabilities are whole numbers over this
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 Cell = tuple[int, ...]  # a budget: flips of each type
 Front = tuple[Cell, ...]
 Sites = tuple[int, ...]  # nodes or edges
@@ -62,8 +63,8 @@ def read_proof(path: str) -> dict[str, Any]:
     proof: dict[str, Any] = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once)
     keys = "format instance_digest threat targets target_nodes base_rule relaxation bound certified multipliers digest"
     need(isinstance(proof, dict) and set(proof) == set(keys.split()), "an entry is missing or unknown")
-    need(proof["format"] in ("certcore-proof-1", "certcore-proof-2"), "the format is unknown")
-    need(proof["base_rule"] in ("binary", "multiclass"), "the base rule is unknown")
+    known = proof["format"] in ("certcore-proof-1", "certcore-proof-2")
+    need(known and proof["base_rule"] in ("binary", "multiclass"), "the format or the base rule is unknown")
     return proof
 
 
@@ -102,9 +103,8 @@ class Arrays(dict[str, np.ndarray]):
 
     def numbers(self, key: str, low: int, high: int, length: int | None = None) -> np.ndarray:
         array = np.atleast_1d(self[key])
-        need(length in (None, len(array)), f"{key} has {len(array)} entries instead of {length}")
         fits = array.size == 0 or (array.dtype.kind in "iu" and low <= int(array.min()) <= int(array.max()) <= high)
-        need(fits, f"{key}: expected whole numbers from {low} to {high}")
+        need(fits and length in (None, len(array)), f"{key}: expected whole numbers from {low} to {high}")
         return array.astype(np.int64)
 
     def number(self, key: str, low: int, high: int) -> int:
@@ -122,8 +122,8 @@ class Arrays(dict[str, np.ndarray]):
         entries = self.numbers(f"{name}_indices", 0, n_columns - 1)
         need(starts.ndim == entries.ndim == 1, f"{name}: not flat")
         need(starts[0] == 0 and starts[-1] == len(entries) and (starts[1:] >= starts[:-1]).all(), f"{name}_indptr")
-        keys = np.sort(np.repeat(np.arange(n_rows), np.diff(starts)) * n_columns + entries)
-        need((keys[1:] > keys[:-1]).all(), f"{name}: an entry is there twice")
+        keys = np.unique(np.repeat(np.arange(n_rows), np.diff(starts)) * n_columns + entries)
+        need(len(keys) == len(entries), f"{name}: an entry is there twice")
         return starts, keys % max(n_columns, 1)
 
     def probabilities(self, key: str) -> list[Fraction]:
@@ -138,16 +138,14 @@ class Arrays(dict[str, np.ndarray]):
 
 def decimal_text(number: Fraction) -> str:
     """The shortest exact decimal, or the fraction where there is none with at most 30 places."""
-    places = next((p for p in range(31) if 10**p % number.denominator == 0), 0)
-    return (
-        f"{Decimal(int(number * 10**places)).scaleb(-places):f}"
-        if 10**places % number.denominator == 0
-        else str(number)
-    )
+    for places in range(31):
+        if 10**places % number.denominator == 0:
+            whole, rest = divmod(int(number * 10**places), 10**places)
+            return f"{whole}.{rest:0{places}d}" if places else str(whole)
+    return str(number)
 
 
-# Base certificates. Both kinds tell the front of each node: its minimal uncertified budgets within given limits, in
-# lexicographic order. It is empty if the node is certified there.
+# Base certificates. Both kinds tell the front of each node: its minimal uncertified budgets within limits, in order.
 
 
 class Grid:
@@ -214,7 +212,7 @@ class Votes:
         self.facts = np.stack([mine, mine if self.binary else trials - others.max(axis=1)], axis=1)
         self.hashed: dict[str, Any] = {"votes": votes, "prediction": label, "n_samples": trials}
         self.hashed |= {"alpha": decimal_text(alpha), "theta": [decimal_text(t) for t in self.theta]}
-        self.hashed |= {} if self.binary else {"base_rule": rule}
+        self.hashed |= {"base_rule": rule} if rule != "binary" else {}
         self.local: list[int] | None = None
         self.global_fields = self.theta[ADJ_ADD] > 0
         self.fixed_adjacency = self.theta[ADJ_ADD] == self.theta[ADJ_DEL] == 0
@@ -257,12 +255,10 @@ class Votes:
             label, against = (self.tail.lower_bound(votes) for votes in facts[i].tolist())
             return least_mass(label) + least_mass(max(label, against)) > total << PRECISION
 
-        chosen, result = np.flatnonzero(asked).tolist(), np.zeros(len(facts), dtype=bool)
-        if self.binary:  # the more votes the better: look for the first that passes
-            result[chosen[bisect_right(chosen, False, key=passes) :]] = True
-        else:
-            result[[i for i in chosen if passes(i)]] = True
-        return result
+        chosen = np.flatnonzero(asked).tolist()
+        # By the binary rule more votes are better: only the first that passes has to be found.
+        good = chosen[bisect_right(chosen, False, key=passes) :] if self.binary else [i for i in chosen if passes(i)]
+        return np.isin(np.arange(len(facts)), good)
 
     def regions(self, cell: Cell) -> tuple[int, list[tuple[int, int]]]:
         """Masses (clean, perturbed) of the outcomes over a common total, in descending ratio, without clean mass 0."""
@@ -285,12 +281,6 @@ def _binomial(count: int, mass: int, scale: int) -> np.ndarray:
     """scale**count · P[Bin(count, mass / scale) = i] for every i, as Python's whole numbers."""
     masses = (math.comb(count, i) * mass**i * (scale - mass) ** (count - i) for i in range(count + 1))
     return np.array(list(masses), dtype=object)
-
-
-PRECISION = 120
-ONE = 1 << PRECISION  # probabilities are whole numbers over this
-PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
-STIRLING = ((12, 1), (-360, 3), (1260, 5), (-1680, 7), (1188, 9))
 
 
 class BinomialTail:
@@ -338,36 +328,36 @@ class BinomialTail:
 def _log_factorial(n: int) -> Decimal:
     """With 70 digits; from 1000 on by Stirling's series, whose error is below its first omitted term, 10**-35."""
     with localcontext(prec=70):
-        x = Decimal(n)
+        x, series = Decimal(n), ((12, 1), (-360, 3), (1260, 5), (-1680, 7), (1188, 9))
         if n < 1000:
             return Decimal(math.factorial(n)).ln()
-        return x * x.ln() - x + (2 * PI * x).ln() / 2 + sum(1 / (c * x**power) for c, power in STIRLING)
+        return x * x.ln() - x + (2 * PI * x).ln() / 2 + sum(1 / (c * x**power) for c, power in series)
 
 
 class Instance:
     def __init__(self, arrays: Arrays, base_rule: str) -> None:
         self.n = n = arrays.number("n_nodes", 1, 5_000_000)
-        self.n_attrs = arrays.number("n_attrs", 0, 50_000_000)
-        self.directed = arrays.flag("directed")
+        self.n_attrs, self.directed = arrays.number("n_attrs", 0, 50_000_000), arrays.flag("directed")
         (starts, columns), attributes = arrays.csr("adj", n, n), arrays.csr("attr", n, self.n_attrs)
         rows = np.repeat(np.arange(n), np.diff(starts))
-        need((rows != columns).all(), "the adjacency has a self loop")
-        symmetric = np.array_equal(rows * n + columns, np.sort(columns * n + rows))
-        need(self.directed or symmetric, "the adjacency is not symmetric")
+        symmetric = self.directed or np.array_equal(rows * n + columns, np.sort(columns * n + rows))
+        need(symmetric and (rows != columns).all(), "the adjacency is not symmetric, or has a self loop")
         once = (rows < columns) | self.directed
         self.edges = list(zip(rows[once].tolist(), columns[once].tolist()))  # (receiver, sender) if directed
-        self.neighbours, self.ones = _rows(starts, columns), np.diff(attributes[0]).tolist()
+        self.neighbours = [columns[a:b].tolist() for a, b in pairwise(starts)]
+        self.ones = np.diff(attributes[0]).tolist()
         hashed: dict[str, Any] = {"n_nodes": n, "n_attrs": self.n_attrs, "directed": self.directed}
         hashed |= {"adj_indptr": starts, "adj_indices": columns}
         hashed |= {"attr_indptr": attributes[0], "attr_indices": attributes[1]}
         slots, ones, edges = n * (n - 1) // (1 if self.directed else 2), len(attributes[1]), len(self.edges)
         bits = (n * self.n_attrs - ones, ones, slots - edges, edges)
+        need("base_grid" in arrays or "votes" in arrays, "this checker reads grids and votes only")
         self.base = Grid(arrays, n) if "base_grid" in arrays else Votes(arrays, n, base_rule, bits)
         self.explicit: list[list[int]] | None = None
         if "field_indptr" in arrays or "field_indices" in arrays:
             need(self.base.fixed_adjacency, "explicit fields hold only while the adjacency is fixed")
             starts, columns = arrays.csr("field", n, n)
-            self.explicit = _rows(starts, columns)
+            self.explicit = [columns[a:b].tolist() for a, b in pairwise(starts)]
             hashed |= {"field_indptr": starts, "field_indices": columns}
         else:
             rule = str(arrays.get("edge_field", np.array("degrees")).reshape(()))
@@ -403,13 +393,7 @@ class Instance:
         return tuple(sorted(reach)), tuple(sorted(edges))
 
 
-def _rows(starts: np.ndarray, entries: np.ndarray) -> list[list[int]]:
-    return [entries[a:b].tolist() for a, b in pairwise(starts.tolist())]
-
-
 class Threat:
-    """What the attacker may do."""
-
     def __init__(self, given: Any, instance: Instance) -> None:
         wanted, more = {*TYPES, "local", "sigma"}, {"protected", "node_costs", "edge_costs"}
         need(isinstance(given, dict) and wanted <= set(given) <= wanted | more, "the threat model has other entries")
@@ -419,13 +403,11 @@ class Threat:
         need(self.sigma is None or is_whole(self.sigma, 0, MAX_BUDGET), "sigma is no number")
         self.types = [k for k in range(4) if self.budgets[k]]
         self.whole_graph = self.budgets[ADJ_ADD] > 0 or instance.base.global_fields
-        edge_budget = self.budgets[ADJ_ADD] or self.budgets[ADJ_DEL]
-        need(instance.explicit is None or not edge_budget, "explicit fields hold for attribute budgets only")
+        need(instance.explicit is None or not any(self.budgets[2:]), "explicit fields hold for attribute budgets only")
         protected = set(whole_list(given.get("protected", []), 0, n - 1, "protected", rising=True))
         need(protected or "protected" not in given, "protected: an empty list")
         self.free = [m not in protected for m in range(n)]
-        self.free_edges = [self.free[i] and self.free[j] for i, j in edges]
-        self.has_node_costs = "node_costs" in given
+        self.free_edges, self.has_node_costs = [self.free[i] and self.free[j] for i, j in edges], "node_costs" in given
         self.node_costs = whole_list(given.get("node_costs", [1] * n), 1, 10**6, "node_costs")
         self.edge_costs = whole_list(given.get("edge_costs", [1] * len(edges)), 1, 10**6, "edge_costs")
         need(len(self.node_costs) == n and len(self.edge_costs) == len(edges), "costs have another length")
@@ -438,16 +420,20 @@ class Threat:
             self.limited[k], per_node = True, isinstance(value, list)
             values = value if per_node else [value] * n
             need(len(values) == n, "local has another length")
-            if local["mode"] == "relative":
-                self.limits[k] = [min(math.floor(_share(text) * c), UNLIMITED) for text, c in zip(values, has[k])]
+            if local["mode"] == "relative":  # shares of what a node has, as text in lowest terms
+                need(all(re.fullmatch(r"[0-9]{1,29}/[0-9]{1,29}", text) for text in values), "local holds no share")
+                shares = [Fraction(text) for text in values]
+                exact = all(f"{s.numerator}/{s.denominator}" == text for s, text in zip(shares, values))
+                need(exact and max(shares) <= MAX_BUDGET, "local holds no share in lowest terms")
+                self.limits[k] = [min(math.floor(share * c), UNLIMITED) for share, c in zip(shares, has[k])]
             else:
                 self.limits[k] = whole_list(values, 0, UNLIMITED if per_node else MAX_BUDGET, "local")
         need(given["local"] is None or any(self.limited), "local sets no budget")
         # A base certificate may hold for limited flips at one node only: per type, or attribute flips together.
         most, holds = [[min(m, b) for m in row] for row, b in zip(self.limits, self.budgets)], instance.base.local or []
         parts = most if len(holds) == 4 else [[a + d for a, d in zip(*most[:2])]]
-        fits = all(allowed < 0 or max(part) <= allowed for allowed, part in zip(holds, parts))
-        need(fits, "the base certificate holds for smaller local budgets only")
+        allowed = all(most_there < 0 or max(part) <= most_there for most_there, part in zip(holds, parts))
+        need(allowed, "the base certificate holds for smaller local budgets only")
         # What each node can take: its limit, what exists there, nothing if it is protected.
         standing = Counter(m for edge, free in zip(edges, self.free_edges) if free for m in edge)
         others = (2 if instance.directed else 1) * (sum(self.free) - 1)
@@ -470,13 +456,6 @@ class Threat:
         return result
 
 
-def _share(text: Any) -> Fraction:
-    need(re.fullmatch(r"[0-9]{1,29}/[0-9]{1,29}", text), "local holds no share")
-    share = Fraction(text)
-    need(f"{share.numerator}/{share.denominator}" == text and share <= MAX_BUDGET, "local holds another share")
-    return share
-
-
 # The attacker's program: maximise worth · x subject to rows · x ≤ right-hand sides and 0 ≤ x ≤ upper bounds.
 
 
@@ -484,26 +463,20 @@ class Program:
     def __init__(self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str) -> None:
         self.instance, self.threat, self.paper = instance, threat, relaxation == "paper"
         self.sigma, self.deletions = threat.sigma is not None, ADJ_DEL in threat.types
-        self.attributes = ATTR_ADD in threat.types or ATTR_DEL in threat.types
-        self.upper: list[int] = []
-        self.worth: list[int] = []
-        self.price: list[int] = []  # yᵀ rows, while rows are added; `fixed` is y · right-hand sides
-        self.fixed = self.count = 0
+        self.columns: list[list[int]] = []  # upper bound, worth, and yᵀ rows, which grows as rows are added
+        self.constant = self.fixed = self.count = 0  # targets lost anyway, y · right-hand sides, numbered rows
         # Targets with the same live points and fields lose their certificates together.
-        self.constant, size = 0, 0
         members: dict[tuple[Front, Sites, Sites], int] = defaultdict(int)
         for target, front in zip(targets.tolist(), instance.base.fronts(targets, threat.budgets)):
             if (0, 0, 0, 0) in front:
                 self.constant += 1  # uncertified without any attack
             elif front:
                 nodes, edges = instance.field(target)
-                members[front, nodes if self.attributes else (), edges if self.deletions else ()] += 1
-                size += len(nodes) + len(edges)
-                need(size <= MAX_ENTRIES, "the fields are too large for this checker")
+                members[front, nodes if any(threat.budgets[:2]) else (), edges if self.deletions else ()] += 1
         self.fronts = [front for front, _, _ in members]
         self.field = [{ATTR_ADD: nodes, ATTR_DEL: nodes, ADJ_ADD: (), ADJ_DEL: edges} for _, nodes, edges in members]
         self._flips()
-        able = {m for k, site, _ in self.flips for m in (instance.edges[site] if k == ADJ_DEL else (site,))}
+        able = {m for k, site, *_ in self.flips for m in (instance.edges[site] if k == ADJ_DEL else (site,))}
         self.attacker = {m: self.column(1) for m in sorted(able)} if self.sigma else {}
         self.points = []
         for front, field, weight in zip(self.fronts, self.field, members.values()):
@@ -513,9 +486,8 @@ class Program:
         self.indicator = [self.column(1, weight) for weight in members.values()] if self.paper else []
 
     def column(self, upper: int, worth: int = 0) -> int:
-        for values, value in ((self.upper, upper), (self.worth, worth), (self.price, 0)):
-            values.append(value)
-        return len(self.upper) - 1
+        self.columns.append([upper, worth, 0])
+        return len(self.columns) - 1
 
     def add(self, rhs: int, entries: Iterable[tuple[int, int]], y: int | None = None) -> None:
         """Add a row, weighed by its multiplier: a given one, or that of the next number."""
@@ -524,15 +496,13 @@ class Program:
         if y:
             self.fixed += y * rhs
             for column, coefficient in entries:
-                self.price[column] += y * coefficient
+                self.columns[column][2] += y * coefficient
 
     def _flips(self) -> None:
-        """Flip columns: (type, site, payer), in their order; what each costs, and the columns at each site."""
         threat, edges = self.threat, self.instance.edges
-        self.flips: list[tuple[int, int, int]] = []
-        self.at: dict[int, dict[int, list[int]]] = {k: defaultdict(list) for k in threat.types}
-        self.cost: list[int] = []
-        self.cap: dict[int, dict[int, int]] = {}  # for each type the caps of its sites, empty if there are none
+        self.flips: list[tuple[int, int, int, int]] = []  # type, site, payer, cost, in the order of the columns
+        self.at: dict[int, dict[int, list[int]]] = {k: defaultdict(list) for k in threat.types}  # columns at a site
+        self.cap: dict[int, dict[int, int]] = {k: {} for k in threat.types}  # of each site, if there are any
         for k in threat.types:
             inside = set[int]().union(*(field[k] for field in self.field))
             free, costs = (threat.free_edges, threat.edge_costs) if k == ADJ_DEL else (threat.free, threat.node_costs)
@@ -542,17 +512,15 @@ class Program:
             elif self.sigma or threat.limited[k]:
                 self.cap[k] = {m: threat.capacity[k][m] for m in sites if threat.capacity[k][m]}
                 sites = list(self.cap[k])
-            else:
-                self.cap[k] = {}
-                sites = sites if threat.has_node_costs else undominated(sites, [field[k] for field in self.field])
+            elif not threat.has_node_costs:
+                sites = undominated(sites, [field[k] for field in self.field])
             payers = [(site, -1) for site in sites]
             if k == ADJ_DEL and self.sigma and not self.instance.directed:
                 payers = [(e, edges[e][end]) for end in (0, 1) for e in sites]
             for site, payer in payers:
                 affordable = threat.budgets[k] // costs[site]
                 self.at[k][site].append(self.column(min(self.cap[k].get(site, affordable), affordable)))
-                self.flips.append((k, site, payer))
-                self.cost.append(costs[site])
+                self.flips.append((k, site, payer, costs[site]))
 
     def _supply(self, k: int, field: Sites) -> int:
         """The most flips of a type that a field can get; points beyond are out of reach."""
@@ -569,25 +537,23 @@ class Program:
     def bound(self, given: Any, strong: bool) -> Fraction:
         """Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly."""
         names = "scale_bits rows values cuts_touch cuts_index" + (" sets strong_rows strong_values" if strong else "")
-        need(isinstance(given, dict) and set(given) == set(names.split()), "the multipliers have other entries")
-        need(is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another scale")
+        fits = isinstance(given, dict) and set(given) == set(names.split())
+        need(fits and is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another form")
         chosen = whole_list(given["rows"], 0, 2**62, "rows", rising=True)
         values = whole_list(given["values"], 1, 2**62, "values")
         self.multipliers = dict(zip(chosen, values))
         self._rows()
         self._cuts(given["cuts_touch"], given["cuts_index"])
-        fits = len(chosen) == len(values) and (not chosen or chosen[-1] < self.count)
-        need(fits, "rows and values do not fit together or to the program")
+        need(len(chosen) == len(values) and max(chosen, default=-1) < self.count, "rows and values do not fit")
         if strong:
             StrongRows(self, given)
-        surplus = ((worth << SCALE_BITS) - price for worth, price in zip(self.worth, self.price))
-        charged = sum(max(0, s) * upper for s, upper in zip(surplus, self.upper))
+        charged = sum(max(0, (worth << SCALE_BITS) - price) * upper for upper, worth, price in self.columns)
         return self.constant + Fraction(self.fixed + charged, 1 << SCALE_BITS)
 
     def _rows(self) -> None:
         threat, edges = self.threat, self.instance.edges
         for k in threat.types:  # global budgets
-            self.add(threat.budgets[k], ((j, self.cost[j]) for j, flip in enumerate(self.flips) if flip[0] == k))
+            self.add(threat.budgets[k], ((j, flip[3]) for j, flip in enumerate(self.flips) if flip[0] == k))
         if self.deletions and threat.limited[ADJ_DEL]:  # local budgets: edges at a node, whoever pays
             standing: dict[int, list[int]] = defaultdict(list)
             for site in self.at[ADJ_DEL]:
@@ -596,23 +562,20 @@ class Program:
             for m, here in sorted(standing.items()):
                 if threat.limits[ADJ_DEL][m] < len(here):
                     self.add(threat.limits[ADJ_DEL][m], ((j, 1) for e in here for j in self.at[ADJ_DEL][e]))
-        if self.sigma:
-            assert threat.sigma is not None
+        if threat.sigma is not None:
             self.add(threat.sigma, ((a, 1) for a in self.attacker.values()))
             paid: dict[tuple[int, int], list[int]] = defaultdict(list)
-            for j, (k, site, payer) in enumerate(self.flips):
+            for j, (k, site, payer, _) in enumerate(self.flips):
                 if k != ADJ_DEL or payer >= 0:
                     paid[k, site if k != ADJ_DEL else payer].append(j)
             for (k, m), columns in sorted(paid.items()):  # an attacker pays for so many flips
-                most = threat.capacity[k][m]
-                if not self.paper:
-                    most = min(most, threat.budgets[k] // (1 if k == ADJ_DEL else threat.node_costs[m]))
+                affordable = threat.budgets[k] // (1 if k == ADJ_DEL else threat.node_costs[m])
+                most = threat.capacity[k][m] if self.paper else min(threat.capacity[k][m], affordable)
                 self.add(0, [(self.attacker[m], -most), *((j, 1) for j in columns)])
             for e, columns in self.at[ADJ_DEL].items() if self.deletions else ():
-                if self.instance.directed:  # one end is an attacker
-                    self.add(0, [(columns[0], 1), *((self.attacker[m], -1) for m in edges[e])])
-                else:  # an edge is deleted once
-                    self.add(1, ((j, 1) for j in columns))
+                # Directed: one end is an attacker. Undirected: an edge is deleted once, whoever pays.
+                ends = [(self.attacker[m], -1) for m in edges[e]] if self.instance.directed else []
+                self.add(0 if ends else 1, [*((j, 1) for j in columns), *ends])
         for k in threat.types:  # what points need must be in the field
             for front, field, points in zip(self.fronts, self.field, self.points):
                 flips = [(j, -1) for site in field[k] for j in self.at[k].get(site, ())]
@@ -620,36 +583,29 @@ class Program:
                 for part in [[entry] for entry in needs if entry[1]] if self.paper else [needs]:
                     self.add(0, part + flips)
         for g, points in enumerate(self.points):  # a group takes one point
-            if self.paper:
-                self.add(0, [(self.indicator[g], 1), *((j, -1) for j in points)])
-            else:
-                self.add(1, ((j, 1) for j in points))
+            takes = [(self.indicator[g], 1), *((j, -1) for j in points)] if self.paper else [(j, 1) for j in points]
+            self.add(0 if self.paper else 1, takes)
 
     def _cuts(self, touch: Any, index: Any) -> None:
         families, tags = whole_list(touch, 0, 1, "cuts_touch"), whole_list(index, 0, 2**62, "cuts_index")
         allowed = not self.paper and self.sigma and self.threat.types
         need(len(families) == len(tags) and (allowed or not tags), "cuts: there can be none, or lengths differ")
         for family, tag in zip(families, tags):
-            if family == 0:  # a flip needs its payer as an attacker entirely
-                need(tag < len(self.flips) and self.flips[tag][2] >= 0, "cuts: no flip with a payer")
+            if family == 0:  # a flip needs its payer as an attacker entirely; an edge without a payer (−1) has none
                 self.add(0, [(tag, 1), (self.attacker[self.flips[tag][2]], -1)])
             else:  # a group that is reached needs an attacker who touches its field
-                need(tag < len(self.points), "cuts: no group")
                 ends = (m for e in self.field[tag][ADJ_DEL] for m in self.instance.edges[e])
                 near = {*self.field[tag][ATTR_ADD], *ends} & set(self.attacker)
                 self.add(0, [*((j, 1) for j in self.points[tag]), *((self.attacker[m], -1) for m in near)])
 
 
 def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
-    """The sites that an attacker needs where sites have no cap and cost the same.
-
-    A site is left out if another one lies in the fields of all its groups: an attacker may flip there instead, at the
-    same price, and no group loses anything. The other site has more groups, or the same and a smaller number, so this
-    ends at a site that is kept.
-    """
-    allowed = set(sites)
-    members = [[site for site in field if site in allowed] for field in fields]
+    """The sites that an attacker needs, where no site has a cap and all cost the same."""
+    # A site is left out if another one lies in the fields of all its groups: an attacker may flip there instead, at the
+    # same price, and no group loses anything. The other site has more groups, or the same and a smaller number, so this
+    # ends at a site that is kept.
     groups: dict[int, set[int]] = {site: set() for site in sites}
+    members = [[site for site in field if site in groups] for field in fields]
     for g, field in enumerate(members):
         for site in field:
             groups[site].add(g)
@@ -667,13 +623,12 @@ class StrongRows:
 
     def __init__(self, program: Program, given: dict[str, Any]) -> None:
         self.program, self.threat = program, program.threat
-        self.most = {}  # how many flips of each type the budget pays for
-        for k in self.threat.types:
-            costs = [cost for flip, cost in zip(program.flips, program.cost) if flip[0] == k]
-            self.most[k] = self.threat.budgets[k] // min(costs, default=MAX_BUDGET + 1)
+        costs = [(flip[0], flip[3]) for flip in program.flips]
+        cost = {k: min((c for kind, c in costs if kind == k), default=UNLIMITED) for k in self.threat.types}
+        self.most = {k: self.threat.budgets[k] // cost[k] for k in cost}  # how many flips the budget pays for
         tags, values = given["strong_rows"], whole_list(given["strong_values"], 1, 2**62, "strong_values")
-        lists = isinstance(given["sets"], list) and isinstance(tags, list) and len(tags) == len(values)
-        need(lists, "sets, strong_rows and strong_values do not fit together")
+        lists = isinstance(given["sets"], list) and isinstance(tags, list)
+        need(lists and len(tags) == len(values), "sets and strong_rows have another form")
         self.sets = [self._set(*each) for each in given["sets"]]
         self.columns = [[program.column(1) for _ in range(last)] for _, _, last, _ in self.sets]  # of the levels
         for tag, y in zip(tags, values):
@@ -683,7 +638,7 @@ class StrongRows:
         """A rising list of sites with flip columns, not empty."""
         need(is_whole(k, 0, 3) and k in self.most, "a set or row is about a type without a budget")
         sites = whole_list(given, 0, 2**62, "sites", rising=True)
-        need(sites and all(site in self.program.at[k] for site in sites), "sites: a site has no column")
+        need(sites and set(sites) <= self.program.at[k].keys(), "sites: there is none, or one has no column")
         return frozenset(sites)
 
     def _set(self, k: Any, given: Any, last: Any) -> tuple[int, frozenset[int], int, int]:
@@ -699,8 +654,8 @@ class StrongRows:
 
     def _field(self, k: Any, g: Any) -> frozenset[int]:
         """Sites with flip columns in the field of a group."""
-        need(is_whole(k, 0, 3) and k in self.most, "a set or row is about a type without a budget")
-        need(is_whole(g, 0, len(self.program.points) - 1), "a row names no group")
+        good = is_whole(k, 0, 3) and k in self.most and is_whole(g, 0, len(self.program.points) - 1)
+        need(good, "a row names no group, or a type without a budget")
         return frozenset(site for site in self.program.field[g][k] if site in self.program.at[k])
 
     def _flips(self, k: int, sites: Iterable[int], coefficient: int) -> Entries:
@@ -765,9 +720,8 @@ class StrongRows:
                     need(kind == k and not used & sites and is_whole(levels, 1, last), "pack: a set does not fit")
                     used, total = used | sites, total + levels
                     entries += self._levels(u, 1, levels, 1)
-                for column, point in zip(self.program.points[g], self.program.fronts[g]):
-                    entries.append((column, max(total - self.most[k] + point[k], 0)))
-                return total, entries
+                missing = [max(total - self.most[k] + point[k], 0) for point in self.program.fronts[g]]
+                return total, [*entries, *zip(self.program.points[g], missing)]
             case ["shift", g, chosen, list(shifts), weights]:
                 return 0, self._shift(g, chosen, shifts, weights)
         raise ValueError("a row has an unknown tag or another form")
@@ -785,8 +739,7 @@ class StrongRows:
             conceded[k] += kappa
             rest[k] -= sites
         need(len({u for u, _ in shifts}) == len(shifts), "shift: a set is named twice")
-        points = [self.program.fronts[g][i] for i in places]
-        left = [[max(p - c, 0) for p, c in zip(point, conceded)] for point in points]
+        left = [[max(p - c, 0) for p, c in zip(self.program.fronts[g][i], conceded)] for i in places]
         mass = min(sum(a * b for a, b in zip(w, point)) for point in left)
         need(mass >= 1, "shift: nothing is left to pay")
         entries = [(self.program.points[g][i], mass) for i in places]
@@ -825,12 +778,11 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
     return f"at least {certified} of {count} target labels stay (at most {float(bound):.4f} are left uncertified)"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    given = sys.argv[1:] if arguments is None else arguments
+def main() -> int:
+    given, code = sys.argv[1:], 2
     if len(given) != 2:
         print("usage: certcore-check PROOF INSTANCE (exit 0: accepted, 1: rejected, 2: unreadable)", file=sys.stderr)
         return 0 if given in (["-h"], ["--help"]) else 2
-    code = 2
     try:
         proof = read_proof(given[0])
         instance = Instance(Arrays.read(given[1]), proof["base_rule"])
@@ -838,8 +790,8 @@ def main(arguments: list[str] | None = None) -> int:
         print("accepted:", check(proof, instance))
         return 0
     except Exception as reason:  # broken files fail in a dozen ways
-        text = f"{reason or type(reason).__name__}"
-        print(f"rejected: {text}" if code == 1 else f"unreadable: {text}", file=sys.stdout if code == 1 else sys.stderr)
+        word, stream = ("rejected", sys.stdout) if code == 1 else ("unreadable", sys.stderr)
+        print(f"{word}: {reason or type(reason).__name__}", file=stream)
         return code
 
 

@@ -78,11 +78,11 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-def forged(rng: np.random.Generator, proof: dict[str, Any]) -> dict[str, Any]:
-    """The proof with one or two things changed and a digest that fits again."""
+def forged(rng: np.random.Generator, proof: dict[str, Any], within: str = "") -> dict[str, Any]:
+    """The proof with one or two things changed (in one entry of it) and a digest that fits again."""
     result = copy.deepcopy(proof)
     for _ in range(int(rng.integers(1, 3))):
-        paths = [p for p in leaves(result) if p and p[0] not in ("digest", "format")]
+        paths = [p for p in leaves(result) if p and p[0] not in ("digest", "format") and within in ("", p[0])]
         # Every part is as likely as the long lists of multipliers.
         part = sorted({p[:2] for p in paths})[int(rng.integers(len({p[:2] for p in paths})))] if paths else ()
         paths = [p for p in paths if p[: len(part)] == part]

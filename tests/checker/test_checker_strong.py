@@ -198,8 +198,8 @@ def every_row_holds(seed: int, spoil: Any = None) -> tuple[int, int]:
 
 
 def test_every_row_holds_for_every_perturbation() -> None:
-    tried = [every_row_holds(seed) for seed in range(300)]
-    assert sum(count for count, _ in tried) > 15_000
+    tried = [every_row_holds(seed) for seed in range(150)]
+    assert sum(count for count, _ in tried) > 7_000
     assert sum(wrong for _, wrong in tried) == 0
 
 
@@ -230,10 +230,11 @@ def strong_proof(seed: int) -> tuple[Case, small.Instance, dict[str, Any] | None
         touch = [0] * len(links) + [1] * len(program.points)
         index = links + list(range(len(program.points)))
     kept = [i for i in range(numbered) if y[i]]
-    used = [i for i in range(len(tags)) if y[numbered + i]]
+    # Rows that do not help stay with the least multiplier: they are read all the same.
+    values = [max(1, y[numbered + i]) for i in range(len(tags))]
     given = {
         "scale_bits": 40, "rows": kept, "values": [y[i] for i in kept], "cuts_touch": touch, "cuts_index": index,
-        "sets": hand.sets, "strong_rows": [tags[i] for i in used], "strong_values": [y[numbered + i] for i in used],
+        "sets": hand.sets, "strong_rows": tags, "strong_values": values,
     }  # fmt: skip
     proof = {
         "format": "certcore-proof-2", "instance_digest": seen.digest, "threat": described, "targets": len(case.targets),

@@ -1,6 +1,6 @@
 """Threshold tables: for every budget the probability p* above which a node is certified.
 
-One table serves all nodes (design, "One table serves all nodes"): a node whose label has probability at least p is
+One table serves all nodes: a node whose label has probability at least p is
 certified at budget ρ iff p > p*(ρ). The entries are exact rationals rounded up, so that comparing floats never
 certifies too much.
 """
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from certcore.base.cache import TableCache
-from certcore.base.exact import decimal_text, read_probability
 from certcore.base.joint import Joint
 from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, Smoothing, reach, walk
 from certcore.common.errors import InputError
+from certcore.common.exact import decimal_text, read_probability
 from certcore.common.reading import whole_numbers
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES, UNLIMITED

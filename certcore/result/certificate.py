@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from certcore.common.shown import Shown, ask
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.result.allocation import Allocation
 from certcore.result.states import NOTHING, TargetState, target_states
 from certcore.solve.status import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from certcore.instance.instance import Instance
 
 
 @dataclass(frozen=True)
@@ -27,8 +33,8 @@ class ProgramSize:
     paper_columns: int
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Shown):
     """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
 
     `certified` is the same number unless the relaxation is `exact`; then it may be larger, on the solver's word. The
@@ -55,6 +61,25 @@ class Certificate:
     size: ProgramSize | None = None
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     solves: int = 0
+    instance: Instance | None = field(default=None, repr=False)
+    """What was certified."""
+
+    def __repr__(self) -> str:
+        budgets = [f"{kind}={budget}" for kind, budget in zip(TYPES, self.threat.budgets) if budget]
+        told = f"{self.verified_certified} of {self.targets} certified" + (
+            f", {self.certified} on the solver's word" if self.unproven else ""
+        )
+        return f"<Certificate {', '.join(budgets) or 'no attack'}: {told}; {self.relaxation}, {self.status}>"
+
+    @property
+    def nodes(self) -> pd.DataFrame:
+        """One row per node in the best attack found: state, hit, loses its certificate, received, needed, spent."""
+        return ask("tables", "nodes_frame", self)
+
+    def graph(self) -> Any:
+        """The attacked graph for networkx, with the columns of `nodes` as attributes; `networkx.write_graphml` and
+        `write_gexf` write it for other viewers."""
+        return ask("networks", "attacked_graph", self)
 
     @property
     def ratio(self) -> float:
@@ -100,27 +125,29 @@ class Certificate:
         )
         return state
 
-    def nodes(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
+    def node_columns(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
         """Per node: state, whether it is hit, flips spent at it by type, flips inside its field, attacker share.
 
         `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). `lost` is how
-        far a target is broken and `inside` what its field received: both are None for nodes that are no targets, whose
-        fields nobody looked at.
+        far a target is broken by it (0 for those that were uncertified before) and `inside` what its field received:
+        both are None for nodes that are no targets, whose fields nobody looked at.
         """
         allocation = self.attack if integer else self.fractional
         n = fronts.n_nodes
         whole = int if integer else float
         inside = np.full((n, 4), None, dtype=object)
         lost = np.full(n, None, dtype=object)
+        state = self.states(fronts, integer=integer)
         spent, attackers = np.zeros((4, n), dtype=whole), np.zeros(n, dtype=whole)
         if allocation is not None:
             inside[self.target_nodes] = allocation.inside.astype(whole)
             lost[self.target_nodes] = allocation.attacked.astype(whole)
+            lost[state == TargetState.BEFORE] = whole(0)
             spent = allocation.spent_at(edges).astype(whole)
             attackers = allocation.attackers.astype(whole)
         result: dict[str, np.ndarray] = {
             "node": np.arange(n),
-            "state": np.array([str(word) for word in self.states(fronts, integer=integer)], dtype=object),
+            "state": np.array([str(word) for word in state], dtype=object),
             "hit": spent.sum(axis=0) > NOTHING,
             "lost": lost,
             "attacker": attackers,

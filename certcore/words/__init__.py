@@ -7,8 +7,9 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
-from certcore.words.accuracy import Accuracy, accuracy, accuracy_words
+from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy
 from certcore.words.attacker import attacks_nothing, threat_words
+from certcore.words.field import field_words
 from certcore.words.guarantee import (
     accepted,
     base_kind,
@@ -30,6 +31,7 @@ from certcore.words.guarantee import (
 )
 from certcore.words.nodes import node_words, state_words
 from certcore.words.registry import SENTENCES, Sentence
+from certcore.words.sites import attack_words, named_sites
 from certcore.words.solve import limit_words, radius, status
 from certcore.words.text import Text, budget_words
 
@@ -41,16 +43,20 @@ __all__ = [
     "accepted",
     "accuracy",
     "accuracy_words",
+    "attack_words",
     "attacks_nothing",
     "base_kind",
     "bracket",
     "budget_words",
+    "certified_accuracy",
     "confidence",
     "dataset_title",
+    "field_words",
     "gain",
     "guarantee",
     "known_already",
     "limit_words",
+    "named_sites",
     "node_words",
     "not_covered",
     "not_per_node",

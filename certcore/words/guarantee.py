@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from certcore.base.exact import confidence_text
+from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.program.problem import whole_graph
 from certcore.result.certificate import Certificate
 from certcore.words.attacker import attacks_nothing, threat_words, whatever, without
 from certcore.words.registry import sentence
@@ -52,7 +53,7 @@ def promise(instance: Instance, threat: ThreatModel, targets: int, proven: int, 
         head = say(whatever(attacker), solver(proven, claimed, targets, sure))
     else:
         head = say(whatever(attacker), verified(proven, targets, sure))
-    return paragraph([head, subject(instance)] if claimed else [head])
+    return paragraph([head, subject(instance, claimed > 0)])
 
 
 def statement(instance: Instance, certificate: Certificate) -> Text:
@@ -176,17 +177,21 @@ def said_convex(instance: Instance) -> bool:
     return "alpha" not in instance.base.facts and instance.meta.get("types") == "convex"
 
 
-def subject(instance: Instance) -> Text:
+def subject(instance: Instance, holds: bool = True) -> Text:
     """Whose labels, on which graph."""
     told = instance.meta.get("dataset")
-    return about("alpha" in instance.base.facts, dataset_title(told) if isinstance(told, str) else "")
+    return about("alpha" in instance.base.facts, dataset_title(told) if isinstance(told, str) else "", holds)
 
 
-@sentence("guarantee.subject", "always, after a guarantee", True, "Citeseer")
-def about(smoothed: bool, dataset: str) -> Text:
+@sentence(
+    "guarantee.subject",
+    "always, after a guarantee and after the word that there is none",
+    True, "Citeseer", True, others=((False, "", False),),
+)  # fmt: skip
+def about(smoothed: bool, dataset: str, holds: bool) -> Text:
     whose = "the smoothed classifier" if smoothed else "the classifier that the base certificate speaks about"
     called = say(" (", name(dataset, 40), " according to its file)") if dataset.strip() else say()
-    return say(f"This holds for {whose} on this one clean graph", called, ".")
+    return say(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, ".")
 
 
 # --- remarks --------------------------------------------------------------------------------------------------------
@@ -198,8 +203,8 @@ def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     missing = uncovered(instance, threat)
     if missing:
         found.append(not_covered(listing([LABELS[kind] for kind in missing])))
-    whole_graph = threat.adj_add > 0 or instance.base.global_fields
-    if threat.adj_del and instance.node_field is None and instance.edge_field == "messages" and not whole_graph:
+    hops = instance.node_field is None and instance.edge_field == "messages"
+    if threat.adj_del and hops and not whole_graph(instance, threat):
         found.append(messages())
     return found
 

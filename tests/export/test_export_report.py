@@ -30,7 +30,7 @@ from certcore import (
     save_instance,
 )
 from certcore.cli import main
-from certcore.export.extent import curve_values, zero_budget
+from certcore.export.curve_range import curve_values, zero_budget
 from certcore.export.report import default_threat
 from certcore.result.states import TargetState
 from certcore.sweep import Session, curve
@@ -140,7 +140,7 @@ def test_scripts_compute_the_figures_again(written: Path) -> None:
         scope: dict = {}
         exec(compile(code.split("for format in")[0], name, "exec"), scope)
         wanted = (written / "out" / "data" / f"{name}.csv").read_bytes()
-        assert export.export(scope["figure"], "csv") == wanted
+        assert export.render(scope["figure"], "csv") == wanted
 
 
 def test_commands_of_a_report_write_its_numbers(written: Path, tmp_path: Path, monkeypatch, capsys) -> None:
@@ -268,22 +268,22 @@ def test_batch_groups_splits_compares_and_resumes(tmp_path, monkeypatch) -> None
 def test_figures_are_drawn_again_from_json(tmp_path, capsys) -> None:
     from tests.figures.samples import bars
 
-    (tmp_path / "classes.json").write_bytes(export.export(bars(), "json"))
+    (tmp_path / "classes.json").write_bytes(export.render(bars(), "json"))
     out = tmp_path / "again"
     assert main(["figures", str(tmp_path / "classes.json"), "-o", str(out), "--formats", "pdf,csv", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["files"]) == 2
-    assert (out / "classes.pdf").read_bytes() == export.export(bars(), "pdf")
+    assert (out / "classes.pdf").read_bytes() == export.render(bars(), "pdf")
 
 
 def test_the_numbers_of_a_report_never_promise_too_much() -> None:
     instance = small_instance(("attr_del",), n=12)
     report = export.build_report(instance, ThreatModel(attr_del=2), quick=True)
     close = dataclasses.replace(
-        report.certificate, certified=1999, targets=2000, bound=Fraction(10001, 10000), verified_certified=1999
+        report.certificate, certified=1999, targets=2000, bound=Fraction(1000001, 1000000), verified_certified=1999
     )
     page = export.report_html(dataclasses.replace(report, certificate=close))
     assert "1,999 of 2,000 (99.95 %)" in page
-    assert "1.001 labels" in page, "what can be attacked is rounded up"
+    assert "at most 1.0001 (" in page, "what can be attacked is rounded up"
 
 
 def test_indices_in_the_table_of_an_attack_have_no_separators() -> None:
@@ -296,3 +296,11 @@ def test_indices_in_the_table_of_an_attack_have_no_separators() -> None:
     table = export.allocation(instance, certify(instance, ThreatModel(attr_del=1)))
     assert "1100" in table.html()
     assert "1,100" not in table.html()
+
+
+def test_the_command_of_a_report_has_its_time_limit() -> None:
+    """Another limit may give another bound of the integer program."""
+    report = export.build_report(
+        small_instance(), ThreatModel(attr_del=2), quick=True, relaxation="exact", time_limit=7
+    )
+    assert report.commands[0].endswith("--attr-del 2 --relaxation exact --time-limit 7")

@@ -27,14 +27,14 @@ from certcore import (
     load_instance,
     read_proof,
 )
-from certcore.base.exact import confidence_text, read_alpha
+from certcore.common.exact import confidence_text, read_alpha
 from certcore.common.npz import read_npz
 from certcore.common.rounding import share_down
 from certcore.figures.escape import clean, for_csv
 from certcore.figures.table import make_table
 from certcore.instance import fields
 from certcore.instance.instance import MAX_CLASSES, MAX_META_DEPTH, instance_to_arrays
-from pages.shared import bundles, validation
+from pages.files import bundles, validation
 from tests.hardening.fuzz import example
 
 ROOT = Path(__file__).resolve().parents[2]

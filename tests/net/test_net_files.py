@@ -127,15 +127,18 @@ def test_checkpoints_of_votes_are_continued(name: str, state: str, dataset: Any,
     votes = read(lambda: doors.training.collect_votes(voter, **counts, checkpoint=path, jobs=1))
     if votes is None and name == "function":
         return  # a function is known by less than what it does: a later version may refuse what an earlier one believed
-    assert votes is not None
     finished = np.load(VOTES / f"{name}-finished.npz")
-    assert np.array_equal(votes.selection, finished["selection"])
-    if state == "finished" or not name.startswith("torch"):
+    if state == "finished":
+        assert votes is not None
+        assert np.array_equal(votes.selection, finished["selection"])
         assert np.array_equal(votes.estimation, finished["estimation"])
-    else:  # torch may round otherwise on another machine
-        began = np.load(VOTES / f"{name}-{state}.npz")["estimation"]
-        assert (votes.estimation >= began).all()
-        assert (votes.estimation.sum(axis=1) == told["estimation"]).all()
+        return
+    # It does not tell for how many samples it was begun, and the confidence needs a number fixed before anybody looked.
+    assert votes is None
+    votes = doors.training.collect_votes(voter, **counts, checkpoint=path, jobs=1, fresh=True)
+    assert (votes.selection.sum(axis=1) == told["selection"]).all()
+    assert (votes.estimation.sum(axis=1) == told["estimation"]).all()
+    assert not np.array_equal(votes.estimation, finished["estimation"]), "samples that were seen are not drawn again"
 
 
 @pytest.mark.parametrize("name", MANIFEST["votes"]["models"])
@@ -181,6 +184,8 @@ def test_json_of_commands_holds_the_same_numbers(name: str) -> None:
         assert changing in after or changing not in before
         before.pop(changing, None)
     before.get("facts", {}).pop("versions", None)
+    if "naive_average_radius" in before and not any(p["naive_certified"] for p in before["points"]):
+        before["naive_average_radius"] = None  # was 0 here and none elsewhere: where nothing is certified there is none
     assert missing(before, after) == []
 
 
@@ -259,14 +264,12 @@ def _links() -> list[tuple[str, dict[str, Any], dict[str, Any] | None]]:
 
 
 def _page(address: str) -> str:
-    name = urlsplit(address).path.strip("/")
-    return f"pages/{name}.py" if name else "app.py"
+    return urlsplit(address).path.strip("/") or "overview"
 
 
 @pytest.mark.parametrize(("address", "shown"), [link[:2] for link in _links()])
 def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) -> None:
     pytest.importorskip("streamlit")
-    assert (ask.ROOT / _page(address)).exists()
     given = dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
     readers = doors.link_readers()
     assert set(shown) <= set(readers)
@@ -280,26 +283,25 @@ def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) 
 
 def test_links_reach_every_page_and_every_control_of_the_sidebar() -> None:
     pytest.importorskip("streamlit")
+    from pages.frame.menu import MENU
+
     pages = {_page(address) for address, *_ in _links()}
-    assert {"app.py", *(f"pages/{path.name}" for path in (ask.ROOT / "pages").glob("*.py"))} <= pages
+    assert {entry.slug for entry in MENU} == pages
     named = {key for address, *_ in _links() for key, _ in parse_qsl(urlsplit(address).query)}
     assert set(doors.link_readers()) <= named
 
 
 @pytest.fixture
 def open_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    testing = pytest.importorskip("streamlit.testing.v1")
+    pytest.importorskip("streamlit")
     monkeypatch.setenv("CERTCORE_BUNDLES", str(ask.INSTANCES))
     monkeypatch.setenv("CERTCORE_IMPORTS", str(tmp_path))
     monkeypatch.chdir(ask.ROOT)
 
     def open_it(address: str) -> Any:
-        at = testing.AppTest.from_file(str(ask.ROOT / "app.py"), default_timeout=60)
-        for key, value in parse_qsl(urlsplit(address).query):
-            at.query_params[key] = value
-        if _page(address) != "app.py":
-            at.switch_page(_page(address))
-        return at.run(timeout=60)
+        from tests.pages.opening import at_page
+
+        return at_page(_page(address), dict(parse_qsl(urlsplit(address).query))).run(timeout=60)
 
     return open_it
 

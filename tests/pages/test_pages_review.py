@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import figures
-from certcore.export import export
+from certcore import Certificate, ThreatModel, figures
+from certcore.export import render
 from certcore.instance.instance import Instance, save_instance
 from certcore.sweep import Session
-from pages.shared import bundles, serve, sweeps
+from pages.background import sweeps
+from pages.files import bundles
+from pages.server import serve
 from tests.pages.conftest import settle
 from tests.pages.toys import grid_instance
 
@@ -44,7 +48,7 @@ def test_legends_stand_at_the_bottom_and_ticks_are_whole() -> None:
 
 
 def test_every_integer_ends_where_nothing_is_certified(open_page: Open) -> None:
-    at = open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", every="1")
+    at = open_page("curves", instance="ring-gcn-attr-s0", attr_del="4", every="1")
     lines = chart(at)["data"]
     assert isinstance(lines, list)
     assert "r̄ = " in lines[0]["name"]
@@ -54,7 +58,7 @@ def test_every_integer_ends_where_nothing_is_certified(open_page: Open) -> None:
 
 
 def test_compare_begins_with_what_can_be_compared(open_page: Open) -> None:
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
     assert at.multiselect(key="with").value == ["ring-gcn-attr-s1"]
     table: pd.DataFrame = at.dataframe[0].value
     assert table["r̄ collective"].notna().all(), "r̄ does not depend on the part of the axis that is drawn"
@@ -64,7 +68,7 @@ def test_compare_begins_with_what_can_be_compared(open_page: Open) -> None:
 
 
 def test_check_without_a_file(open_page: Open) -> None:
-    at = open_page("pages/check.py", instance="ring-gcn-attr-s0", attr_del="4")
+    at = open_page("check", instance="ring-gcn-attr-s0", attr_del="4")
     settle(next(b for b in at.button if b.label == "Check the present view").click())
     assert "Accepted" in at.success[0].value
     settle(at.toggle(key="_forge").set_value(True))
@@ -81,8 +85,8 @@ def test_class_bars_say_that_each_class_meets_the_whole_budget(open_page: Open) 
     assert any("each class" in str(layout.get("xaxis", {}).get("title")) for layout in layouts)  # type: ignore[attr-defined]
     bars = figures.class_figure(["a", "b"], [1, 2], [0, 1], [3, 3])
     assert "each class" in figures.alt_text(bars)
-    assert "each class" in export(bars, "latex").decode()
-    assert b"each class" in export(bars, "svg"), "the picture or its description says it"
+    assert "each class" in render(bars, "latex").decode()
+    assert b"each class" in render(bars, "svg"), "the picture or its description says it"
 
 
 @pytest.mark.parametrize(("budget", "warned"), [({"attr_del": "3"}, False), ({"attr_del": "3", "adj_del": "1"}, True)])
@@ -96,20 +100,37 @@ def test_the_edge_rule_is_doubted_only_where_edges_go(
 
 
 def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
-    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4", protect="0-39")
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", protect="0-39")
     gain = next(metric for metric in at.metric if metric.label == "Certified with this protection")
     assert gain.delta is not None
     assert int(gain.delta) > 0
     before = int(gain.value.split()[0]) - int(gain.delta)
-    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4")
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4")
     assert any(f"**{before} of 40**" in block.value for block in at.markdown)
+
+
+def test_the_worth_of_a_protection_is_proven(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In exact mode the solver's claim was compared with a proven count."""
+    given = {"instance": "ring-gcn-attr-s0", "attr_del": "4", "protect": "0-9"}
+    worth = next(m for m in open_page("attack_map", **given).metric if m.label.startswith("Certified with"))
+    certify = Session.certify
+
+    def claims_all(self: Session, threat: ThreatModel, **more: Any) -> Certificate:
+        found = certify(self, threat, **more)
+        exact = more.get("relaxation") == "exact"
+        return dataclasses.replace(found, certified=found.targets, verified=False) if exact else found
+
+    monkeypatch.setattr(Session, "certify", claims_all)
+    at = open_page("attack_map", relaxation="exact", **given)
+    exact = next(m for m in at.metric if m.label.startswith("Certified with"))
+    assert (exact.value, exact.delta) == (worth.value, worth.delta)
 
 
 def test_chosen_targets_are_in_the_recipe(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     build = figures.curve_figure
     monkeypatch.setattr(figures, "curve_figure", lambda *a, **k: seen.append(k["recipe"].nodes) or build(*a, **k))
-    open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", to="5", targets="chosen", nodes="3,5-6")
+    open_page("curves", instance="ring-gcn-attr-s0", attr_del="4", to="5", targets="chosen", nodes="3,5-6")
     assert seen
     assert set(seen) == {(3, 5, 6)}
 
@@ -129,7 +150,7 @@ def test_the_last_chart_stays_while_there_is_no_new_one() -> None:
         import streamlit as st
 
         from certcore import figures
-        from pages.shared import charts
+        from pages.parts import charts
 
         first = st.checkbox("first", True)
         figure = figures.class_figure(["a"], [1], [0], [3]) if first else None

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from certcore import load_instance
-from certcore.data.wheels import cache_folder
+from certcore.common.files import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = str(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
@@ -36,7 +36,7 @@ TOGETHER = "several processes on one cache"
 UPLOAD = """
 import sys
 from pathlib import Path
-from pages.shared.bundles import keep
+from pages.files.bundles import keep
 data = Path(sys.argv[1]).read_bytes()
 for number in range(12):
     keep(data, f"upload-{number}.npz")

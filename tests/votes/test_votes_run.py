@@ -21,10 +21,10 @@ from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
 from certcore.data import citation_like, save_dataset
+from certcore.domain.noise import Noise
 from certcore.instance.instance import load_instance
 from certcore.models.storage import save_model
 from certcore.votes.function import FunctionVoter
-from certcore.votes.noise import Noise
 from certcore.votes.run import collect_votes
 from certcore.votes.voters import make_voter
 
@@ -153,7 +153,7 @@ import time
 import numpy as np
 from certcore.data import citation_like
 from certcore.votes.function import FunctionVoter
-from certcore.votes.noise import Noise
+from certcore.domain.noise import Noise
 
 def labels(attributes, adjacency):
     time.sleep(0.002)
@@ -328,8 +328,8 @@ def test_paper_rule_is_marked(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--split", "-1"], "split is -1"),
-        (["--seed", "-5"], "seed is -5"),
+        (["--split", "-1"], "--split: '-1' is no whole number"),
+        (["--seed", "-5"], "--seed: '-5' is no whole number"),
         (["--epochs", "0"], "epochs is 0"),
         (["--alpha", "2"], "alpha"),
         (["--alpha", "x"], "alpha"),

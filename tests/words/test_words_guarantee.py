@@ -124,8 +124,10 @@ def test_nothing_unverified_is_called_proven(seed: int) -> None:
     if c.unproven:
         assert "proven" not in status
         assert "solver" in status or c.status is Status.FAILED
-    assert ("proven" in limit) == c.verified
-    assert ("word" in limit) == (not c.verified)
+    first = limit.split()[2]
+    assert int(first.split(".")[0].replace(",", "")) == c.targets - c.verified_certified, "what is proven comes first"
+    assert limit.count("proven") == 1
+    assert ("word" in limit) == (c.unproven > 0)
     short, meaning = words.bracket(c)
     low, high = short.split(" … ")
     assert int(high.replace(",", "")) == c.targets - c.verified_certified
@@ -143,7 +145,7 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
     if c.attack_found is not None:
         assert np.isin(states, [TargetState.LOST, TargetState.BEFORE]).sum() == c.attack_found
     assert (states == TargetState.NOT_A_TARGET).sum() == instance.graph.n_nodes - c.targets
-    table = c.nodes(fronts, instance.graph.edges)
+    table = c.node_columns(fronts, instance.graph.edges)
     inside = np.stack([table[f"inside_{kind}"] for kind in TYPES], axis=1)
     targets = np.isin(np.arange(instance.graph.n_nodes), c.target_nodes)
     assert all(value is None for value in inside[~targets].ravel()), "nobody looked at the fields of other nodes"

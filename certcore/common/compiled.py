@@ -1,0 +1,45 @@
+"""Compile once, and again whenever any of the compiled code has changed.
+
+Numba's cache looks at the file of a function only, not at the files of the functions that it calls: after a change
+of a helper it would go on running the old code. So the cache lives in a folder named after all sources.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from numba import config, njit
+
+from certcore.common.files import cache_folder
+
+#: The rooms that have compiled functions, or functions that these call.
+_ROOMS = ("common", "models", "votes")
+
+
+@lru_cache(maxsize=1)
+def _folder() -> str:
+    digest = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    for path in sorted(path for room in _ROOMS for path in (package / room).glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    parent = os.environ.get("NUMBA_CACHE_DIR") or str(cache_folder() / "numba")
+    return str(Path(parent) / digest.hexdigest()[:16])
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """`numba.njit` with a cache that knows all our sources."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = _folder()
+        try:
+            return njit(cache=True, **options)(function)
+        finally:
+            config.CACHE_DIR = before
+
+    return decorate

@@ -1,0 +1,224 @@
+"""Which nodes to protect: greedy, candidates ranked by the multipliers, every step with its verified gain."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number, whole_numbers
+from certcore.domain.perturbations import ADJ_DEL
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.program.division import DivisionStructure
+from certcore.program.problem import Problem
+from certcore.program.relaxation import Relaxation
+from certcore.solve.solver import Answer, Solver
+from certcore.solve.status import Status
+from certcore.sweep.session import Session, as_session, read_options
+from certcore.verify.bound import SCALE
+
+#: How many of the best ranked candidates are tried in each step.
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """One more protected node, and what it brings."""
+
+    node: int
+    certified: int
+    """Certified targets with this node and all earlier ones protected; verified."""
+    gain: int
+    bound: float
+    tried: int
+
+
+@dataclass(frozen=True, eq=False)
+class Defence:
+    """Nodes to protect, in this order, each with the verified count it leads to."""
+
+    targets: int
+    certified: int
+    """Without further protection."""
+    bound: float
+    steps: tuple[Step, ...]
+    threat: ThreatModel
+    """The threat model with all chosen nodes protected."""
+    relaxation: str
+    status: Status
+    seconds: float
+
+    @property
+    def nodes(self) -> list[int]:
+        return [step.node for step in self.steps]
+
+    @property
+    def gain(self) -> int:
+        """Certified targets won by all steps together."""
+        return sum(step.gain for step in self.steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of `defend --json`."""
+        return {
+            "targets": self.targets,
+            "certified": self.certified,
+            "bound": self.bound,
+            "steps": [vars(step) for step in self.steps],
+            "gain": self.gain,
+            "relaxation": self.relaxation,
+            "verified": True,
+            "status": str(self.status),
+            "seconds": self.seconds,
+        }
+
+
+def defend(
+    source: Instance | Session,
+    threat: ThreatModel,
+    k: int,
+    *,
+    candidates: Sequence[int] | np.ndarray | None = None,
+    tries: int = TRIES,
+    relaxation: str = "tight",
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Defence:
+    """Choose up to k nodes whose protection raises the certified count most, one after the other.
+
+    A node's rank is what the relaxed adversary gains through it at the prices of the multipliers. The `tries` best
+    are solved for, and the one that leaves the adversary least is taken. Ends early when no node helps any more.
+    """
+    form, limit = read_options(relaxation, time_limit)
+    if not form.is_proven:
+        raise InputError("defend works with the relaxations tight and paper; every step is then verified")
+    k = whole_number(k, "the number of nodes to protect", 1, 1000)
+    tries = whole_number(tries, "the number of candidates per step", 1, 100)
+    started = time.perf_counter()
+    session = as_session(source)
+    instance = session.instance
+    allowed = np.ones(instance.graph.n_nodes, dtype=bool)
+    if candidates is not None:
+        allowed[:] = False
+        allowed[whole_numbers(candidates, "candidates", 0, instance.graph.n_nodes - 1)] = True
+    scratch = Session(instance, max_solvers=2)
+    first = _look(session, threat, form, limit, cancel)
+    steps: list[Step] = []
+    now, bound, current = first, first.bound, threat
+    status = first.status
+    while len(steps) < k and status.is_final:
+        allowed[current.protected] = False
+        ranked = [node for node in _ranking(now) if allowed[node]][:tries]
+        best: tuple[_Look, int] | None = None
+        for node in ranked:
+            wider = current.replace(protected=np.append(np.asarray(current.protected), node))
+            look = _look(scratch, wider, form, limit, cancel)
+            status = look.status
+            if not status.is_final:
+                break
+            if best is None or look.bound < best[0].bound:
+                best = look, node
+        if best is None or best[0].bound >= bound:
+            break
+        look, node = best
+        steps.append(Step(node, look.certified, look.certified - now.certified, float(look.bound), len(ranked)))
+        now, bound, current = look, look.bound, look.threat
+        if progress is not None:
+            progress(len(steps) / k)
+    return Defence(
+        targets=first.targets,
+        certified=first.certified,
+        bound=float(first.bound),
+        steps=tuple(steps),
+        threat=current,
+        relaxation=form,
+        status=status,
+        seconds=time.perf_counter() - started,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """One solved threat model, with the relaxed adversary's flips and the prices of the global budgets."""
+
+    threat: ThreatModel
+    targets: int
+    certified: int
+    bound: Any
+    status: Status
+    solver: Solver | None
+    answer: Answer | None
+
+
+def _look(
+    session: Session, threat: ThreatModel, relaxation: Relaxation, limit: float, cancel: threading.Event | None
+) -> _Look:
+    problem = Problem(session.instance, threat)
+    if problem.whole_graph:
+        raise InputError(
+            "with edge additions every field is the whole graph and no node matters more than another; "
+            "set their budget to 0"
+        )
+    certificate = session.certify(threat, relaxation=relaxation, time_limit=limit, attack=False, cancel=cancel)
+    solver = answer = None
+    if any(threat.budgets) and certificate.status is not Status.INTERRUPTED:
+        solver = session.solver(threat, relaxation)
+        answer = solver.solve((threat.budgets, threat.sigma), time_limit=limit, cancel=cancel, want_x=True)
+    return _Look(
+        threat, certificate.targets, certificate.certified, certificate.bound, certificate.status, solver, answer
+    )
+
+
+def _ranking(look: _Look) -> list[int]:
+    """Nodes through which the relaxed adversary gains something, the most valuable first.
+
+    What a flip is worth is the price of its budget. Where the budget is more than the adversary needs, it has no
+    price: then it counts how much of the attacked targets the flip contributes to.
+    """
+    solver, answer = look.solver, look.answer
+    if solver is None or answer is None or answer.x is None:
+        return []
+    if isinstance(solver.structure, DivisionStructure):
+        return _division_ranking(solver, solver.structure, answer.x)
+    if answer.multipliers is None:
+        return []
+    s, y = solver.structure, answer.multipliers.y.astype(np.float64)
+    flips = np.maximum(answer.x[s.columns.flips], 0.0)
+    worth = _at_nodes(solver, flips * y[s.global_row][s.flips.kind] * s.flips.cost)
+    broken = s.attacked(answer.x) * s.groups.weight
+    reach = _at_nodes(solver, flips * sum((s.reach(k, broken) for k in s.types), np.zeros(len(flips))))
+    if s.has_sigma:
+        worth[s.attackers.nodes] += np.maximum(answer.x[s.columns.attackers], 0.0) * y[s.rows["sigma"]]
+    order = np.lexsort((-reach, -np.round(worth / SCALE, 6)))
+    ranked: list[int] = order[(worth[order] > 0) | (reach[order] > 0)].tolist()
+    return ranked
+
+
+def _division_ranking(solver: Solver, s: DivisionStructure, x: np.ndarray) -> list[int]:
+    """Nodes at which the relaxed adversary's pairs end, then targets that fall: an end at one may be what it takes."""
+    graph, falls = solver.problem.instance.graph, np.zeros(solver.problem.instance.graph.n_nodes)
+    falls[solver.problem.targets[s.groups.representative]] = s.attacked(x)
+    ends = s.ends_at(x, graph.n_nodes)
+    edge = s.flips.kind == ADJ_DEL
+    for end in (0, 1):
+        np.add.at(ends, graph.edges[s.flips.site[edge]][:, end], np.maximum(x[s.columns.flips], 0.0)[edge])
+    order = np.lexsort((-falls, -np.round(ends, 6)))
+    ranked: list[int] = order[(ends[order] > 0) | (falls[order] > 0)].tolist()
+    return ranked
+
+
+def _at_nodes(solver: Solver, value: np.ndarray) -> np.ndarray:
+    """Values of flips, summed at the nodes they touch; an edge counts at both its ends."""
+    s, graph = solver.structure, solver.problem.instance.graph
+    total = np.zeros(graph.n_nodes)
+    edge = s.flips.kind == ADJ_DEL
+    np.add.at(total, s.flips.site[~edge], value[~edge])
+    for end in (0, 1):
+        np.add.at(total, graph.edges[s.flips.site[edge]][:, end], value[edge])
+    return total

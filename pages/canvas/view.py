@@ -121,10 +121,9 @@ def graph_data(instance: Instance) -> dict[str, Any]:
             {"label": name, "colour": _ink(series_colour(k)), "shape": series_marker(k).screen}
             for k, name in enumerate(names)
         ]
-        if instance.labels is not None:
+        if instance.right is not None:
             speaks = instance.base.fronts().certified((0, 0, 0, 0))
-            right = np.asarray(instance.labels) == np.asarray(instance.prediction)
-            data["right"] = pack(np.where(speaks, right, 2), np.uint8)
+            data["right"] = pack(np.where(speaks, instance.right, 2), np.uint8)
     seen = hashlib.sha256()
     for name in sorted(data):
         seen.update(repr(data[name]).encode())

@@ -38,7 +38,10 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
 
 
 def remarks(view: View, result: Certificate) -> None:
-    """What must be said beside the number: uncovered types, the paper's edge rule."""
+    """What must be said beside the number: certified accuracy, uncovered types, the paper's edge rule."""
+    if view.counted is not None:
+        told = words.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
+        st.info(told.markdown, icon=":material/target:")
     for remark in words.remarks(view.instance, result.threat):
         st.warning(remark.markdown, icon=":material/warning:")
 

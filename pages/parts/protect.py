@@ -54,7 +54,7 @@ def suggestions(view: View, result: Certificate) -> None:
         if st.button("Lift all protection", icon=":material/lock_open:", help="Protect no node."):
             state.move(protect="")
     else:
-        st.caption("No node is protected. Choose “A click on a node protects it” above, or let the tool suggest some.")
+        st.caption("No node is protected. Select nodes in the picture and protect them, or let the tool suggest some.")
     if st.button(
         "Suggest five",
         icon=":material/lightbulb:",

@@ -87,6 +87,7 @@ SHARED: dict[str, Control] = {
     "targets": ("file", one_of("file", "test", "all", "class", "chosen")),
     "class": (0, whole()),
     "nodes": ("", short_text),
+    "right": (False, flag),
     "relaxation": ("tight", one_of("tight", "paper", "exact")),
     "limit": (30, whole(1, 600)),
     "rule": ("binary", one_of("binary", "multiclass")),
@@ -114,6 +115,8 @@ class View:
     time_limit: float
     rule: str
     problem: str | None = None
+    counted: np.ndarray | None = None
+    """All targets, right or wrong, where only the right labels are certified: what accuracy is a share of."""
 
     @property
     def targets(self) -> np.ndarray:

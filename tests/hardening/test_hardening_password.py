@@ -64,7 +64,7 @@ def inside(visitor: AppTest) -> bool:
 
 
 def test_a_new_session_is_no_new_start_for_a_guesser(clock: Clock) -> None:
-    for number in range(14):
+    for number in range(20):
         assert not inside(attempt(f"guess {number}"))
     assert clock.slept[-1] > 3 * max(clock.slept[1], 1.0), "the last guess was as fast as the first"
     # Somebody who knows the password comes in all the same, soon, and no faster than a guess is refused.

@@ -15,6 +15,7 @@ from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, columns_of, empty_edges, inadmissible, replay
+from certcore.result.division_attack import division_attack
 
 
 def find_attack(
@@ -26,6 +27,8 @@ def find_attack(
     best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
     if problem.whole_graph:
         candidates = [_spend_everything(problem)]
+    elif problem.by_division:
+        candidates = [division_attack(problem, time_limit)]
     elif structure is None or not len(structure.groups) or not len(structure.flips) or problem.threat.sigma == 0:
         return best
     else:

@@ -16,7 +16,7 @@ from certcore.common.splits import average_radius
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.problem import Problem
+from certcore.program.problem import Problem, whole_graph
 from certcore.program.relaxation import Relaxation
 from certcore.result.assemble import result_facts
 from certcore.solve.solver import Solver
@@ -235,7 +235,7 @@ class _Job:
         return Line(attacked, [False] * len(values), Status.INTERRUPTED, 0)
 
     def _whole_graph(self, value: int) -> bool:
-        return self.session.instance.base.global_fields or self.axis.at(self.threat, value).adj_add > 0
+        return whole_graph(self.session.instance, self.axis.at(self.threat, value))
 
     def _one_by_one(self) -> Line:
         """Every value has a program of its own; it starts from the one before where both have the same form."""

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from certcore.program.division import DivisionStructure
 from certcore.program.program import Place, Program
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
@@ -107,7 +108,7 @@ class _Sweep:
     def _stretches(self) -> list[tuple[int, int]]:
         """Ranges of values between which only right-hand sides change."""
         s = self.solver.structure
-        if self.axis.is_sigma:
+        if self.axis.is_sigma or isinstance(s, DivisionStructure):  # points open by more than their own amounts
             programs = [self._program(i) for i in range(len(self.values))]
             same = [a.same_stretch(b) for a, b in pairwise(programs)]
         else:

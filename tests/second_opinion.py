@@ -2,6 +2,9 @@
 
 A `Case` is a plain description of a tiny graph, grid and threat model; `truth` enumerates its attacks. The rows of the
 programs are the business of the other second opinion, the small checker (`certcore_check`, tests/checker).
+
+It differs from the oracle in `tests/support.py` in what it doubts: the reading of shares, costs, explicit fields and
+fronts too.
 """
 
 from __future__ import annotations

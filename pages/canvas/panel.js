@@ -86,6 +86,10 @@ class Panel {
     const px = new Float32Array(n), py = new Float32Array(n), sx = this.scaleX(), sy = this.scaleY(), x0 = this.toX(0), y0 = this.toY(0);
     for (let i = 0; i < n; i++) { px[i] = x0 + xy[2 * i] * sx; py[i] = y0 + xy[2 * i + 1] * sy; }
     this.drawNodes(this.clean(this.nodePicture), px, py);
+    // Another attack or colouring leaves the edges as they are.
+    const key = [o.version, o.zoom, o.panX, o.panY, o.ink, o.edgeStrength, this.canvas.width, this.canvas.height].join();
+    if (key === this.edgeKey) return;
+    this.edgeKey = key;
     this.drawEdges(this.clean(this.edgePicture), px, py);
   }
 

@@ -50,6 +50,6 @@ VOLUME /data
 EXPOSE 8501
 # Opens a session and waits for a guarantee on the first page: the engine is asked too, not only the web server.
 HEALTHCHECK --interval=60s --timeout=30s --start-period=60s --retries=3 \
-    CMD ["python", "-m", "pages.shared.health", "8501"]
+    CMD ["python", "-m", "pages.server.health", "8501"]
 # The only place that listens on all addresses: outside, publish the port to the addresses you mean.
-CMD ["python", "-m", "pages.shared.serve", "--server.address=0.0.0.0", "--server.port=8501"]
+CMD ["python", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]

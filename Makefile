@@ -40,7 +40,7 @@ run: $(VENV)/.run
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then \
 	  (sleep 4; $(BIN)/python -m webbrowser -t http://127.0.0.1:$(PORT) >/dev/null 2>&1) & fi; \
 	echo "The dashboard: http://127.0.0.1:$(PORT)"; \
-	exec $(BIN)/python -m pages.shared.serve --server.port $(PORT)
+	exec $(BIN)/python app.py --server.port $(PORT)
 
 train: $(VENV)/.train
 

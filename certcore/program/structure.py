@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.program.incidence import Incidence
 from certcore.program.relaxation import Relaxation
 from certcore.program.supply import Supply
 
@@ -159,6 +160,42 @@ class Structure:
         return sp.csr_array(sp.csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape).T)
 
     @cached_property
+    def field_rows(self) -> slice:
+        """The rows of all fields, type after type."""
+        return slice(self.rows["choose"].start - sum(self._lengths), self.rows["choose"].start)
+
+    @property
+    def _lengths(self) -> list[int]:
+        return [self.rows[f"field{k}"].stop - self.rows[f"field{k}"].start for k in self.types]
+
+    @cached_property
+    def incidence(self) -> Incidence:
+        """Field rows × flips."""
+        return Incidence(sp.csr_array(self.matrix[self.field_rows][:, self.columns.flips]))
+
+    @cached_property
+    def field_of_point(self) -> np.ndarray:
+        """(points, types): the field row, counted from the first one, of what a point needs; -1 for no need."""
+        row = np.full((len(self.points), len(self.types)), -1)
+        first = 0
+        for i, (k, length) in enumerate(zip(self.types, self._lengths)):
+            need = self.points.amount[:, k] > 0
+            by_point = self.relaxation.has_indicators
+            row[need, i] = first + (np.arange(length) if by_point else self.points.group[need])
+            first += length
+        return row
+
+    @cached_property
+    def row_group(self) -> np.ndarray:
+        """For each row the group whose points stand in it; -1 for rows of budgets and limits."""
+        owner = np.full(self.matrix.shape[0], -1)
+        for k in self.types:
+            need = self.points.group[self.points.amount[:, k] > 0]
+            owner[self.rows[f"field{k}"]] = need if self.relaxation.has_indicators else np.arange(len(self.groups))
+        owner[self.rows["choose"]] = np.arange(len(self.groups))
+        return owner
+
+    @cached_property
     def largest_coefficient(self) -> float:
         """The largest one in `steady_columns`, at least 1."""
         return float(np.abs(self.steady_columns.data).max(initial=1))
@@ -177,8 +214,8 @@ class Structure:
 
     def reach(self, kind: int, value: np.ndarray) -> np.ndarray:
         """For each flip, the values of the groups in whose fields it lies, summed (0 for flips of other types)."""
-        owner = np.arange(len(self.groups))
-        if self.relaxation.has_indicators:  # one row per point that needs the type
-            owner = self.points.group[self.points.amount[:, kind] > 0]
-        flips = self.matrix[self.rows[f"field{kind}"]][:, self.columns.flips]
-        return -(flips.T @ value[owner])  # flips stand in the field rows with −1
+        first, stop = self.rows[f"field{kind}"].start, self.rows[f"field{kind}"].stop
+        worth = np.zeros(self.field_rows.stop - self.field_rows.start)
+        begin = first - self.field_rows.start
+        worth[begin : begin + stop - first] = value[self.row_group[first:stop]]
+        return self.incidence.reach(worth)

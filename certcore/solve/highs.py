@@ -15,10 +15,8 @@ from certcore.program.cuts import Rows
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
+from certcore.solve.engine import add_rows, quiet_highs, run
 from certcore.solve.status import Status
-
-#: How often a running solve looks whether it has been cancelled, in seconds.
-WATCH = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +34,6 @@ class Solution:
     basis: Any = None
 
 
-_STATUS = {
-    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
-    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
-    highspy.HighsModelStatus.kIterationLimit: Status.TIME_LIMIT,
-    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
-}
-
-
 class HighsModel:
     """A linear (or integer) program inside HiGHS, minimising −objective.
 
@@ -51,16 +41,14 @@ class HighsModel:
     """
 
     def __init__(self, program: Program, *, integer: bool = False) -> None:
-        self._h = highspy.Highs()
-        self._h.setOptionValue("output_flag", False)
-        self._h.setOptionValue("threads", 1)
+        self._h = quiet_highs()
         self._integer = integer
         self._hull = Hull(program.structure)
         self._upper = self._hull.thin(program.upper)
         self._rhs = program.rhs
         self._coefficients = program.coefficients
         self._n_rows = program.matrix.shape[0]
-        self._kept = _needed_rows(program.structure)
+        self._kept = needed_rows(program.structure)
         self._row_place = np.full(self._n_rows, -1)
         self._row_place[self._kept] = np.arange(len(self._kept))
         matrix = sp.csr_array(program.matrix[self._kept])
@@ -103,16 +91,7 @@ class HighsModel:
 
     def add_rows(self, rows: Rows) -> None:
         """Append rows (cuts)."""
-        matrix, count = rows.matrix, len(rows.rhs)
-        self._h.addRows(
-            count,
-            np.full(count, -highspy.kHighsInf),
-            rows.rhs.astype(np.float64),
-            matrix.nnz,
-            matrix.indptr[:-1].astype(np.int32),
-            matrix.indices.astype(np.int32),
-            matrix.data.astype(np.float64),
-        )
+        add_rows(self._h, *rows)
 
     def set_basis(self, basis: Any) -> None:
         """Start the next solve from a known basis of this model."""
@@ -131,17 +110,7 @@ class HighsModel:
         if cancel is not None and cancel.is_set():
             return Solution(Status.INTERRUPTED, None, None, float("nan"), float("nan"), 0.0, 0)
         h = self._h
-        h.setOptionValue("time_limit", float(h.getRunTime() + max(time_limit, 0.0)))
-        h.setOptionValue("solver", {"ipm": "ipx"}.get(method, method))
-        if method == "ipm":
-            h.clearSolver()  # with a basis at hand HiGHS would skip presolve
-        if cancel is None:
-            h.run()
-        else:
-            self._run_watched(cancel)
-        status = _STATUS.get(h.getModelStatus(), Status.FAILED)
-        if status is Status.TIME_LIMIT and cancel is not None and cancel.is_set():
-            status = Status.INTERRUPTED
+        status = run(h, time_limit=time_limit, cancel=cancel, method=method)
         solution, info = h.getSolution(), h.getInfo()
         x = np.array(solution.col_value) if solution.value_valid else None
         y = self._multipliers(solution.row_dual) if solution.dual_valid and not self._integer else None
@@ -167,41 +136,8 @@ class HighsModel:
         y[self._n_rows :] = dual[count:]
         return y
 
-    def _run_watched(self, cancel: threading.Event) -> None:
-        """Run until done or cancelled.
 
-        A callback in every simplex iteration would wait for the interpreter lock each time, which is slow as soon
-        as other threads are at work. The simplex methods look at the time limit instead, and a watching thread
-        ends it; the other methods call back seldom.
-        """
-        h = self._h
-        finished = threading.Event()
-
-        def watch() -> None:
-            while not finished.wait(WATCH):
-                if cancel.is_set():
-                    h.setOptionValue("time_limit", 0.0)
-                    return
-
-        def stop(event: Any) -> None:
-            if cancel.is_set():
-                event.interrupt()
-
-        hooks = [h.cbIpmInterrupt, h.cbMipInterrupt]
-        watcher = threading.Thread(target=watch, daemon=True)
-        for hook in hooks:
-            hook.subscribe(stop)
-        watcher.start()
-        try:
-            h.run()
-        finally:
-            finished.set()
-            watcher.join()
-            for hook in hooks:
-                hook.unsubscribe(stop)
-
-
-def _needed_rows(structure: Structure) -> np.ndarray:
+def needed_rows(structure: Structure) -> np.ndarray:
     """All rows but the choices of groups with one point: Σ s ≤ 1 says no more there than the point's upper bound."""
     needed = np.ones(structure.matrix.shape[0], dtype=bool)
     if not structure.relaxation.has_indicators:

@@ -52,7 +52,7 @@ def promise(instance: Instance, threat: ThreatModel, targets: int, proven: int, 
         head = say(whatever(attacker), solver(proven, claimed, targets, sure))
     else:
         head = say(whatever(attacker), verified(proven, targets, sure))
-    return paragraph([head, subject(instance)] if claimed else [head])
+    return paragraph([head, subject(instance, claimed > 0)])
 
 
 def statement(instance: Instance, certificate: Certificate) -> Text:
@@ -176,17 +176,21 @@ def said_convex(instance: Instance) -> bool:
     return "alpha" not in instance.base.facts and instance.meta.get("types") == "convex"
 
 
-def subject(instance: Instance) -> Text:
+def subject(instance: Instance, holds: bool = True) -> Text:
     """Whose labels, on which graph."""
     told = instance.meta.get("dataset")
-    return about("alpha" in instance.base.facts, dataset_title(told) if isinstance(told, str) else "")
+    return about("alpha" in instance.base.facts, dataset_title(told) if isinstance(told, str) else "", holds)
 
 
-@sentence("guarantee.subject", "always, after a guarantee", True, "Citeseer")
-def about(smoothed: bool, dataset: str) -> Text:
+@sentence(
+    "guarantee.subject",
+    "always, after a guarantee and after the word that there is none",
+    True, "Citeseer", True, others=((False, "", False),),
+)  # fmt: skip
+def about(smoothed: bool, dataset: str, holds: bool) -> Text:
     whose = "the smoothed classifier" if smoothed else "the classifier that the base certificate speaks about"
     called = say(" (", name(dataset, 40), " according to its file)") if dataset.strip() else say()
-    return say(f"This holds for {whose} on this one clean graph", called, ".")
+    return say(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, ".")
 
 
 # --- remarks --------------------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def visit(chromium: Any, address: str) -> Iterator[Callable[..., Watched]]:
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    from pages.shared import examples
+    from pages.files import examples
 
     path = tmp_path / "example.npz"
     path.write_bytes(examples.instance())

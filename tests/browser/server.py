@@ -50,7 +50,7 @@ def dashboard(bundles: Path | None = None, imports: Path | None = None, log: Pat
         environment["CERTCORE_BUNDLES"] = str(bundles)
     if imports is not None:
         environment["CERTCORE_IMPORTS"] = str(imports)
-    command = [sys.executable, "-m", "pages.shared.serve", "--server.port", str(port)]
+    command = [sys.executable, "app.py", "--server.port", str(port)]
     with open(log or os.devnull, "w") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
         try:

@@ -134,10 +134,12 @@ def test_the_table_of_keys_is_complete(tmp_path: Path) -> None:
         if line.startswith("| `")
         for key in re.findall(r"`(\w+)`", line.split("|")[1])
     }
-    source = (ROOT / "certcore" / "instance.py").read_text() + (ROOT / "certcore" / "base" / "grid.py").read_text()
-    source += (ROOT / "certcore" / "base" / "smoothing.py").read_text()
+    source = "".join(
+        (ROOT / "certcore" / folder / name).read_text(encoding="utf-8")
+        for folder, name in (("instance", "instance.py"), ("base", "grid.py"), ("base", "smoothing.py"))
+    )
     read = set(re.findall(r"(?:_need|_scalar|_text|_names)\(arrays, \"(\w+)\"", source))
-    read |= set(re.findall(r"arrays(?:\.get\(|\[)\"(\w+)\"[\])](?! =)", source)) | set(
+    read |= set(re.findall(r"arrays(?:\.get\(|\[)\"(\w+)\"[\]),](?! =)", source)) | set(
         re.findall(r"\"(\w+)\" in arrays", source)
     )
     assert read - documented == set(), "these keys are read but not in the table"

@@ -279,11 +279,11 @@ def test_the_numbers_of_a_report_never_promise_too_much() -> None:
     instance = small_instance(("attr_del",), n=12)
     report = export.build_report(instance, ThreatModel(attr_del=2), quick=True)
     close = dataclasses.replace(
-        report.certificate, certified=1999, targets=2000, bound=Fraction(10001, 10000), verified_certified=1999
+        report.certificate, certified=1999, targets=2000, bound=Fraction(1000001, 1000000), verified_certified=1999
     )
     page = export.report_html(dataclasses.replace(report, certificate=close))
     assert "1,999 of 2,000 (99.95 %)" in page
-    assert "1.001 labels" in page, "what can be attacked is rounded up"
+    assert "at most 1.0001 (" in page, "what can be attacked is rounded up"
 
 
 def test_indices_in_the_table_of_an_attack_have_no_separators() -> None:

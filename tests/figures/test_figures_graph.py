@@ -13,7 +13,7 @@ import pytest
 
 from certcore import export, figures
 from certcore.figures.tabular import paper_table, tabular
-from pages.shared import graphview
+from pages.parts import graphview
 
 #: Top left, top right, bottom left, and one inside: as canvases count, downwards.
 CORNERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 10.0], [1.0, 2.0]])
@@ -164,7 +164,7 @@ def test_marks_stand_at_all_values_or_the_legend_says_that_they_do_not() -> None
 
 
 def test_the_tooltip_over_the_cells_of_a_page_names_its_number() -> None:
-    from pages.shared import charts
+    from pages.parts import charts
     from tests.figures.samples import contour
 
     cells = charts._cells(contour())

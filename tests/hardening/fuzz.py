@@ -125,7 +125,7 @@ def proof_case() -> Callable[[random.Random], str]:
 def upload_case(folder: Path) -> Callable[[random.Random], str]:
     """The way of "Bring your own": one file, or a graph and its votes; read, report every problem, keep."""
     os.environ["CERTCORE_IMPORTS"] = str(folder)
-    from pages.shared import bundles, examples, validation
+    from pages.files import bundles, examples, validation
 
     whole, graph, votes = examples.instance(), examples.graph(), examples.votes()
     arrays = {data: read_npz(data) for data in (whole, graph, votes)}

@@ -34,7 +34,7 @@ from certcore.figures.escape import clean, for_csv
 from certcore.figures.table import make_table
 from certcore.instance import fields
 from certcore.instance.instance import MAX_CLASSES, MAX_META_DEPTH, instance_to_arrays
-from pages.shared import bundles, validation
+from pages.files import bundles, validation
 from tests.hardening.fuzz import example
 
 ROOT = Path(__file__).resolve().parents[2]

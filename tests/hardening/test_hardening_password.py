@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import gate, log
+from pages.server import gate, log
 
 SECRET = "open sesame"
 
@@ -45,7 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 def _page() -> None:
     import streamlit as st
 
-    from pages.shared.gate import gate
+    from pages.server.gate import gate
 
     gate()
     st.write("inside")

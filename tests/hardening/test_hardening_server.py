@@ -21,9 +21,9 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import InputError, load_instance
 from certcore.sweep import Session
-from pages.shared import health, log
-from pages.shared.jobs import Job, Pool
-from pages.shared.state import SHARED, parse_nodes
+from pages.background.jobs import Job, Pool
+from pages.server import health, log
+from pages.state.state import SHARED, parse_nodes
 from tests.hardening.mutate import NUMBERS, TEXTS
 from tests.soak.load import BUNDLE as NAME
 from tests.soak.load import ROOT, Server, expected, load, probe_links
@@ -43,7 +43,7 @@ def server() -> Iterator[Server]:
 
 
 def test_health_goes_through_the_engine(server: Server) -> None:
-    command = [sys.executable, "-m", "pages.shared.health"]
+    command = [sys.executable, "-m", "pages.server.health"]
     well = subprocess.run(
         [*command, str(server.port)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
@@ -152,7 +152,7 @@ def test_the_log_is_json_and_says_nothing_about_people() -> None:
 def test_a_fault_of_a_page_is_logged_in_the_same_form(capfd: pytest.CaptureFixture[str]) -> None:
     """Streamlit itself would print the text of the error, which may quote what a visitor gave."""
     code = """
-from pages.shared import health, log
+from pages.server import health, log
 log.set_up()
 from streamlit.error_util import handle_uncaught_app_exception
 from streamlit.logger import get_logger
@@ -212,7 +212,7 @@ def test_safe_defaults() -> None:
 
 
 def test_the_number_comes_before_everybodys_charts_and_nobody_floods_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.shared.jobs.MOST_PER_OWNER", 3)
+    monkeypatch.setattr("pages.background.jobs.MOST_PER_OWNER", 3)
     pool = Pool(workers=1)
     go, order = threading.Event(), []
     pool.submit("anna", "chart", 0, lambda job: go.wait(20), "busy")
@@ -256,7 +256,7 @@ def test_a_slow_solve_leaves_workers_to_others() -> None:
 
 
 def test_moving_often_does_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.shared.jobs.MOST_PER_OWNER", 3)
+    monkeypatch.setattr("pages.background.jobs.MOST_PER_OWNER", 3)
     pool, go = Pool(workers=1), threading.Event()
     pool.submit("anna", "certificate", "busy", lambda job: go.wait(20), "busy")
     time.sleep(0.2)
@@ -294,14 +294,14 @@ def test_a_page_whose_work_was_given_up_asks_again(monkeypatch: pytest.MonkeyPat
     def page() -> None:
         import streamlit as st
 
-        from pages.shared import work
+        from pages.background import work
 
         task = work.ask("certificate", "key", lambda job: job.cancel.wait(0.2) or "the number", "Solving")
         work.line(task, "done")
         st.write(task.result if task.fresh else "nothing yet")
 
     fickle = Fickle(workers=1)
-    monkeypatch.setattr("pages.shared.work.pool", lambda: fickle)
+    monkeypatch.setattr("pages.background.work.pool", lambda: fickle)
     shown = AppTest.from_function(page, default_timeout=30).run()
     assert not shown.exception
     assert [element.value for element in shown.markdown] == ["done", "the number"]
@@ -309,7 +309,7 @@ def test_a_page_whose_work_was_given_up_asks_again(monkeypatch: pytest.MonkeyPat
 
 def test_what_was_cancelled_is_not_shown_for_another_instance(monkeypatch: pytest.MonkeyPatch) -> None:
     """A was on show, B is asked for and cancelled with a weaker result: back at A, nothing of B may appear."""
-    from pages.shared import work
+    from pages.background import work
 
     state: dict[str, Any] = {}
     pool = Pool(workers=2)

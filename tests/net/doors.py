@@ -103,7 +103,7 @@ class training:
 
 def link_readers() -> dict[str, Any]:
     """How each parameter of the sidebar is read from a link: its first value and its reader."""
-    from pages.shared import state
+    from pages.state import state
 
     return dict(state.SHARED)
 

@@ -127,15 +127,18 @@ def test_checkpoints_of_votes_are_continued(name: str, state: str, dataset: Any,
     votes = read(lambda: doors.training.collect_votes(voter, **counts, checkpoint=path, jobs=1))
     if votes is None and name == "function":
         return  # a function is known by less than what it does: a later version may refuse what an earlier one believed
-    assert votes is not None
     finished = np.load(VOTES / f"{name}-finished.npz")
-    assert np.array_equal(votes.selection, finished["selection"])
-    if state == "finished" or not name.startswith("torch"):
+    if state == "finished":
+        assert votes is not None
+        assert np.array_equal(votes.selection, finished["selection"])
         assert np.array_equal(votes.estimation, finished["estimation"])
-    else:  # torch may round otherwise on another machine
-        began = np.load(VOTES / f"{name}-{state}.npz")["estimation"]
-        assert (votes.estimation >= began).all()
-        assert (votes.estimation.sum(axis=1) == told["estimation"]).all()
+        return
+    # It does not tell for how many samples it was begun, and the confidence needs a number fixed before anybody looked.
+    assert votes is None
+    votes = doors.training.collect_votes(voter, **counts, checkpoint=path, jobs=1, fresh=True)
+    assert (votes.selection.sum(axis=1) == told["selection"]).all()
+    assert (votes.estimation.sum(axis=1) == told["estimation"]).all()
+    assert not np.array_equal(votes.estimation, finished["estimation"]), "samples that were seen are not drawn again"
 
 
 @pytest.mark.parametrize("name", MANIFEST["votes"]["models"])
@@ -181,6 +184,8 @@ def test_json_of_commands_holds_the_same_numbers(name: str) -> None:
         assert changing in after or changing not in before
         before.pop(changing, None)
     before.get("facts", {}).pop("versions", None)
+    if "naive_average_radius" in before and not any(p["naive_certified"] for p in before["points"]):
+        before["naive_average_radius"] = None  # was 0 here and none elsewhere: where nothing is certified there is none
     assert missing(before, after) == []
 
 
@@ -260,7 +265,7 @@ def _links() -> list[tuple[str, dict[str, Any], dict[str, Any] | None]]:
 
 def _page(address: str) -> str:
     name = urlsplit(address).path.strip("/")
-    return f"pages/{name}.py" if name else "app.py"
+    return str(next(ask.ROOT.glob(f"pages/*/{name or 'overview'}.py")).relative_to(ask.ROOT))
 
 
 @pytest.mark.parametrize(("address", "shown"), [link[:2] for link in _links()])
@@ -280,8 +285,10 @@ def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) 
 
 def test_links_reach_every_page_and_every_control_of_the_sidebar() -> None:
     pytest.importorskip("streamlit")
+    from pages.frame import frame
+
     pages = {_page(address) for address, *_ in _links()}
-    assert {"app.py", *(f"pages/{path.name}" for path in (ask.ROOT / "pages").glob("*.py"))} <= pages
+    assert {entry.file for entry in frame.MENU} == pages
     named = {key for address, *_ in _links() for key, _ in parse_qsl(urlsplit(address).query)}
     assert set(doors.link_readers()) <= named
 
@@ -297,7 +304,7 @@ def open_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
         at = testing.AppTest.from_file(str(ask.ROOT / "app.py"), default_timeout=60)
         for key, value in parse_qsl(urlsplit(address).query):
             at.query_params[key] = value
-        if _page(address) != "app.py":
+        if urlsplit(address).path != "/":
             at.switch_page(_page(address))
         return at.run(timeout=60)
 

@@ -57,12 +57,12 @@ def settle(thing: Any, patience: float = 60.0) -> AppTest:
 
 @pytest.fixture
 def open_page() -> Callable[..., AppTest]:
-    def open_it(page: str = "app.py", **parameters: str) -> AppTest:
+    def open_it(page: str = "overview", **parameters: str) -> AppTest:
         at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
         for key, value in parameters.items():
             at.query_params[key] = value
-        if page != "app.py":
-            at.switch_page(page)
+        if page != "overview":
+            at.switch_page(str(next(ROOT.glob(f"pages/*/{page}.py")).relative_to(ROOT)))
         return settle(at)
 
     return open_it

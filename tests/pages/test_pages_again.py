@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import export, figures
 from certcore.cli import main
-from pages.shared import exports
+from pages.parts import exports
 
 Open = Callable[..., AppTest]
 GRID, VOTES = "ring-gcn-attr-s0", "ring-votes-s0"
@@ -81,7 +81,7 @@ CURVES = {
 
 @pytest.mark.parametrize("case", CURVES)
 def test_curves(case: str, open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("pages/curves.py", instance=GRID, **CURVES[case])
+    open_page("curves", instance=GRID, **CURVES[case])
     if case.startswith("splits"):
         assert menus["curve"].lines[0].low is not None, "there are no splits here"
     _check(menus, {"curve"}, empty, monkeypatch)
@@ -89,7 +89,7 @@ def test_curves(case: str, open_page: Open, menus, empty: Path, monkeypatch) -> 
 
 @pytest.mark.parametrize("show", ["ratio", "naive", "paper"])
 def test_maps(show: str, open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("pages/contours.py", instance=GRID, attr_del="4", x_to="5", y_to="9", show=show)
+    open_page("contours", instance=GRID, attr_del="4", x_to="5", y_to="9", show=show)
     _check(menus, {"contour"}, empty, monkeypatch)
 
 
@@ -97,44 +97,44 @@ def test_maps(show: str, open_page: Open, menus, empty: Path, monkeypatch) -> No
     "more", [{}, {"sigma": "2", "protect": "1-3"}, {"adversary": "relaxed"}, {"relaxation": "exact"}], ids=str
 )
 def test_graphs_with_their_attack(more: dict[str, str], open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("pages/attack_map.py", instance=GRID, attr_del="6", **more)
+    open_page("attack_map", instance=GRID, attr_del="6", **more)
     assert menus["graph"].relaxed is ("adversary" in more)
     assert menus["graph"].spent.any()
     _check(menus, {"graph"}, empty, monkeypatch)
 
 
 def test_the_first_page(open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("app.py", instance=GRID, attr_del="4")
+    open_page("overview", instance=GRID, attr_del="4")
     _check(menus, {"mini", "classes"}, empty, monkeypatch)
 
 
 def test_one_node(open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("pages/node.py", instance=VOTES, attr_del="6", node="7")
+    open_page("node", instance=VOTES, attr_del="6", node="7")
     _check(menus, {"front", "votes"}, empty, monkeypatch)
 
 
 def test_base_certificates(open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("pages/base.py", instance=VOTES, targets="test")
+    open_page("base", instance=VOTES, targets="test")
     _check(menus, {"base_map", "p_distribution"}, empty, monkeypatch)
     monkeypatch.chdir(Path(__file__).resolve().parents[2])
-    open_page("pages/base.py", instance=GRID, bx="attr_del", by="none")
+    open_page("base", instance=GRID, bx="attr_del", by="none")
     _check(menus, {"base_map"}, empty, monkeypatch)
 
 
 def test_comparisons(open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("pages/compare.py", instance=GRID, attr_del="4", cmp_to="9", **{"with": VOTES})
+    open_page("compare", instance=GRID, attr_del="4", cmp_to="9", **{"with": VOTES})
     assert len(menus["compare"].lines) == 4
     _check(menus, {"compare"}, empty, monkeypatch)
 
 
 def test_figures_of_the_paper(open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("pages/the_paper.py")
+    open_page("the_paper")
     assert len(menus) > 3
     _check(menus, set(menus), empty, monkeypatch)
 
 
 def test_the_exported_file_runs_in_a_shell(open_page: Open, menus, empty: Path) -> None:
-    open_page("pages/curves.py", instance=GRID, attr_del="4", to="30", targets="chosen", nodes="3,5-9")
+    open_page("curves", instance=GRID, attr_del="4", to="30", targets="chosen", nodes="3,5-9")
     figure = menus["curve"]
     script = empty / export.file_name(figure, "command")
     script.write_bytes(export.export(figure, "command"))

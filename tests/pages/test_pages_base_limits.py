@@ -10,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify, words
-from pages.shared import bundles, state
+from pages.files import bundles
+from pages.state import state
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance, limited_instance
 
@@ -46,7 +47,7 @@ def test_larger_local_budgets_in_a_link_are_cut(open_page: Open) -> None:
 
 @pytest.mark.parametrize("page", ["curves", "contours", "compare", "method", "attack_map", "node", "base"])
 def test_every_page_works_at_every_budget(open_page: Open, page: str) -> None:
-    at = open_page(f"pages/{page}.py", instance=LIMITED, attr_add="7", **{"with": "ring-gcn-attr-s0"})
+    at = open_page(page, instance=LIMITED, attr_add="7", **{"with": "ring-gcn-attr-s0"})
     assert not any("holds for at most" in block.value for block in at.markdown)
     if page in ("curves", "contours", "compare", "method", "base"):
         assert at.get("plotly_chart")
@@ -58,16 +59,14 @@ def test_every_page_works_at_every_budget(open_page: Open, page: str) -> None:
 
 def test_a_limited_instance_among_the_compared_ones(open_page: Open) -> None:
     chosen = {"with": LIMITED, "cmp_vary": "attr_add"}
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_add="1", **chosen)
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_add="1", **chosen)
     assert len(at.dataframe[0].value) == 2
     assert any("local budget that its base certificate was made for" in caption.value for caption in at.caption)
 
 
 def test_lines_are_named_after_what_they_hold_for(open_page: Open) -> None:
     """A line for five flips per node, where the base certificate was made for two, would promise too much."""
-    at = open_page(
-        "pages/curves.py", instance=LIMITED, attr_add="7", vary="attr_add", family="local", members="1, 2, 5"
-    )
+    at = open_page("curves", instance=LIMITED, attr_add="7", vary="attr_add", family="local", members="1, 2, 5")
     assert not at.exception
     named = [line["name"] for line in json.loads(at.get("plotly_chart")[0].proto.spec)["data"] if line.get("name")]
     assert any("2 per node" in name for name in named)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify
-from pages.shared import bundles
+from pages.files import bundles
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
 
@@ -24,7 +24,7 @@ def lines(at: AppTest) -> set[str]:
 
 
 def test_an_edge_model_does_not_change_what_is_varied(open_page: Open) -> None:
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
     settle(at.multiselect(key="with").set_value(["ring-gcn-attr-s1", "ring-edges-s0"]))
     assert at.selectbox(key="cmp_vary").value == "attr_del"
     assert len(at.dataframe[0].value) == 2, "no line at a budget that its base certificate does not cover"
@@ -34,15 +34,15 @@ def test_an_edge_model_does_not_change_what_is_varied(open_page: Open) -> None:
 
 def test_a_budget_of_the_sidebar_leaves_out_who_does_not_cover_it(open_page: Open) -> None:
     given = {"instance": "ring-all-s0", "adj_del": "2", "with": "ring-edges-s0", "cmp_vary": "adj_del", "cmp_to": "5"}
-    at = open_page("pages/compare.py", **given)
+    at = open_page("compare", **given)
     assert len(at.dataframe[0].value) == 2
-    at = open_page("pages/compare.py", attr_del="1", **given)
+    at = open_page("compare", attr_del="1", **given)
     assert len(at.dataframe[0].value) == 1
     assert any("ring-edges-s0" in box.value.replace("\\", "") for box in at.info)
 
 
 def test_another_instance_that_changes_what_is_varied_says_so(open_page: Open) -> None:
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5", cmp_vary="attr_del")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5", cmp_vary="attr_del")
     settle(at.selectbox(key="instance").set_value("ring-edges-s0"))
     assert at.selectbox(key="cmp_vary").value == "adj_del"
     assert any("Edge deletions" in box.value and "attribute deletions" in box.value for box in at.info)
@@ -50,7 +50,7 @@ def test_another_instance_that_changes_what_is_varied_says_so(open_page: Open) -
 
 def test_no_word_about_radii_where_there_are_none(open_page: Open) -> None:
     given = {"instance": "ring-gcn-attr-s0", "attr_del": "3", "with": "ring-votes-s0,ring-gcn-attr-s1", "cmp_to": "5"}
-    at = open_page("pages/compare.py", **given)
+    at = open_page("compare", **given)
     assert "r̄ collective" in at.dataframe[0].value.columns
     settle(at.selectbox(key="cmp_vary").set_value("sigma"))
     assert not any("r̄" in column for column in at.dataframe[0].value.columns)
@@ -58,7 +58,7 @@ def test_no_word_about_radii_where_there_are_none(open_page: Open) -> None:
 
 
 def test_the_table_has_the_certified_share_at_the_sliders_position(open_page: Open) -> None:
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_add="1", attr_del="3", sigma="2", cmp_to="2")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_add="1", attr_del="3", sigma="2", cmp_to="2")
     threat = ThreatModel(attr_add=1, attr_del=3, sigma=2)
     for cell, seed in zip(at.dataframe[0].value[NOW], (0, 1), strict=True):
         certified = certify(grid_instance(seed=seed), threat).certified
@@ -76,7 +76,7 @@ def test_legends_name_what_differs(open_page: Open) -> None:
         "Citeseer · attributes",
         "Cora-ML · edges",
     ]
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
     assert lines(at) == {"split 0", "split 1"}
     assert list(at.dataframe[0].value["instance"]) == [bundles.title(f"ring-gcn-attr-s{split}") for split in (0, 1)], (
         "the table has the whole names"

@@ -19,5 +19,5 @@ from streamlit.testing.v1 import AppTest
 def test_the_first_map_shows_attributes_and_edges(
     open_page: Callable[..., AppTest], instance: str, axes: tuple[str, str]
 ) -> None:
-    at = open_page("pages/contours.py", instance=instance, x_to="2", y_to="2")
+    at = open_page("contours", instance=instance, x_to="2", y_to="2")
     assert (at.selectbox(key="x").value, at.selectbox(key="y").value) == axes

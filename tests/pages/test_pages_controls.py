@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify, load_instance, words
 from certcore.result.influence import influence
-from pages.shared import examples
-from pages.shared.health import GUARANTEE
+from pages.files import examples
+from pages.server.health import GUARANTEE
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
 
@@ -136,7 +136,7 @@ def test_report(open_page: Open) -> None:
 
 
 def test_curves(open_page: Open) -> None:
-    at = open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", to="9")
+    at = open_page("curves", instance="ring-gcn-attr-s0", attr_del="4", to="9")
     assert at.selectbox(key="vary").value == "attr_del"
     assert at.get("plotly_chart")
     settle(at.selectbox(key="family").set_value("local"))
@@ -156,7 +156,7 @@ def test_curves(open_page: Open) -> None:
 
 
 def test_contours(open_page: Open) -> None:
-    at = open_page("pages/contours.py", instance="ring-gcn-attr-s0", attr_add="1", attr_del="4", x_to="3", y_to="6")
+    at = open_page("contours", instance="ring-gcn-attr-s0", attr_add="1", attr_del="4", x_to="3", y_to="6")
     assert (at.selectbox(key="x").value, at.selectbox(key="y").value) == ("attr_add", "attr_del")
     settle(at.selectbox(key="show").set_value("naive"))
     settle(at.selectbox(key="show").set_value("paper"))
@@ -177,7 +177,7 @@ def test_the_node_page_says_what_is_spent_where(open_page: Open) -> None:
     found = influence(instance, result, node)
     assert found is not None
     assert found.hit
-    at = open_page("pages/node.py", instance="ring-gcn-attr-s0", attr_del="6", node=str(node))
+    at = open_page("node", instance="ring-gcn-attr-s0", attr_del="6", node=str(node))
     text = next(block.value for block in at.markdown if "Received" in block.value)
     for told in words.node_words(found, lambda other: f"paper {other}"):
         assert told.markdown in text
@@ -189,7 +189,7 @@ def test_the_node_page_says_what_is_spent_where(open_page: Open) -> None:
 
 def test_the_star_is_described_for_nodes_that_are_not_targets(open_page: Open) -> None:
     """What lies in the field of a node is known for every node, so its star is drawn whether it is a target or not."""
-    at = open_page("pages/node.py", instance="ring-gcn-attr-s0", attr_del="6", targets="test", node="3")
+    at = open_page("node", instance="ring-gcn-attr-s0", attr_del="6", targets="test", node="3")
     assert any("Not a target" in block.value for block in at.markdown)
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
     drawn = any("received" in (trace.get("name") or "") for trace in spec["data"])
@@ -198,14 +198,14 @@ def test_the_star_is_described_for_nodes_that_are_not_targets(open_page: Open) -
 
 
 def test_links_with_the_former_names_of_states_still_open(open_page: Open) -> None:
-    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4", only="attacked,shared")
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", only="attacked,shared")
     assert at.multiselect(key="only").value == ["lost", "undecided"]
     rows = at.dataframe[0].value
     assert {"state", "hit"} <= set(rows.columns)
 
 
 def test_attack_map(open_page: Open) -> None:
-    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4")
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4")
     assert at.dataframe[0].value["spent attr −"].sum() == 4
     settle(at.segmented_control(key="adversary").set_value("relaxed"))
     assert "not** an attack" in at.warning[0].value
@@ -225,7 +225,7 @@ def test_attack_map(open_page: Open) -> None:
 
 
 def test_node(open_page: Open) -> None:
-    at = open_page("pages/node.py", instance="ring-votes-s0", attr_del="3", node="5")
+    at = open_page("node", instance="ring-votes-s0", attr_del="3", node="5")
     assert "paper 5" in at.subheader[0].value
     settle(next(b for b in at.button if b.label == "Next").click())
     assert at.number_input(key="node").value == 6
@@ -239,10 +239,10 @@ def test_node(open_page: Open) -> None:
 
 
 def test_base_and_compare(open_page: Open) -> None:
-    at = open_page("pages/base.py", instance="ring-gcn-attr-s0")
+    at = open_page("base", instance="ring-gcn-attr-s0")
     settle(at.selectbox(key="bx").set_value("attr_del"))
     settle(at.selectbox(key="by").set_value("none"))
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", cmp_to="40")
+    at = open_page("compare", instance="ring-gcn-attr-s0", cmp_to="40")
     settle(at.multiselect(key="with").set_value(["ring-gcn-attr-s1", "ring-votes-s0"]))
     settle(at.toggle(key="cmp_log").set_value(True))
     settle(at.toggle(key="cmp_every").set_value(True))
@@ -254,7 +254,7 @@ def test_base_and_compare(open_page: Open) -> None:
 
 
 def test_bring_your_own(open_page: Open) -> None:
-    at = open_page("pages/bring.py", instance="ring-gcn-attr-s0")
+    at = open_page("bring", instance="ring-gcn-attr-s0")
     settle(at.file_uploader(key="upload_instance").upload("mine.npz", examples.instance(), "application/zip"))
     assert "Valid." in at.success[0].value
     settle(at.file_uploader(key="upload_instance").upload("bad.npz", b"PK nothing", "application/zip"))
@@ -275,7 +275,7 @@ def test_check_a_claim(open_page: Open, bundle_folder: object) -> None:
     instance = load_instance(f"{bundle_folder}/ring-gcn-attr-s0.npz")
     proof = certify(instance, ThreatModel(attr_del=4)).proof
     assert proof is not None
-    at = open_page("pages/check.py", instance="ring-gcn-attr-s0")
+    at = open_page("check", instance="ring-gcn-attr-s0")
     settle(at.file_uploader(key="proof_file").upload("proof.json", json.dumps(proof).encode(), "application/json"))
     assert f"**{proof['certified']} of {N}**" in at.success[0].value
     forged = json.dumps(proof | {"certified": N}).encode()
@@ -287,7 +287,7 @@ def test_check_a_claim(open_page: Open, bundle_folder: object) -> None:
 
 def test_no_instance_at_all(open_page: Open, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
-    for page in ("app.py", "pages/curves.py", "pages/bring.py", "pages/check.py"):
+    for page in ("overview", "curves", "bring", "check"):
         at = open_page(page)
         assert any("no instance" in box.value for box in at.info)
 
@@ -295,7 +295,7 @@ def test_no_instance_at_all(open_page: Open, tmp_path: object, monkeypatch: pyte
 @pytest.mark.parametrize("word", ["-1", "1e99", "abc", "%00", "9" * 40, "<script>"])
 def test_nonsense_in_a_link_is_named_and_removed(open_page: Open, word: str) -> None:
     keys = ("attr_add", "sigma", "local", "local_attr_add", "targets", "relaxation", "limit", "class", "strange")
-    at = open_page("app.py", **dict.fromkeys(keys, word))
+    at = open_page("overview", **dict.fromkeys(keys, word))
     assert not at.exception
     assert guaranteed(at)
     assert {note.split("=")[0] for note in at.session_state["_link"].notes.values()} == set(keys)

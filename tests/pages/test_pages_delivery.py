@@ -19,8 +19,8 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
-from pages.shared import work
-from pages.shared.health import rerun
+from pages.background import work
+from pages.server.health import rerun
 
 #: A page that waits for a chart: a fragment with a timer near its end, as `work.line` draws it.
 PAGE = """

@@ -10,8 +10,8 @@ import pytest
 
 from certcore import Instance, ThreatModel, certify, load_instance, verify_proof
 from certcore.verify.proof import digest_of, read_proof
-from pages.shared import examples
-from pages.shared.forgeries import CHECKS, KINDS, as_zip, forge
+from pages.files import examples
+from pages.files.forgeries import CHECKS, KINDS, as_zip, forge
 from tests.pages.toys import grid_instance, votes_instance
 
 

@@ -22,19 +22,19 @@ KINDS = (
     "toggle",
 )
 VIEWS = {
-    "app.py": {},
-    "pages/curves.py": {"family": "sigma"},
-    "pages/contours.py": {},
-    "pages/attack_map.py": {"protect": "3", "picked": "5"},
-    "pages/node.py": {"node": "3"},
-    "pages/base.py": {},
-    "pages/compare.py": {},
-    "pages/bring.py": {},
-    "pages/bring.py?votes": {"way": "votes"},
-    "pages/bring.py?train": {"way": "train"},
-    "pages/check.py": {},
-    "pages/method.py": {},
-    "pages/the_paper.py": {},
+    "overview": {},
+    "curves": {"family": "sigma"},
+    "contours": {},
+    "attack_map": {"protect": "3", "picked": "5"},
+    "node": {"node": "3"},
+    "base": {},
+    "compare": {},
+    "bring": {},
+    "bring?votes": {"way": "votes"},
+    "bring?train": {"way": "train"},
+    "check": {},
+    "method": {},
+    "the_paper": {},
 }
 
 

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from certcore.common.errors import InputError
-from pages.shared import jobs
-from pages.shared.jobs import Job, Pool
+from pages.background import jobs
+from pages.background.jobs import Job, Pool
 
 
 def test_result_is_kept_and_shared() -> None:
@@ -188,7 +188,7 @@ def test_nobody_is_left_waiting_whatever_others_do(monkeypatch: pytest.MonkeyPat
         return job.key
 
     def ask(owner: str, slot: str, key: object, seen: dict[str, Job]) -> bool:
-        """As `pages.shared.work.ask` and its poll: whether the page has what it wants, or an error to show."""
+        """As `pages.background.work.ask` and its poll: whether the page has what it wants, or an error to show."""
         last = seen.get(slot)
         if pool.result(key) == key or (last is not None and last.key == key and last.state in ("done", "failed")):
             return True

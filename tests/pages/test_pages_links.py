@@ -9,7 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify
-from pages.shared import bundles, frame, state
+from pages.files import bundles
+from pages.frame import frame
+from pages.state import state
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
 
@@ -31,8 +33,8 @@ def ignored(at: AppTest) -> set[str]:
 
 @pytest.mark.parametrize(
     ("page", "name"),
-    [(entry.file, "citeseer-gat-attr-s9") for entry in frame.MENU]
-    + [("app.py", "import-0123456789abcdef-mine"), ("app.py", "../../etc/passwd")],
+    [(entry.slug, "citeseer-gat-attr-s9") for entry in frame.MENU]
+    + [("overview", "import-0123456789abcdef-mine"), ("overview", "../../etc/passwd")],
 )
 def test_an_instance_that_is_not_here_is_not_replaced_by_another(open_page: Open, page: str, name: str) -> None:
     at = open_page(page, instance=name, attr_del="4")
@@ -116,13 +118,13 @@ def test_more_than_the_base_certificate_was_made_for_is_named(open_page: Open) -
 @pytest.mark.parametrize(
     ("page", "given"),
     [
-        ("pages/curves.py", {"vary": "nothing"}),
-        ("pages/curves.py", {"family": "x"}),
-        ("pages/contours.py", {"x": "adj_del"}),
-        ("pages/base.py", {"bx": "adj_del"}),
-        ("pages/node.py", {"node": "4000"}),
-        ("pages/compare.py", {"cmp_vary": "nothing"}),
-        ("pages/compare.py", {"with": "ring-gcn-attr-s1,not-here"}),
+        ("curves", {"vary": "nothing"}),
+        ("curves", {"family": "x"}),
+        ("contours", {"x": "adj_del"}),
+        ("base", {"bx": "adj_del"}),
+        ("node", {"node": "4000"}),
+        ("compare", {"cmp_vary": "nothing"}),
+        ("compare", {"with": "ring-gcn-attr-s1,not-here"}),
     ],
 )
 def test_what_a_link_asks_of_one_page_counts_or_is_named(open_page: Open, page: str, given: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from certcore import words
 from certcore.common.errors import InputError
-from pages.shared import bundles, examples, validation
+from pages.files import bundles, examples, validation
 
 
 def without_meta() -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 from certcore import ThreatModel, certify, figures
 from certcore.instance.instance import Instance
 from certcore.result.states import TargetState
-from pages.shared import attack, charts, graphview, neighbourhood
+from pages.parts import attack, charts, graphview, neighbourhood
 from tests.pages.toys import N, grid_instance
 
 EVIL = '</script><script src="https://evil.example/x.js"></script><img src=https://evil.example/p.png>"\'\u202eabc'

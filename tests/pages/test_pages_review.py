@@ -15,7 +15,9 @@ from certcore import figures
 from certcore.export import export
 from certcore.instance.instance import Instance, save_instance
 from certcore.sweep import Session
-from pages.shared import bundles, serve, sweeps
+from pages.background import sweeps
+from pages.files import bundles
+from pages.server import serve
 from tests.pages.conftest import settle
 from tests.pages.toys import grid_instance
 
@@ -44,7 +46,7 @@ def test_legends_stand_at_the_bottom_and_ticks_are_whole() -> None:
 
 
 def test_every_integer_ends_where_nothing_is_certified(open_page: Open) -> None:
-    at = open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", every="1")
+    at = open_page("curves", instance="ring-gcn-attr-s0", attr_del="4", every="1")
     lines = chart(at)["data"]
     assert isinstance(lines, list)
     assert "r̄ = " in lines[0]["name"]
@@ -54,7 +56,7 @@ def test_every_integer_ends_where_nothing_is_certified(open_page: Open) -> None:
 
 
 def test_compare_begins_with_what_can_be_compared(open_page: Open) -> None:
-    at = open_page("pages/compare.py", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
     assert at.multiselect(key="with").value == ["ring-gcn-attr-s1"]
     table: pd.DataFrame = at.dataframe[0].value
     assert table["r̄ collective"].notna().all(), "r̄ does not depend on the part of the axis that is drawn"
@@ -64,7 +66,7 @@ def test_compare_begins_with_what_can_be_compared(open_page: Open) -> None:
 
 
 def test_check_without_a_file(open_page: Open) -> None:
-    at = open_page("pages/check.py", instance="ring-gcn-attr-s0", attr_del="4")
+    at = open_page("check", instance="ring-gcn-attr-s0", attr_del="4")
     settle(next(b for b in at.button if b.label == "Check the present view").click())
     assert "Accepted" in at.success[0].value
     settle(at.toggle(key="_forge").set_value(True))
@@ -96,12 +98,12 @@ def test_the_edge_rule_is_doubted_only_where_edges_go(
 
 
 def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
-    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4", protect="0-39")
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", protect="0-39")
     gain = next(metric for metric in at.metric if metric.label == "Certified with this protection")
     assert gain.delta is not None
     assert int(gain.delta) > 0
     before = int(gain.value.split()[0]) - int(gain.delta)
-    at = open_page("pages/attack_map.py", instance="ring-gcn-attr-s0", attr_del="4")
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4")
     assert any(f"**{before} of 40**" in block.value for block in at.markdown)
 
 
@@ -109,7 +111,7 @@ def test_chosen_targets_are_in_the_recipe(open_page: Open, monkeypatch: pytest.M
     seen = []
     build = figures.curve_figure
     monkeypatch.setattr(figures, "curve_figure", lambda *a, **k: seen.append(k["recipe"].nodes) or build(*a, **k))
-    open_page("pages/curves.py", instance="ring-gcn-attr-s0", attr_del="4", to="5", targets="chosen", nodes="3,5-6")
+    open_page("curves", instance="ring-gcn-attr-s0", attr_del="4", to="5", targets="chosen", nodes="3,5-6")
     assert seen
     assert set(seen) == {(3, 5, 6)}
 
@@ -129,7 +131,7 @@ def test_the_last_chart_stays_while_there_is_no_new_one() -> None:
         import streamlit as st
 
         from certcore import figures
-        from pages.shared import charts
+        from pages.parts import charts
 
         first = st.checkbox("first", True)
         figure = figures.class_figure(["a"], [1], [0], [3]) if first else None

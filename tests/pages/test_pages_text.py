@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.shared import state, text
-from pages.shared.sidebar import stops
+from pages.frame.sidebar import stops
+from pages.parts import text
+from pages.state import state
 
 HOSTILE = '<img src=x onerror="alert(1)">\u202e[click](javascript:alert(1)) **b** $x$ :red[y] `c`\n# h'
 

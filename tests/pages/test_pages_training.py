@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from certcore.common.errors import InputError
-from pages.shared import training
-from pages.shared.jobs import Job
+from pages.background import training
+from pages.background.jobs import Job
 
 SCRIPT = """
 import sys, time

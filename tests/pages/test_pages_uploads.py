@@ -7,7 +7,7 @@ import io
 import numpy as np
 
 from certcore.instance.instance import load_instance
-from pages.shared import examples, validation
+from pages.files import examples, validation
 
 
 def arrays() -> dict[str, np.ndarray]:
@@ -55,7 +55,7 @@ def test_a_broken_graph_does_not_hide_a_broken_base() -> None:
 
 
 def test_packed_arrays_can_be_read_again() -> None:
-    from pages.shared.bundles import packed
+    from pages.files.bundles import packed
 
     assert load_instance(packed(arrays())).digest == load_instance(examples.instance()).digest
     assert isinstance(io.BytesIO(packed(arrays())).read(2), bytes)

@@ -31,7 +31,7 @@ def one_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_claim_is_on_the_page() -> None:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/the_paper.py")
+    at.switch_page("pages/learn/the_paper.py")
     at.run(timeout=60)
     assert not at.exception
     assert at.title[0].value == "Paper"

@@ -36,7 +36,7 @@ TOGETHER = "several processes on one cache"
 UPLOAD = """
 import sys
 from pathlib import Path
-from pages.shared.bundles import keep
+from pages.files.bundles import keep
 data = Path(sys.argv[1]).read_bytes()
 for number in range(12):
     keep(data, f"upload-{number}.npz")

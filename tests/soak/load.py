@@ -27,7 +27,7 @@ from typing import Any
 import websockets
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.shared.health import rerun
+from pages.server.health import rerun
 from tests.soak.tab import LONGEST, Budgets, Tab
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +46,7 @@ class Server:
 
     def __init__(self) -> None:
         self.port = free_port()
-        command = [sys.executable, "-m", "pages.shared.serve", "--server.port", str(self.port)]
+        command = [sys.executable, "app.py", "--server.port", str(self.port)]
         # Into a file: a pipe that nobody reads fills up, and then every thread that logs stands still.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=self._log)

@@ -15,7 +15,7 @@ from typing import Any
 import websockets
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.shared.health import GUARANTEE, rerun
+from pages.server.health import GUARANTEE, rerun
 
 #: A number must be there so long after a move, whatever else is going on.
 LONGEST = 120.0

@@ -102,7 +102,7 @@ def test_the_share_asked_for_is_told_in_all_its_digits(
 ) -> None:
     save_instance(tmp_path / "i.npz", smoothed_like(0, n=20))
     assert main(["radius", str(tmp_path / "i.npz"), "--vary", "attr_del", "--at-least", share]) == 0
-    assert f"({text})" in capsys.readouterr().out
+    assert f"({text} were asked for" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, "many", float("nan"), "1e999999", "0.99999999999999999999"])

@@ -328,8 +328,8 @@ def test_paper_rule_is_marked(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--split", "-1"], "split is -1"),
-        (["--seed", "-5"], "seed is -5"),
+        (["--split", "-1"], "--split: '-1' is no whole number"),
+        (["--seed", "-5"], "--seed: '-5' is no whole number"),
         (["--epochs", "0"], "epochs is 0"),
         (["--alpha", "2"], "alpha"),
         (["--alpha", "x"], "alpha"),

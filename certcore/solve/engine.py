@@ -1,0 +1,113 @@
+"""HiGHS itself: one model, quiet, on one thread, with a time limit and a way to stop it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.solve.status import Status
+
+#: How often a running solve looks whether it has been cancelled, in seconds.
+WATCH = 0.02
+
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
+    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
+}
+
+
+def quiet_highs() -> Any:
+    """A HiGHS without a model."""
+    h = highspy.Highs()
+    h.setOptionValue("output_flag", False)
+    h.setOptionValue("threads", 1)
+    return h
+
+
+def run(h: Any, *, time_limit: float, cancel: threading.Event | None, method: str) -> Status:
+    """Solve what the model holds; `method` is `simplex`, `ipm` or `choose` (for integer programs).
+
+    The interior point method starts from nothing and ends with a crossover, so that it leaves a basis too.
+    """
+    if cancel is not None and cancel.is_set():
+        return Status.INTERRUPTED
+    h.setOptionValue("time_limit", float(h.getRunTime() + max(time_limit, 0.0)))
+    h.setOptionValue("solver", {"ipm": "ipx"}.get(method, method))
+    if method == "ipm":
+        h.clearSolver()  # with a basis at hand HiGHS would skip presolve
+    if cancel is None:
+        h.run()
+    else:
+        _run_watched(h, cancel)
+    status = _STATUS.get(h.getModelStatus(), Status.FAILED)
+    if status is Status.TIME_LIMIT and cancel is not None and cancel.is_set():
+        status = Status.INTERRUPTED
+    return status
+
+
+def _run_watched(h: Any, cancel: threading.Event) -> None:
+    """Run until done or cancelled.
+
+    A callback in every simplex iteration would wait for the interpreter lock each time, which is slow as soon
+    as other threads are at work. The simplex methods look at the time limit instead, and a watching thread
+    ends it; the other methods call back seldom.
+    """
+    finished = threading.Event()
+
+    def watch() -> None:
+        while not finished.wait(WATCH):
+            if cancel.is_set():
+                h.setOptionValue("time_limit", 0.0)
+                return
+
+    def stop(event: Any) -> None:
+        if cancel.is_set():
+            event.interrupt()
+
+    hooks = [h.cbIpmInterrupt, h.cbMipInterrupt]
+    watcher = threading.Thread(target=watch, daemon=True)
+    for hook in hooks:
+        hook.subscribe(stop)
+    watcher.start()
+    try:
+        h.run()
+    finally:
+        finished.set()
+        watcher.join()
+        for hook in hooks:
+            hook.unsubscribe(stop)
+
+
+def add_rows(h: Any, matrix: sp.csr_array, rhs: np.ndarray) -> None:
+    """Append rows matrix · x ≤ rhs."""
+    count = len(rhs)
+    h.addRows(
+        count,
+        np.full(count, -highspy.kHighsInf),
+        rhs.astype(np.float64),
+        matrix.nnz,
+        matrix.indptr[:-1].astype(np.int32),
+        matrix.indices.astype(np.int32),
+        matrix.data.astype(np.float64),
+    )
+
+
+def add_columns(h: Any, matrix: sp.csr_array, cost: np.ndarray, upper: np.ndarray) -> None:
+    """Append columns between 0 and `upper`; `matrix` holds one row for each of them."""
+    count = len(cost)
+    h.addCols(
+        count,
+        cost.astype(np.float64),
+        np.zeros(count),
+        upper.astype(np.float64),
+        matrix.nnz,
+        matrix.indptr[:-1].astype(np.int32),
+        matrix.indices.astype(np.int32),
+        matrix.data.astype(np.float64),
+    )

@@ -1,0 +1,177 @@
+"""The pages' door to the engine: certificates, attacks and proofs as background work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from certcore import words
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
+from certcore.sweep import Defence, Session, defend
+from pages.background.jobs import Job
+from pages.background.work import Work, ask
+from pages.parts.text import listing
+from pages.state.state import View, within_base
+
+
+def session(instance: Instance) -> Session:
+    """The engine's memory of one instance, shared by all visitors."""
+    return _session(instance.digest, instance)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _session(digest: str, _instance: Instance) -> Session:
+    return Session(_instance)
+
+
+def certificate(view: View) -> Work:
+    """The certificate at the sliders' position; the attack is looked for afterwards, the number comes first."""
+    exact = view.relaxation == "exact"
+
+    def run(job: Job) -> Certificate:
+        limit = view.time_limit if exact else None
+        return session(view.instance).certify(
+            view.threat, relaxation=view.relaxation, time_limit=limit, attack=exact, cancel=job.cancel
+        )
+
+    what = {"tight": "Solving", "paper": "Solving the paper's relaxation", "exact": "Solving the integer program"}
+    return ask(
+        "certificate", ("certify", *view.key), run, what[view.relaxation], same=view.instance.digest, exact=exact
+    )
+
+
+def attacked(view: View, result: Certificate) -> Work:
+    """The same certificate together with the best attack that was found."""
+    if result.attack is not None:
+        return Work("attack", view.key, result, True)
+
+    def run(job: Job) -> Certificate:
+        relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+        return session(view.instance).certify(view.threat, relaxation=relaxation, cancel=job.cancel)
+
+    same = ("attack", view.instance.digest)
+    return ask("attack", ("attack", *view.key), run, "Looking for an attack", same=same, patience=0.25)
+
+
+def proof(view: View) -> Work:
+    """The proof of the number on show, solved on its own minimal program."""
+
+    def run(job: Job) -> dict[str, Any]:
+        found: dict[str, Any] = session(view.instance).proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
+        return found
+
+    return ask("proof", ("proof", *view.key), run, "Writing the proof", same=("proof", *view.key), patience=1.5)
+
+
+def preview(view: View) -> str:
+    """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
+    known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
+    return str(words.known_already(known.certified, known.targets))
+
+
+def per_class(view: View) -> Work:
+    """One certificate per predicted class: the attacker turns all budget against that class."""
+    prediction = view.instance.prediction
+    assert prediction is not None
+
+    def run(job: Job) -> list[tuple[int, int, int, int]]:
+        rows = []
+        labels = np.asarray(prediction)[view.targets]
+        classes = np.unique(labels).tolist()
+        for number, label in enumerate(classes):
+            job.report(number / len(classes), f"class {number + 1} of {len(classes)}")
+            threat = view.threat.replace(targets=view.targets[labels == label])
+            relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+            result = session(view.instance).certify(threat, relaxation=relaxation, attack=False, cancel=job.cancel)
+            if job.cancel.is_set():
+                break
+            rows.append((label, result.certified, result.naive_certified, result.targets))
+        return rows
+
+    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.instance.digest, patience=0.0)
+
+
+def suggest(view: View, number: int) -> Work:
+    """Which nodes to protect next."""
+    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+
+    def run(job: Job) -> Defence:
+        return defend(
+            session(view.instance),
+            view.threat,
+            number,
+            relaxation=relaxation,
+            cancel=job.cancel,
+            progress=lambda done: job.report(done),
+        )
+
+    return ask("suggest", ("suggest", number, *view.key), run, "Looking for the best protection", patience=0.2)
+
+
+def report(view: View, source: str) -> Work:
+    """A complete report at the sliders' position, as the bytes of a zip."""
+    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+
+    def run(job: Job) -> bytes:
+        # Imported only now: drawing for print is not needed to show a page.
+        from certcore.export import build_report, report_zip
+
+        made = build_report(
+            view.instance,
+            view.threat,
+            source=source,
+            base_rule=view.rule,
+            relaxation=relaxation,
+            progress=lambda done, total, what: job.report(done / max(total, 1), what),
+            cancel=job.cancel,
+            session=session(view.instance),
+        )
+        return report_zip(made)
+
+    # Names, labels and provenance are in the report and not in the digest: two files may differ in them alone.
+    key = ("report", view.name, *view.key)
+    return ask("report", key, run, "Writing the report", same=key, patience=0.2)
+
+
+def story_limits(view: View) -> dict[str, str]:
+    """The local budget and the σ of the story, in words: those of the sidebar, or small ones."""
+    threat = _story_threats(view)[-1]
+    kinds = [
+        f"{value} {LABELS[name] if value != 1 else LABELS[name].removesuffix('s')}"
+        for name, value, budget in zip(TYPES, threat.local, threat.budgets)
+        if budget and value is not None
+    ]
+    shares = " (as a share of what the node has)" if threat.local_mode == "relative" else ""
+    return {"local": f"{listing(kinds) or 'no flips'} per node{shares}", "sigma": f"here σ = {threat.sigma:,}"}
+
+
+def _story_threats(view: View) -> list[ThreatModel]:
+    """Threat models of steps 3 to 5: no limits, local budgets, and few attackers as well."""
+    free = view.threat.replace(sigma=None, **{f"local_{name}": None for name in TYPES}, local_mode="absolute")
+    free = within_base(free, view.instance)
+    if view.threat.has_local and str(view.threat.local) != str(free.local):
+        local = view.threat.replace(sigma=None)
+    else:
+        local = free.replace(**{f"local_{name}": 1 for name, budget in zip(TYPES, view.threat.budgets) if budget})
+    sigma = view.threat.sigma if view.threat.sigma is not None else max(1, view.instance.graph.n_nodes // 500)
+    return [free, local, local.replace(sigma=sigma)]
+
+
+def story(view: View) -> Work:
+    """Certified counts of the five steps of the method page."""
+
+    def run(job: Job) -> list[tuple[int, int]]:
+        naive = int(view.instance.base.fronts().certified(view.threat.budgets)[view.targets].sum())
+        steps = [(naive, len(view.targets))] * 2
+        for number, threat in enumerate(_story_threats(view)):
+            job.report((number + 2) / 5, f"step {number + 3} of 5", list(steps))
+            result = session(view.instance).certify(threat, attack=False, cancel=job.cancel)
+            steps.append((result.certified, result.targets))
+        return steps
+
+    return ask("story", ("story", *view.key), run, "Computing the five steps", same=view.key)

@@ -1,0 +1,246 @@
+"""Curves, maps and radii as background work; lines and cells appear as they are computed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.figures.recipe import member_name
+from certcore.instance.instance import Instance
+from certcore.sweep import Curve, Radius, Surface, curve, radius, surfaces
+from pages.background.engine import session
+from pages.background.jobs import Job
+from pages.background.work import Work, ask
+from pages.files import bundles
+from pages.frame.sidebar import slider_end, stops
+from pages.state import state
+from pages.state.state import MAX_BUDGET, View
+
+#: Seconds between two pictures of work that is going on.
+REFRESH = 1.5
+#: No axis is longer, whatever it takes to reach zero.
+MOST_VALUES = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One line of a family: a name and the threat model whose budget is varied, on one or more splits."""
+
+    name: str
+    threat: ThreatModel
+    instances: tuple[Instance, ...]
+    axis: str = ""
+    """What the lines of the family differ in, if there are several."""
+    value: int = 0
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        plain = self.threat.to_json()
+        targets = () if self.threat.targets is None else self.threat.targets.tobytes()
+        return (self.name, repr(sorted(plain.items(), key=str)), targets, *(i.digest for i in self.instances))
+
+
+def varied(instance: Instance) -> dict[str, str]:
+    """What can be varied on this instance, with its name."""
+    types = state.covered(instance)
+    return (
+        {name: LABELS[name].capitalize() for name in types}
+        | {"sigma": "Attacker count σ"}
+        | {f"local_{name}": f"{LABELS[name].capitalize()} per node" for name in types}
+    )
+
+
+def covered_types(instance: Instance) -> set[str]:
+    """The types against which the base certificate of an instance can hold at all."""
+    fixed = instance.node_field is not None  # such fields hold only while the edges stay
+    return {name for name in TYPES if name in instance.base.axes and not (fixed and name.startswith("adj"))}
+
+
+def end_of(instance: Instance, vary: str) -> int:
+    """Where an axis ends if nothing else is said."""
+    if vary == "sigma":
+        return instance.graph.n_nodes
+    if vary.startswith("local_"):
+        most = state.most_per_node(instance)[vary.removeprefix("local_")]
+        return 20 if most is None else min(20, most)
+    return min(slider_end(instance, vary), 500)
+
+
+def map_end(instance: Instance, vary: str) -> int:
+    """Where the axis of a map ends: a few times the largest budget that any single node withstands."""
+    if vary == "sigma":
+        return min(instance.graph.n_nodes, 20)
+    points = instance.base.fronts().points[:, TYPES.index(vary)]
+    return min(slider_end(instance, vary), max(10, 4 * int(points.max(initial=1))), 200)
+
+
+def values_to(end: int | None, every: bool, instance: Instance, vary: str) -> list[int] | None:
+    """The values of an axis; None: every integer, to where nothing is certified any more (which r̄ needs)."""
+    if every and end is None and vary in TYPES:
+        return None
+    end = end_of(instance, vary) if end is None else end
+    return list(range(end + 1)) if every else stops(end)
+
+
+def _to_zero(members: list[Member], vary: str, relaxation: str, job: Job) -> list[int]:
+    """Every integer up to the first at which no line certifies anything."""
+    last = 0
+    for member in members:
+        for instance in member.instances:
+            job.report(None, "looking for the end of the axis")
+            targets = member.threat.targets if member.threat.targets is not None else instance.targets
+            one = Fraction(1, max(1, instance.graph.n_nodes if targets is None else len(targets)))
+            found = radius(session(instance), member.threat, vary, one, relaxation=relaxation, cancel=job.cancel)
+            end = end_of(instance, vary) if found.unbounded else 0 if found.value is None else found.value + 1
+            last = max(last, min(end, MOST_VALUES))
+    return list(range(last + 1))
+
+
+def main_axis(view: View) -> str:
+    """The budget that matters most in this view: the largest one, or the first that is covered."""
+    budgets = dict(zip(TYPES, view.threat.budgets))
+    covered = state.covered(view.instance) or [TYPES[0]]
+    return max(covered, key=lambda name: budgets[name])
+
+
+def mini_values(view: View, vary: str) -> list[int]:
+    """A dozen values around the sliders' position."""
+    here = int(getattr(view.threat, vary))
+    end = max(10, min(3 * here, MAX_BUDGET))
+    return sorted({round(end * i / 12) for i in range(13)} | {here})
+
+
+def position(threat: ThreatModel, vary: str) -> float | None:
+    """Where the sliders stand on this axis (None: nowhere)."""
+    value = getattr(threat, vary)
+    if (
+        value is None
+        or isinstance(value, np.ndarray)
+        or (vary.startswith("local_") and threat.local_mode == "relative")
+    ):
+        return None
+    return float(value)
+
+
+def family(view: View, by: str, values: list[int], vary: str, instances: tuple[Instance, ...]) -> list[Member]:
+    """The lines of a family: one for each local budget or each σ; a single one if there is no family."""
+    if by == "none" or not values:
+        return [Member("", view.threat, instances)]
+    if by == "sigma":
+        return [
+            Member(member_name("sigma", value), view.threat.replace(sigma=value), instances, "sigma", value)
+            for value in values
+        ]
+    kind = vary if vary in TYPES else next((t for t, b in zip(TYPES, view.threat.budgets) if b), TYPES[0])
+    field, most = f"local_{kind}", state.most_per_node(view.instance)[kind]
+    # A line is named after what it was computed for, never after more than the base certificate was made for.
+    limits = dict.fromkeys(value if most is None else min(value, most) for value in values)
+    return [
+        Member(
+            member_name(field, limit),
+            state.within_base(
+                view.threat.replace(local_mode="absolute", **{**_no_shares(view), field: limit}), view.instance
+            ),
+            instances,
+            field,
+            limit,
+        )
+        for limit in limits
+    ]
+
+
+def _no_shares(view: View) -> dict[str, Any]:
+    return {f"local_{name}": None for name in TYPES} if view.threat.local_mode == "relative" else {}
+
+
+def splits_of(view: View) -> list[str]:
+    """Bundles that differ from this one in the split only (with as many votes: others must not be averaged)."""
+    group = view.instance.meta.get("group")
+    stem = view.name.rsplit("-s", 1)[0]
+    if group is None or view.name.startswith("import-"):
+        return [view.name]
+    votes = view.instance.base.facts.get("samples")
+    same = [name for name in bundles.names() if name.rsplit("-s", 1)[0] == stem and not name.startswith("import-")]
+    return [name for name in same if name == view.name or bundles.load(name).base.facts.get("samples") == votes]
+
+
+def curves(members: list[Member], vary: str, values: list[int] | None, paper: bool, relaxation: str, slot: str) -> Work:
+    """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's.
+
+    Without values: at every integer up to where nothing is certified any more.
+    """
+    kinds = [relaxation if relaxation != "exact" else "tight"] + (["paper"] if paper and relaxation != "paper" else [])
+
+    def run(job: Job) -> dict[str, list[list[Any]]]:
+        done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
+        total = sum(len(member.instances) for member in members) * len(kinds)
+        count = 0
+        numbers = values if values is not None else _to_zero(members, vary, kinds[0], job)
+        for kind in kinds:
+            for member in members:
+                line = []
+                for instance in member.instances:
+                    so_far = {k: [list(x) for x in v] for k, v in done.items()}
+                    job.report(count / total, member.name, so_far if count else None)
+                    line.append(_curve(instance, member.threat, vary, numbers, kind, job))
+                    count += 1
+                    if job.cancel.is_set():
+                        return done
+                done[kind].append(line)
+        return done
+
+    key = ("curves", vary, values and tuple(values), tuple(kinds), *(member.key for member in members))
+    return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
+
+
+def first_kind(work: Work) -> list[list[Curve]]:
+    """The lines of the chosen relaxation, as far as they are computed."""
+    return next(iter(work.result.values()), []) if work.result else []
+
+
+def _curve(instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: str, job: Job) -> Curve:
+    return curve(session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel)
+
+
+def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: str, slot: str) -> Work:
+    """A map over two budgets; it is shown while it grows, coarse first."""
+
+    def run(job: Job) -> Surface:
+        last: Surface | None = None
+        told = 0.0
+        engine = session(view.instance)
+        for last in surfaces(engine, view.threat, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel):
+            share = float(last.done.mean())
+            job.report(share, f"{int(last.done.sum()):,} of {last.done.size:,} cells")
+            if time.monotonic() - told > REFRESH:
+                told = time.monotonic()
+                job.report(share, job.note, last)
+        assert last is not None
+        return last
+
+    key = ("map", x, tuple(xs), y, tuple(ys), relaxation, view.threat.budgets, view.threat.sigma, *view.family)
+    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *view.family), patience=0.6)
+
+
+def largest(view: View, vary: str, share: int) -> Work:
+    """The largest budget that still certifies this share (in per cent)."""
+    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+
+    def run(job: Job) -> Radius:
+        return radius(
+            session(view.instance),
+            view.threat,
+            vary,
+            Fraction(share, 100),
+            relaxation=relaxation,
+            cancel=job.cancel,
+            progress=lambda done: job.report(done),
+        )
+
+    return ask("radius", ("radius", vary, share, *view.key), run, "Searching", same=(vary, *view.family), patience=0.6)

@@ -1,0 +1,208 @@
+"""Background work on a page: the old picture stays until the new one is there, and it can be cancelled."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from certcore.common.errors import InputError
+from pages.background.delivery import keep_in_order
+from pages.background.jobs import URGENT, Job, Pool
+from pages.parts.text import markdown, seconds
+
+#: So long a page waits before it shows progress instead: most solves are done by then and nothing flickers.
+PATIENCE = 0.9
+_POLL = 0.4
+_TURN = 0.001
+#: Up to so many visitors with work under way are polled at full speed; with more, each is polled less often, because
+#: a server that is busy answering "not yet" gets nothing else done.
+_FEW = 4
+
+
+@st.cache_resource(show_spinner=False)
+def pool() -> Pool:
+    keep_in_order()
+    made = Pool(present=_present)
+    atexit.register(made.close)
+    return made
+
+
+def _present(owner: str) -> bool:
+    """Whether the visitor's browser tab is still connected."""
+    return not runtime.exists() or runtime.get_instance().is_active_session(owner)
+
+
+@dataclass
+class Work:
+    """What a page has to show: a result, whether it is the one asked for, and what goes on meanwhile."""
+
+    slot: str
+    key: Hashable
+    result: Any
+    fresh: bool
+    job: Job | None = None
+    cancelled: bool = False
+    error: str | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether there is something to wait for; also if it has just ended and the page has not seen it yet."""
+        return self.job is not None and not self.fresh and not self.cancelled and self.error is None
+
+
+def owner() -> str:
+    context = get_script_run_ctx()
+    return context.session_id if context is not None else "nobody"
+
+
+def ask(
+    slot: str,
+    key: Hashable,
+    run: Callable[[Job], Any],
+    label: str,
+    *,
+    same: Hashable = None,
+    patience: float = PATIENCE,
+    exact: bool = False,
+) -> Work:
+    """Get a result computed in the background; meanwhile the last one in this slot that has an equal `same`."""
+    # The thread that talks to all browsers must not wait long for pages that are being drawn.
+    sys.setswitchinterval(_TURN)
+    shown: dict[str, tuple[Hashable, Hashable, Any]] = st.session_state.setdefault("_shown", {})
+    stopped: dict[str, Hashable] = st.session_state.setdefault("_stopped", {})
+    ready = pool().result(key)
+    last: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if ready is None and last is not None and last.key == key and last.state == "done":
+        ready = last.result  # others' results may have pushed it out of the pool; this page goes on showing it
+    if ready is not None:
+        shown[slot] = (same, key, ready)
+        stopped.pop(slot, None)
+        return Work(slot, key, ready, True)
+    old = shown.get(slot)
+    before = old[2] if old is not None and old[0] == same else None
+    if stopped.get(slot) == key:
+        kept = old is not None and old[1] == key
+        return Work(slot, key, before, kept, cancelled=True)
+    stopped.pop(slot, None)
+    if last is not None and last.key == key and last.state == "failed":
+        return Work(slot, key, before, False, error=last.error)
+    try:
+        job = pool().submit(owner(), slot, key, run, label, exact=exact)
+    except InputError as error:
+        return Work(slot, key, before, False, error=str(error))
+    st.session_state.setdefault("_jobs", {})[slot] = job
+    st.session_state.setdefault("_same", {})[slot] = same
+    if job.wait(patience):
+        if job.state == "done":
+            shown[slot] = (same, key, job.result)
+            return Work(slot, key, job.result, True)
+        if job.state == "failed":
+            return Work(slot, key, before, False, job=job, error=job.error)
+        # Given up, but not by this visitor: an older run of the page took the slot, or the connection was away for a
+        # moment. The page asks again.
+        return Work(slot, key, before, False, job=job)
+    st.session_state.setdefault("_seen", {})[slot] = job.partial
+    return Work(slot, key, before if job.partial is None else job.partial, False, job=job)
+
+
+def line(work: Work, done: str = "", preview: str = "") -> None:
+    """One line that says how the work stands; it is always there, so that nothing jumps."""
+    with st.container(key=f"work_{work.slot}"):
+        if work.running:
+            st.session_state.setdefault("_previews", {})[work.slot] = preview
+            st.fragment(_poll, run_every=_interval(work.slot))(work.slot)
+        elif work.error:
+            st.markdown(f":red[:material/error: {markdown(work.error, 300)}]")
+        elif work.cancelled:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(":orange[:material/block: Cancelled.] What you see is older or weaker.", width="content")
+                st.button(
+                    "Solve again",
+                    key=f"again_{work.slot}",
+                    on_click=_again,
+                    args=(work.slot,),
+                    type="tertiary",
+                    help="Starts what was cancelled once more.",
+                )
+        elif done:
+            st.markdown(done)
+
+
+def watch(work: Work) -> None:
+    """Rerun the page when this work is done, without a line of its own."""
+    st.fragment(_poll_quietly, run_every=_interval(work.slot))(work.slot)
+
+
+def _interval(slot: str) -> float:
+    """Seconds between two looks at the work: a number is looked for more often than a chart."""
+    return round(_POLL * (1 if slot == URGENT else 2) * max(1.0, pool().crowd() / _FEW), 1)
+
+
+def _poll_quietly(slot: str) -> None:
+    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if job is not None:
+        job.touched = time.monotonic()
+        if job.finished.is_set():
+            st.rerun()
+
+
+def _drawing() -> bool:
+    """Whether the whole page is being drawn: then it should come to its end before it starts anew."""
+    context = get_script_run_ctx()
+    return context is None or not context.fragment_ids_this_run
+
+
+def _again(slot: str) -> None:
+    st.session_state.get("_stopped", {}).pop(slot, None)
+
+
+def _cancel(slot: str) -> None:
+    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if job is not None:
+        st.session_state["_stopped"][slot] = job.key
+        pool().leave(owner(), job)
+
+
+def _poll(slot: str) -> None:
+    """Watch one piece of work and rerun the page when there is something new to see."""
+    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
+    if job is None:
+        return
+    job.touched = time.monotonic()
+    if job.finished.is_set():
+        if job.state == "cancelled" and job.result is not None:
+            # What was proven before the cancel still stands: show it, marked as such, and only for what it is about.
+            st.session_state["_shown"][slot] = (st.session_state["_same"][slot], job.key, job.result)
+        st.rerun()
+    seen = st.session_state.setdefault("_seen", {})
+    if not _drawing() and job.partial is not None and seen.get(slot) is not job.partial:
+        seen[slot] = job.partial
+        st.rerun()
+    preview = st.session_state.get("_previews", {}).get(slot, "")
+    waiting = job.state == "waiting"
+    what = "Waiting for a free worker" if waiting else markdown(job.label)
+    share = "" if job.share is None else f" · {job.share:.0%}"
+    note = f" · {markdown(job.note)}" if job.note else ""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            f":blue[:material/progress_activity: **{what}** · {seconds(job.seconds)}{share}{note}]"
+            + (f" · {preview}" if preview else ""),
+            width="content",
+        )
+        st.button(
+            "Cancel",
+            key=f"cancel_{slot}",
+            on_click=_cancel,
+            args=(slot,),
+            type="tertiary",
+            icon=":material/close:",
+            help="Stop this work. What has been proven by then stays.",
+        )

@@ -1,0 +1,202 @@
+"""Which instances can be chosen, and loading them once for everybody."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import io
+import os
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
+from certcore.common.npz import read_npz
+from certcore.domain.perturbations import TYPES
+from certcore.instance.instance import Instance, load_instance, named
+from certcore.words import dataset_title
+from pages.parts.text import count, markdown, samples
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_IMPORTED = 20
+IMPORTED = " (imported)"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
+
+
+def bundle_folder() -> Path:
+    """Where the bundles are: `precomputed/`, or what the environment says."""
+    return Path(os.environ.get("CERTCORE_BUNDLES", ROOT / "precomputed"))
+
+
+def import_folder() -> Path:
+    """Where uploaded instances are kept, so that a reload or a link finds them again."""
+    return Path(os.environ.get("CERTCORE_IMPORTS", ROOT / "runs" / "imported"))
+
+
+def on_disk() -> list[str]:
+    """The bundles, in alphabetical order."""
+    return sorted(path.stem for path in bundle_folder().glob("*.npz") if _NAME.fullmatch(path.stem))
+
+
+def first(names: list[str]) -> str:
+    """The instance a first visit shows: the paper's first example if it is there."""
+    wanted = ("citeseer-gcn-attr-s0", "gcn-attr")
+    return next((name for part in wanted for name in names if part in name), names[0])
+
+
+def names() -> list[str]:
+    """Bundles in alphabetical order, then what this person imported."""
+    found = on_disk()
+    mine = [name for name in st.session_state.get("imported", []) if path_of(name).exists()]
+    linked = st.query_params.get("instance", "")
+    # A link to an imported instance works for whoever has the link; nobody else sees it in the list.
+    if linked.startswith("import-") and _NAME.fullmatch(linked) and path_of(linked).exists() and linked not in mine:
+        mine.append(linked)
+        st.session_state["imported"] = mine
+    return found + mine
+
+
+def path_of(name: str) -> Path:
+    folder = import_folder() if name.startswith("import-") else bundle_folder()
+    return folder / f"{name}.npz"
+
+
+def load(name: str, base_rule: str = "binary") -> Instance:
+    """The instance of that name; the same object for every session."""
+    path = path_of(name)
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError as error:
+        raise InputError(f"the bundle {name} is gone; choose another instance") from error
+    return _load(str(path), changed, base_rule)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _load(path: str, changed: int, base_rule: str) -> Instance:
+    return named(load_instance(path, base_rule=base_rule), title(Path(path).stem).removesuffix(IMPORTED))
+
+
+def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
+    """Types that a file's base certificate covers and its number of samples, without loading all of the file."""
+    try:
+        return _read_coverage(str(path_of(name)), path_of(name).stat().st_mtime_ns)
+    except Exception:  # a damaged file fails in a dozen ways; it is named when somebody chooses it
+        return (), None
+
+
+@functools.lru_cache(maxsize=256)
+def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None]:
+    arrays = read_npz(path, keys=("theta", "n_samples", "base_axes"))
+    if "theta" in arrays:
+        flips = zip(TYPES, arrays["theta"].reshape(-1))
+        return tuple(name for name, share in flips if Fraction(str(share))), int(arrays["n_samples"])
+    return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
+
+
+def comparable(name: str, other: str) -> bool:
+    """Whether two bundles cover the same types with as many samples: then their radii may stand side by side."""
+    return _coverage(name) == _coverage(other)
+
+
+def most_alike(name: str, others: list[str]) -> list[str]:
+    """The others, those first that can be compared with this one: same types, as many samples, same graph."""
+    types, votes = _coverage(name)
+
+    def unlike(other: str) -> tuple[bool, ...]:
+        theirs, number = _coverage(other)
+        return not set(types) & set(theirs), types != theirs, votes != number, other.split("-")[0] != name.split("-")[0]
+
+    return sorted(others, key=unlike)
+
+
+def keep(data: bytes, name: str) -> tuple[str, Instance]:
+    """Validate an uploaded instance and keep it; returns the name it can be chosen by."""
+    instance = load_instance(data, name=name)
+    stem = re.sub(r"[^A-Za-z0-9-]+", "-", Path(name).stem).strip("-").lower()[:40] or "instance"
+    # By all of its content: names, true labels and layout are not in the instance's own digest, and nobody may be shown
+    # those of another visitor's file.
+    key = f"import-{hashlib.sha256(data).hexdigest()[:16]}-{stem}"
+    path = import_folder() / f"{key}.npz"
+    if not path.exists():
+        try:
+            with atomic_write(path) as handle:
+                handle.write(data)
+        except InputError as error:
+            # Visitors learn the reason, not where the server keeps its files.
+            reason = getattr(error.__cause__, "strerror", None) or "it cannot be written"
+            raise InputError(
+                f"the server has no place for the file ({reason}); whoever runs it can free some space, or name a "
+                "folder that is writable in CERTCORE_IMPORTS"
+            ) from error
+        _forget_oldest(path.parent)
+    mine = st.session_state.setdefault("imported", [])
+    if key not in mine:
+        mine.append(key)
+    return key, instance
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Only the newest uploads are kept; another visitor may be doing the same at this moment."""
+    ages = []
+    for path in folder.glob("import-*.npz"):
+        with contextlib.suppress(OSError):
+            ages.append((path.stat().st_mtime, path))
+    for _, path in sorted(ages)[:-MAX_IMPORTED]:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def packed(arrays: dict[str, np.ndarray]) -> bytes:
+    """Arrays as the bytes of an `.npz` file."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+_MODELS = {"gcn_mean": "GCN (mean)"} | {name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma")}
+_TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint"}
+
+
+def model_title(name: str) -> str:
+    return _MODELS.get(name, name)
+
+
+def title(name: str) -> str:
+    """The name of a bundle as people read it: dataset, model, types, split."""
+    if name.startswith("import-"):
+        return f"{name[len('import-') + 17 :]}{IMPORTED}"
+    parts = re.fullmatch(r"([^-]+)-([^-]+)-(.+)-s(\d+)", name)
+    if parts is None or parts[2] not in _MODELS:
+        return name
+    types = _TYPES.get(parts[3], parts[3])
+    return " · ".join([dataset_title(parts[1]), _MODELS[parts[2]], types, f"split {parts[4]}"])
+
+
+def short_titles(names: list[str]) -> tuple[str, list[str]]:
+    """What all these titles have in common, and what is left of each: legends name only what differs."""
+    parts = [title(name).split(" · ") for name in names]
+    if len(names) < 2 or len({len(part) for part in parts}) > 1:
+        return "", [title(name) for name in names]
+    alike = [len(set(column)) == 1 for column in zip(*parts)]
+    short = [" · ".join(p for p, same in zip(part, alike) if not same) for part in parts]
+    if len(set(short)) < len(short):  # one instance twice: nothing differs
+        return "", [title(name) for name in names]
+    return " · ".join(p for p, same in zip(parts[0], alike) if same), short
+
+
+def facts(instance: Instance) -> str:
+    """One line of facts about an instance (Markdown)."""
+    graph = instance.graph
+    parts = [f"{count(graph.n_nodes)} nodes", f"{count(graph.n_edges)} edges", f"{count(graph.n_attrs)} attributes"]
+    model = instance.meta.get("model")
+    if isinstance(model, str):
+        parts.insert(0, markdown(_MODELS.get(model, model), 30))
+    number = instance.base.facts.get("samples")
+    if number:
+        parts.append(f"{samples(int(number))} samples")
+    return " · ".join(parts)

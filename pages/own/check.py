@@ -1,0 +1,162 @@
+"""Check a claim: a proof and its instance, verified again without any solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from certcore import words
+from certcore.common.errors import InputError
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance, load_instance
+from certcore.verify.proof import read_proof, verify_proof
+from pages.background import engine, work
+from pages.background.jobs import Job
+from pages.files.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
+from pages.frame.frame import frame_without_instance, stop
+from pages.parts.text import listing, markdown
+
+MOST_MB = 100
+
+view = frame_without_instance(
+    "check",
+    "Check a claim",
+    "Drop a proof and the instance it speaks about. The bound is recomputed in exact integers, without a solver.",
+)
+left, right = st.columns(2, gap="large")
+proof_file = left.file_uploader(
+    "Proof (JSON)",
+    type=["json"],
+    max_upload_size=MOST_MB,
+    key="proof_file",
+    help="Written by the “Verified” badge or `certcore certify --proof`.",
+)
+instance_file = right.file_uploader(
+    "Instance (.npz)",
+    type=["npz"],
+    max_upload_size=MOST_MB,
+    key="instance_file",
+    help="Leave empty to check against the instance in the sidebar.",
+)
+here = None if view is None or view.problem else view.instance
+
+
+def own_proof() -> tuple[dict[str, Any], Any]:
+    """A proof made here and now, for those who have none at hand."""
+    st.info(
+        "Nothing to check yet. A proof can be downloaded from the **Verified** badge on the overview, or written with "
+        "`python -m certcore certify INSTANCE --attr-del 10 --proof proof.json`.",
+        icon=":material/upload_file:",
+    )
+    if view is None or here is None:
+        stop()
+    asked = st.button(
+        "Check the present view",
+        icon=":material/fact_check:",
+        help="Writes the proof for the budgets in the sidebar and checks it, as if it had been dropped here.",
+    )
+    if asked:
+        st.session_state["_own_proof"] = view.key
+    if st.session_state.get("_own_proof") != view.key:
+        stop()
+    made = engine.proof(view)
+    work.line(made)
+    if not made.fresh or made.result is None:
+        stop()
+    return made.result, "own"
+
+
+proof, source = ({}, proof_file.file_id) if proof_file is not None else own_proof()
+if instance_file is None and here is None:
+    st.info("Add the instance the proof speaks about.", icon=":material/upload_file:")
+    stop()
+
+
+def read_instance(rule: str) -> Instance:
+    """The dropped instance, or the one in the sidebar."""
+    if instance_file is None and here is not None:
+        return here
+    return load_instance(instance_file.getvalue(), name=instance_file.name, base_rule=rule)
+
+
+try:
+    proof = read_proof(proof_file.getvalue()) if proof_file is not None else proof
+    instance = read_instance(proof.get("base_rule", "binary"))
+except InputError as error:
+    st.error(f"**Unreadable.** {markdown(error, 400)}", icon=":material/broken_image:")
+    stop()
+
+
+def run(job: Job) -> object:
+    return verify_proof(proof, instance)
+
+
+task = work.ask("check", ("verify", proof.get("digest"), source, instance.digest), run, "Recomputing the bound")
+work.line(task)
+if not task.fresh:
+    stop()
+verdict = task.result
+if not verdict.accepted:
+    st.error(f"**Rejected.** {markdown(verdict.reason, 500)}", icon=":material/gpp_bad:")
+    st.caption("A rejected proof shows nothing: neither that the claim is right nor that it is wrong.")
+    stop()
+threat = ThreatModel.from_json(proof["threat"])
+st.success(
+    f"**Accepted.** {words.accepted(instance, threat, verdict.certified, verdict.targets).markdown}",
+    icon=":material/verified:",
+)
+st.caption(
+    "What was checked: the program was derived again from the instance, and the multipliers in the proof were "
+    "evaluated in exact integers. What the proof rests on: this clean graph, its receptive fields, and its base "
+    "certificate."
+)
+
+
+def try_forgeries() -> None:
+    """False claims with a right checksum, and what rejects each of them."""
+    if not st.toggle(
+        "Try to forge it",
+        key="_forge",
+        help="Changes the claim, or what it rests on, and signs the digest again, so that only the arithmetic is left "
+        "to find out. Every forgery must be rejected.",
+    ):
+        return
+
+    def forge_all(job: Job) -> list[Forgery]:
+        made: list[Forgery] = []
+        for forgery in forge(proof, instance):
+            made.append(forgery)
+            job.report(len(made) / len(KINDS), f"{forgery.what} forged")
+        return made
+
+    task = work.ask("forge", ("forge", proof["digest"], instance.digest), forge_all, "Forging")
+    work.line(task)
+    if not task.fresh:
+        return
+    made: list[Forgery] = task.result
+    for forgery in made:
+        word = "Accepted" if forgery.verdict.accepted else "Rejected"
+        st.markdown(
+            f"**{forgery.what.capitalize()}.** {markdown(forgery.change, 200)}. Digests: "
+            f"{'right, signed again' if forgery.signed else 'wrong'}. **{word}** when "
+            f"{CHECKS.get(forgery.verdict.check, forgery.verdict.check)}: {markdown(forgery.verdict.reason, 300)}."
+        )
+    left_out = [what for what in KINDS if what not in {forgery.what for forgery in made}]
+    st.caption(
+        "A change that the multipliers still prove is no forgery, but a true claim; it is passed over."
+        + (f" So nothing false was found here for: {listing(left_out)}." if left_out else "")
+    )
+    st.download_button(
+        "Download the forgeries (zip)",
+        lambda: as_zip(made, instance),
+        "forgeries.zip",
+        "application/zip",
+        on_click="ignore",
+        icon=":material/download:",
+        key="download_forgeries",
+        help="The forged proofs and the instances they speak about, to be tried with `certcore verify`.",
+    )
+
+
+try_forgeries()

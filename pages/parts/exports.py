@@ -1,0 +1,92 @@
+"""The export menu of a chart: every format the engine writes, made only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from certcore.domain.threat import ThreatModel
+from certcore.figures.data import Figure
+from certcore.figures.recipe import Recipe
+from pages.files import bundles
+from pages.state.state import View
+
+
+@st.fragment
+def menu(figure: Figure, key: str, dark: bool = False) -> None:
+    """A menu with a download for each format."""
+    popover = st.popover(
+        "Export",
+        icon=":material/download:",
+        type="tertiary",
+        key=f"export_{key}",
+        on_change="rerun",
+        wrap=False,
+        help="This chart as PDF, SVG, PNG, LaTeX, numbers and more.",
+    )
+    if not popover.open:
+        return
+    # Imported only now: drawing for print is not needed to show a page.
+    from certcore.export.formats import export, file_name, formats
+
+    with popover:
+        width = st.segmented_control(
+            "Width for print",
+            ["one-column", "two-column"],
+            default="two-column",
+            key=f"width_{key}",
+            required=True,
+            help="Column widths of a paper: 8.5 cm or 17.5 cm.",
+        )
+        for format in formats(figure):
+
+            def make(kind: str = format.key) -> bytes:
+                return export(figure, kind, width=width or "two-column", dark=dark)
+
+            download(format.label, make, file_name(figure, format.key), format.mime, key=f"{key}_{format.key}")
+
+
+def download(label: str, make: Callable[[], bytes], name: str, mime: str, *, key: str) -> None:
+    st.download_button(
+        label, make, name, mime, key=f"download_{key}", on_click="ignore", width="stretch", type="tertiary"
+    )
+
+
+def recipe(
+    view: View,
+    kind: str,
+    *,
+    threat: ThreatModel | None = None,
+    instances: Sequence[str] = (),
+    own_targets: bool = False,
+    **options: object,
+) -> Recipe:
+    """How the figure on show can be made again by one command; of several instances each has its own targets.
+
+    With several splits the chosen targets are told one by one: a name would mean other nodes in each of them.
+    """
+    chosen = st.session_state.get("targets", "file")
+    selection = {"all": "all", "test": "test"}.get(chosen)
+    if chosen == "class":
+        selection = f"class:{st.session_state.get('class', 0)}"
+    nodes = (
+        tuple(view.targets.tolist())
+        if chosen == "chosen" or (len(instances) > 1 and selection not in (None, "all"))
+        else None
+    )
+    return Recipe(
+        kind=kind,
+        instances=tuple(_file(name) for name in instances or (view.name,)),
+        threat=(view.threat if threat is None else threat).to_json(),
+        targets=None if own_targets or nodes is not None else selection,
+        nodes=None if own_targets else nodes,
+        relaxation=view.relaxation,
+        base_rule=view.rule,
+        options=options,
+    )
+
+
+def _file(name: str) -> str:
+    folder = "runs/imported" if name.startswith("import-") else "precomputed"
+    return f"{folder}/{bundles.path_of(name).name}"

@@ -1,0 +1,44 @@
+"""“How much can I promise?”: the largest budget that still certifies a share of the labels."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from certcore import words
+from pages.background import sweeps, work
+from pages.state import controls, state
+from pages.state.state import View
+
+
+def promise(view: View, vary: str) -> None:
+    st.subheader("How much can I promise?", anchor=False)
+    if vary.startswith("local_"):
+        st.caption("Choose a global budget or σ under “Vary” to ask for the largest value.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        share = controls.number_input(
+            st, "At least … % of the labels", 1, 100, key="share", width=190, help="The share that must stay certified."
+        )
+        asked = st.button(
+            "Find the largest budget", icon=":material/search:", help="By bisection over certified counts."
+        )
+    wanted = (vary, share, view.key)
+    if asked:
+        st.session_state["_promise"] = wanted
+    if st.session_state.get("_promise") != wanted:
+        return
+    task = sweeps.largest(view, vary, int(share))
+    work.line(task)
+    if not task.fresh:
+        return
+    found = task.result
+    said = words.radius(found).markdown
+    if found.value is None:
+        st.warning(f"{said} Try a smaller share.", icon=":material/block:")
+        return
+    icon = ":material/verified:" if found.verified else ":material/info:"
+    (st.success if found.verified else st.info)(said, icon=icon)
+    if found.unbounded:
+        return
+    if st.button("Move the slider there", icon=":material/arrow_forward:", help="Sets this budget in the sidebar."):
+        state.move(**{vary: int(found.value)})

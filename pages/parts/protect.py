@@ -1,0 +1,78 @@
+"""Protecting nodes: what is protected now, and a suggestion what to protect next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from certcore.result.certificate import Certificate
+from pages.background import engine, work
+from pages.background.jobs import Job
+from pages.frame.sidebar import node_name
+from pages.parts.text import count, markdown
+from pages.state import state
+from pages.state.state import View
+
+
+def _gain(view: View, result: Certificate) -> None:
+    """What the protection is worth: the certificate with it and without it."""
+    bare = replace(view, threat=view.threat.replace(protected=()))
+
+    def run(job: Job) -> Certificate:
+        relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+        return engine.session(view.instance).certify(
+            bare.threat, relaxation=relaxation, attack=False, cancel=job.cancel
+        )
+
+    task = work.ask("unprotected", ("unprotected", *bare.key), run, "Certifying without protection", patience=0.3)
+    without = task.result if task.fresh else None
+    st.metric(
+        "Certified with this protection",
+        f"{count(result.certified)} of {count(result.targets)}",
+        None if without is None else result.certified - without.certified,
+        delta_description="against no protection" if without is not None else None,
+        help="The same budgets, with and without the protected nodes.",
+    )
+    work.line(task)
+
+
+def suggestions(view: View, result: Certificate) -> None:
+    """The protected nodes, and a button that suggests five more."""
+    st.subheader("Protect nodes", anchor=False)
+    protected = np.asarray(view.threat.protected).tolist()
+    if protected:
+        shown = result.threat
+        if shown.budgets == view.threat.budgets and np.array_equal(shown.protected, view.threat.protected):
+            _gain(view, result)
+        names = ", ".join(markdown(node_name(view.instance, node), 24) for node in protected[:12])
+        more = f" and {len(protected) - 12} more" if len(protected) > 12 else ""
+        st.markdown(f"**{count(len(protected))} protected:** {names}{more}")
+        if st.button("Lift all protection", icon=":material/lock_open:", help="Protect no node."):
+            state.move(protect="")
+    else:
+        st.caption("No node is protected. Choose “A click on a node protects it” above, or let the tool suggest some.")
+    if st.button(
+        "Suggest five",
+        icon=":material/lightbulb:",
+        help="Greedy: protect the node that raises the certificate most, five times.",
+    ):
+        st.session_state["_suggest"] = view.key
+    if st.session_state.get("_suggest") != view.key:
+        return
+    task = engine.suggest(view, 5)
+    work.line(task)
+    if task.fresh and task.result is not None:
+        plan = task.result
+        if not plan.steps:
+            st.caption("No node was found whose protection would raise the certificate.")
+            return
+        st.markdown(
+            "\n".join(
+                f"1. {markdown(node_name(view.instance, step.node), 40)} → {count(step.certified)} certified"
+                for step in plan.steps
+            )
+        )
+        if st.button("Protect these", type="primary", icon=":material/shield:", help="Adds them to those above."):
+            state.move(protect=state.write_nodes([*protected, *plan.nodes]))

@@ -1,1 +1,0 @@
-"""What the pages share: frame, sidebar, state, background work and components."""

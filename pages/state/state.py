@@ -1,0 +1,310 @@
+"""The view: everything the sidebar says, as the objects the engine takes, and as a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.instance.limits import most_per_node as most_per_node
+from certcore.instance.limits import within_base as within_base
+from pages.parts.text import plain
+
+#: A control's value at the start, and how its text in a link is read (ValueError: nonsense, says what was expected).
+Control = tuple[Any, Callable[[str], Any]]
+
+MAX_BUDGET = 1_000_000
+#: The budget a first view starts with, on the first type that the base certificate covers, in this order.
+START = {"attr_del": 10, "adj_del": 10, "attr_add": 2, "adj_add": 1}
+
+
+def whole(low: int = 0, high: int = MAX_BUDGET) -> Callable[[str], int]:
+    """Reads a whole number in a range."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", text, flags=re.ASCII) or not low <= int(text) <= high:
+            raise ValueError(f"expected a whole number from {low:,} to {high:,}")
+        return int(text)
+
+    return read
+
+
+def share(text: str) -> float:
+    """Reads a share from 0 to 100."""
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?", text, flags=re.ASCII) or float(text) > 100:
+        raise ValueError("expected a share such as 0.25, at most 100")
+    return float(text)
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Reads one of a few words."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"expected {' or '.join(choices)}")
+        return text
+
+    return read
+
+
+def flag(text: str) -> bool:
+    return one_of("1", "0")(text) == "1"
+
+
+def words(*choices: str) -> Callable[[str], list[str]]:
+    """Reads several of a few words, separated by commas."""
+
+    def read(text: str) -> list[str]:
+        return [one_of(*choices)(part) for part in text.split(",") if part]
+
+    return read
+
+
+def short_text(text: str) -> str:
+    if len(text) > 4000:
+        raise ValueError("expected at most 4,000 characters")
+    return text
+
+
+#: The controls of the sidebar. Each is in the URL under its own name unless it is at its first value.
+SHARED: dict[str, Control] = {
+    "instance": ("", short_text),
+    **{name: (0, whole()) for name in TYPES},
+    "local": ("off", one_of("off", "absolute", "relative")),
+    **{f"local_{name}": (None, whole()) for name in TYPES},
+    **{f"share_{name}": (None, share) for name in TYPES},
+    "sigma": (None, whole()),
+    "targets": ("file", one_of("file", "test", "all", "class", "chosen")),
+    "class": (0, whole()),
+    "nodes": ("", short_text),
+    "relaxation": ("tight", one_of("tight", "paper", "exact")),
+    "limit": (30, whole(1, 600)),
+    "rule": ("binary", one_of("binary", "multiclass")),
+    "protect": ("", short_text),
+}
+
+#: Controls that count only while another one has a certain value; otherwise they are in no link.
+ONLY_WITH: dict[str, tuple[str, str]] = {
+    **{f"local_{name}": ("local", "absolute") for name in TYPES},
+    **{f"share_{name}": ("local", "relative") for name in TYPES},
+    "class": ("targets", "class"),
+    "nodes": ("targets", "chosen"),
+    "limit": ("relaxation", "exact"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is being looked at: an instance under a threat model, and how to solve it."""
+
+    name: str
+    instance: Instance
+    threat: ThreatModel
+    relaxation: str
+    time_limit: float
+    rule: str
+    problem: str | None = None
+
+    @property
+    def targets(self) -> np.ndarray:
+        chosen = self.threat.targets if self.threat.targets is not None else self.instance.targets
+        assert chosen is not None
+        return chosen
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal keys, equal certificates."""
+        return (*self.family, self.threat.budgets, self.threat.sigma, self.relaxation, self.time_limit)
+
+    @property
+    def family(self) -> tuple[Any, ...]:
+        """What stays the same while the budgets and σ move."""
+        plain = self.threat.to_json()
+        local = tuple(sorted((plain["local"] or {}).items()))
+        protected = tuple(plain.get("protected", ()))
+        return (self.instance.digest, self.targets.tobytes(), local, protected)
+
+
+def refused(instance: Instance) -> dict[str, str | None]:
+    """For each perturbation type None, or the reason why nothing can be certified with a budget of it."""
+    fixed = "The receptive fields of this instance hold only while the edges stay as they are."
+    return {name: fixed if instance.node_field is not None and name.startswith("adj") else None for name in TYPES}
+
+
+def covered(instance: Instance) -> list[str]:
+    """The types worth a slider's start, a curve or a map: the base certificate speaks about them."""
+    reasons = refused(instance)
+    return [name for name in TYPES if name in instance.base.axes and reasons[name] is None]
+
+
+def parse_nodes(text: str, n_nodes: int) -> np.ndarray:
+    """Node indices from text such as `3, 17, 20-25`."""
+    found: set[int] = set()
+    for part in re.split(r"[,;\s]+", text.strip()):
+        if not part:
+            continue
+        match = re.fullmatch(r"(\d{1,9})(?:[-–](\d{1,9}))?", part, flags=re.ASCII)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if not match or first > last or last >= n_nodes:
+            raise InputError(
+                f"“{part[:20]}” names no node; give indices from 0 to {n_nodes - 1:,} such as “3, 17, 20-25”"
+            )
+        found.update(range(first, last + 1))
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def write_nodes(nodes: list[int] | np.ndarray) -> str:
+    """The shortest text that `parse_nodes` reads back."""
+    parts: list[str] = []
+    numbers = sorted({int(n) for n in nodes})
+    start = 0
+    for i, number in enumerate(numbers):
+        if i + 1 == len(numbers) or numbers[i + 1] != number + 1:
+            parts.append(str(number) if start == i else f"{numbers[start]}-{number}")
+            start = i + 1
+    return ",".join(parts)
+
+
+def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[str, str]:
+    """The URL parameters of the present view, with some changes; what is at its first value or idle is left out."""
+    known = SHARED | (own or {})
+    memory = st.session_state.get("_view", {})
+    values = {key: memory.get(key, control[0]) for key, control in known.items()} | changes
+    result = {
+        key: _write(value)
+        for key, value in values.items()
+        if value is not None and (key not in known or value != known[key][0]) and not _idle(key, values)
+    }
+    if not any(name in result for name in TYPES):
+        result[TYPES[0]] = "0"  # without any budget a link would start with one of its own
+    return result
+
+
+def _idle(key: str, values: dict[str, Any]) -> bool:
+    """Whether a control has no effect because of another one."""
+    return key in ONLY_WITH and values[ONLY_WITH[key][0]] != ONLY_WITH[key][1]
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def move(**changes: Any) -> None:
+    """Move controls from anywhere on a page (takes effect on the rerun it starts)."""
+    st.session_state.setdefault("_moves", {}).update(changes)
+    st.rerun()
+
+
+def restore(page: str, own: dict[str, Control]) -> None:
+    """Before any widget is drawn: set every control from the link, or from memory, or leave it as the user set it.
+
+    Streamlit forgets a widget's value when the page changes or the widget is hidden. So the values live in
+    `_view`, and the widgets are set from there. A new session and the browser's back button read the URL; turning
+    to another page keeps the view, and takes only what belongs to that page from the link.
+    """
+    memory = st.session_state.setdefault("_view", {})
+    started = "_page" not in st.session_state
+    turned = st.session_state.get("_page") != page
+    context = get_script_run_ctx()
+    back = bool(getattr(context, "is_history_navigation", False))
+    known = SHARED | own
+    link = st.session_state.setdefault("_link", Link())
+    if started or back or turned:
+        link = st.session_state["_link"] = Link()
+    if started or back:
+        for key in st.query_params:
+            if key not in known:
+                link.notes[key] = f"{_said(key)}: this page knows no setting of that name"
+    for key, control in known.items():
+        if started or back or (turned and key in own and key in st.query_params):
+            memory[key] = _read(key, control, link)
+        memory.setdefault(key, control[0])
+    link.shown = False
+    moves = st.session_state.pop("_moves", {})
+    memory |= moves
+    if started:
+        memory["_start"] = not any(name in st.query_params for name in TYPES)
+    for key in SHARED | own:
+        if started or back or turned or key not in st.session_state or key in moves:
+            st.session_state[key] = memory[key]
+    st.session_state["_page"] = page
+
+
+def remember(own: dict[str, Control]) -> None:
+    """After the shared widgets are drawn: keep all values, and put them into the URL."""
+    memory = st.session_state["_view"]
+    for key, (first, _) in (SHARED | own).items():
+        now = st.session_state.get(key)
+        if now is not None or first is None:
+            memory[key] = now
+    link: Link = st.session_state["_link"]
+    shared = parameters()
+    if link.view is None:
+        link.view = shared
+        for key in link.asked & ONLY_WITH.keys():
+            if _idle(key, memory):
+                link.notes.setdefault(key, f"{_said(key)}: counts only with {'='.join(ONLY_WITH[key])}")
+    elif link.view != shared:  # the visitor has moved on
+        link = st.session_state["_link"] = Link(view=shared)
+    wanted = parameters(own)
+    if wanted != st.query_params.to_dict():
+        st.query_params.from_dict(wanted)
+
+
+@dataclass
+class Link:
+    """What a link asked for and did not get; told until the visitor moves a control or turns the page."""
+
+    asked: set[str] = field(default_factory=set)
+    notes: dict[str, str] = field(default_factory=dict)
+    view: dict[str, str] | None = None
+    shown: bool = False
+
+
+def ignored() -> list[str]:
+    """What the link asked for and did not get, and why (plain text), once everything shared is drawn."""
+    link: Link = st.session_state["_link"]
+    link.shown = True
+    return list(link.notes.values())
+
+
+def replace(key: str, value: Any, why: str) -> None:
+    """Give a control another value than it has, since this view cannot have that; if a link asked for it, say so."""
+    link: Link = st.session_state["_link"]
+    if key in link.asked:
+        link.asked.discard(key)
+        link.notes[key] = f"{key}={plain(_write(st.session_state[key]), 60)}: {why}"
+    st.session_state[key] = st.session_state["_view"][key] = value
+    if link.shown and key in link.notes:
+        st.rerun()  # the place where it is told is above
+
+
+def _read(key: str, control: Control, link: Link) -> Any:
+    first, read = control
+    if key not in st.query_params:
+        return first
+    try:
+        value = read(st.query_params[key])
+    except ValueError as error:
+        link.notes[key] = f"{_said(key)}: {error}"
+        return first
+    if value != first:
+        link.asked.add(key)
+    if len(st.query_params.get_all(key)) > 1:
+        link.notes[key] = f"{_said(key)}: is there more than once, the last one counts"
+    return value
+
+
+def _said(key: str) -> str:
+    return f"{plain(key, 40)}={plain(st.query_params[key], 60)}"

@@ -40,7 +40,8 @@ class Annealer:
         self.best: Allocation | None = None
         self.best_amount = np.zeros(len(self.sites.site), dtype=np.int64)
         self.runs = 0
-        self._work = None if not len(self.sites.site) else _State(problem, structure, self.sites, self.rng)
+        useful = len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0
+        self._work = _State(problem, structure, self.sites, self.rng) if useful else None
         self._hooked: list[np.ndarray] = []
 
     @property

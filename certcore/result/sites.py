@@ -34,8 +34,11 @@ class AttackSites:
             caps.append(capacity[chosen])
             costs.append(cost[chosen])
             blocks.append(sp.csr_array(field[:, chosen]) if len(chosen) else sp.csr_array((field.shape[0], 0)))
-        self.kind, self.site, self.cap, self.cost = map(np.concatenate, (kinds, sites, caps, costs))
+        nothing = [np.zeros(0, dtype=np.int64)]
+        parts = (nothing + kinds, nothing + sites, nothing + caps, nothing + costs)
+        self.kind, self.site, self.cap, self.cost = map(np.concatenate, parts)
         self.is_edge = self.kind == ADJ_DEL
+        blocks = blocks or [sp.csr_array((len(structure.groups), 0))]
         self.by_site = columns_of(sp.csr_array(sp.hstack(blocks, format="csr")).astype(np.float64))
         """Sites × groups."""
         self.ends = np.repeat(self.site[:, None], 2, axis=1)

@@ -146,6 +146,9 @@ class StrongSearch:
             self._attack(ATTACK_SHARE * time_limit * 0.5 if clock else None, stop)
             attacked = time.perf_counter() - start
             yield now()
+        if self.progress.closed or not len(self.structure.groups) or not len(self.structure.flips):
+            self.status = Status.OPTIMAL
+            return
         if self._core is None:
             self._core = _Core(self, self._seeds)
         last = self.rounds + rounds if rounds is not None else MAX_ROUNDS

@@ -13,7 +13,7 @@ from certcore.program.build import build_structure
 from certcore.program.levels import Levels, LevelSet
 from certcore.program.problem import Problem
 from certcore.program.program import Program
-from tests.support import random_graph, random_grid
+from tests.support import coverable, random_graph, random_grid
 
 FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift", "pack")
 
@@ -197,3 +197,52 @@ def group_of(tag: tuple[Any, ...]) -> int | None:
     return {"in": 2, "conflict": 2, "cover": 2, "pack": 2, "shift": 1}.get(tag[0], 0) and tag[
         {"in": 2, "conflict": 2, "cover": 2, "pack": 2, "shift": 1}[tag[0]]
     ]
+
+
+def hard_case(rng: np.random.Generator, *, plain: bool) -> Problem:
+    """Sparse graphs and small fields, where fractions pay: one type and nothing else if `plain`."""
+    n = int(rng.integers(6, 10))
+    graph = random_graph(rng, n, 8, float(rng.uniform(0.15, 0.35)), bool(rng.random() < 0.2))
+    names = ["attr_add", "attr_del", "adj_del"]
+    axes = tuple(rng.permutation(names)[: 1 if plain or rng.random() < 0.3 else 2].tolist())
+    sides = tuple(5 if len(axes) == 1 else 3 for _ in axes)
+    instance = Instance(graph, GridBase(random_grid(rng, n, sides), axes), layers=1, edge_field="messages")
+    values: dict[str, Any] = {name: int(rng.integers(2, 5 if len(axes) == 1 else 4)) for name in axes}
+    for name in axes:
+        if rng.random() < 0.3:
+            values[f"local_{name}"] = int(rng.integers(1, 3))
+    if not plain:
+        if rng.random() < 0.4:
+            values["sigma"] = int(rng.integers(1, 4))
+        if rng.random() < 0.3:
+            values["node_costs"] = rng.integers(1, 3, n)
+            values["edge_costs"] = rng.integers(1, 3, graph.n_edges)
+        if rng.random() < 0.2:
+            values["protected"] = np.flatnonzero(rng.random(n) < 0.2)
+    return Problem(instance, ThreatModel(**values))
+
+
+def integer_optimum(problem: Problem, levels: Levels, flips: np.ndarray) -> int:
+    """The most targets that any of the given perturbations breaks, with an admissible choice of attackers."""
+    structure = levels.structure
+    value = np.full(len(flips), structure.constant, dtype=np.int64)
+    for g in range(len(structure.groups)):
+        inside = np.zeros((len(flips), 4), dtype=np.int64)
+        for k, kind in levels.kinds.items():
+            inside[:, k] = flips[:, kind.columns[kind.near(g)]].sum(axis=1)
+        start, stop = levels._points[g]
+        amount = structure.points.amount[start:stop][levels.program.open[start:stop]]
+        value += structure.groups.weight[g] * (inside[:, None, :] >= amount[None]).all(axis=2).any(axis=1)
+    sigma = problem.threat.sigma
+    if sigma is None:
+        return int(value.max(initial=structure.constant))
+    graph, best = problem.instance.graph, structure.constant
+    for i in np.argsort(-value).tolist():
+        if value[i] <= best:
+            break
+        used = np.flatnonzero(flips[i])
+        nodes = {int(structure.flips.site[c]) for c in used if structure.flips.kind[c] != ADJ_DEL}
+        pairs = [tuple(graph.edges[structure.flips.site[c]].tolist()) for c in used if structure.flips.kind[c] == ADJ_DEL]
+        if coverable(nodes, pairs, sigma):
+            best = int(value[i])
+    return best

@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
                 tries=args.tries,
                 relaxation=args.relaxation,
                 time_limit=args.time_limit,
+                rounds=args.rounds,
                 cancel=cancel,
                 progress=progress,
             )

@@ -69,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
                 progress=lambda s: progress(s.share_done),
                 relaxation=args.relaxation,
                 time_limit=args.time_limit,
+                rounds=args.rounds,
                 cancel=cancel,
                 checkpoint=args.checkpoint,
                 jobs=args.jobs,

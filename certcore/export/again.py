@@ -18,6 +18,7 @@ from certcore.figures.escape import clean
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe, member_name
 from certcore.instance.instance import Instance, load_instance
 from certcore.instance.limits import within_base
+from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import read_attack
 from certcore.result.certificate import Certificate
 from certcore.sweep import Curve, Session, Surface, curve, surface
@@ -46,8 +47,8 @@ class _Kitchen:
         self.instances = instances
         self.instance = instances[0]
         self.options = dict(recipe.options)
-        # The integer program answers one certificate, not a whole sweep of them.
-        self.swept = "tight" if recipe.relaxation == "exact" else recipe.relaxation
+        # A search or an integer program answers one certificate, not a whole sweep of them.
+        self.swept = str(Relaxation(recipe.relaxation).relaxed)
 
     def need(self, name: str) -> Any:
         value = self.options.get(name)
@@ -94,7 +95,7 @@ class _Kitchen:
         text = self.options.get("attack")
         session = Session(self.instance)  # as everywhere else: equal programs find equal solutions among several
         if text is None:
-            return session.certify(threat, relaxation=self.recipe.relaxation)
+            return session.certify(threat, relaxation=self.recipe.relaxation, rounds=self.options.get("rounds"))
         attack = read_attack(self.instance, threat, text)
         found = session.certify(threat, relaxation=self.swept, attack=False)
         return dataclasses.replace(found, attack=attack)

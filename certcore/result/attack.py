@@ -7,6 +7,7 @@ proven bound is from the truth. It is no proof that the model's labels flip.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,13 +15,17 @@ from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, empty_edges, inadmissible, replay
+from certcore.result.anneal import Annealer
 from certcore.result.sites import AttackSites
 
 
 def find_attack(
-    problem: Problem, structure: Structure | None, x: np.ndarray | None, time_limit: float = 2.0
+    problem: Problem,
+    structure: Structure | None,
+    x: np.ndarray | None,
+    time_limit: float = 2.0,
 ) -> Allocation:
-    """The best admissible integer attack found within the time limit; at least the empty one."""
+    """The best admissible integer attack that the greedy search finds within the time limit; at least the empty one."""
     graph = problem.instance.graph
     nothing = np.zeros((2, graph.n_nodes), dtype=np.int64), np.zeros(graph.n_edges, dtype=np.int64)
     best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
@@ -175,6 +180,28 @@ class _Search:
                 self._place(site, -slack)
                 came_back = True
         return came_back
+
+
+def improved_attack(
+    problem: Problem,
+    structure: Structure | None,
+    x: np.ndarray | None,
+    known: Sequence[Allocation] = (),
+    *,
+    seconds: float = 0.5,
+    steps: int = 300,
+) -> Allocation:
+    """Greedy, then annealed for a moment, started from attacks that are known (at other budgets) as well."""
+    greedy = find_attack(problem, structure, x)
+    if structure is None or problem.whole_graph:
+        return greedy
+    annealer = Annealer(problem, structure)
+    annealer.offer(greedy)
+    for attack in known:
+        annealer.offer(attack)
+    annealer.run(steps=steps, seconds=seconds)
+    assert annealer.best is not None
+    return annealer.best
 
 
 def _spend_everything(problem: Problem) -> Allocation:

@@ -55,6 +55,14 @@ class Certificate:
     size: ProgramSize | None = None
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     solves: int = 0
+    rounds: int | None = None
+    """Rounds of a strong search: with as many, and no clock, it gives the same numbers again."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether a replayed attack breaks as many targets as are proven to be breakable at most."""
+        found = self.attack_found
+        return found is not None and self.targets - self.verified_certified <= found
 
     @property
     def ratio(self) -> float:
@@ -84,6 +92,8 @@ class Certificate:
             "verified": self.verified,
             "verified_certified": self.verified_certified,
             "status": str(self.status),
+            "closed": self.closed,
+            "rounds": self.rounds,
             "seconds": self.seconds,
             "threat": self.threat.to_json(),
             "facts": self.facts,

@@ -113,6 +113,7 @@ def curve(
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
+    rounds: int | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -120,15 +121,15 @@ def curve(
     """Certified counts at all values of one budget (`attr_del`, …), of σ (`sigma`) or of a local budget (`local_…`).
 
     Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds for each
-    solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells). With a
-    `checkpoint` file the work continues where it stopped.
+    solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other bounds
+    are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
     """
-    form, limit = read_options(relaxation, time_limit)
+    form, limit = read_options(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    job = _Job(session, threat, axis, numbers, form, limit, cancel, progress)
+    job = _Job(session, threat, axis, numbers, form, limit, rounds, cancel, progress)
     if checkpoint is None:
         line = job.run()
     else:
@@ -164,6 +165,7 @@ def _resumed(job: _Job, path: str | os.PathLike[str]) -> Line:
         "targets": None if own is None else np.asarray(own).tolist(),
         "values": [str(v) for v in job.values],
         "relaxation": job.relaxation,
+        **({} if job.rounds is None else {"rounds": job.rounds}),
     }
     saved = Checkpoint(path, key, (len(job.values), 1))
     final, bounds = saved.load() or (np.zeros(saved.shape, dtype=bool), np.zeros(saved.shape, dtype=object))
@@ -196,11 +198,12 @@ class _Job:
     values: list[Any]
     relaxation: Relaxation
     time_limit: float
+    rounds: int | None
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
     def run(self) -> Line:
-        if not self.relaxation.is_proven or self.axis.is_local:
+        if self.relaxation.is_timed or self.axis.is_local:
             return self._one_by_one()
         return self._together()
 
@@ -254,7 +257,8 @@ class _Job:
                 certificate = self.session.certify(
                     threat,
                     relaxation=self.relaxation,
-                    time_limit=self.time_limit,
+                    time_limit=self.time_limit if self.rounds is None else None,
+                    rounds=self.rounds,
                     attack=False,
                     cancel=self.cancel,
                 )
@@ -265,7 +269,7 @@ class _Job:
         return line.monotone()
 
     def _warm(self, problem: Problem, before: Solver | None) -> Solver | None:
-        if not self.relaxation.is_proven or problem.whole_graph:
+        if self.relaxation.is_timed or problem.whole_graph:
             return None
         try:
             solver = self.session.solver(problem.threat, self.relaxation, (), self.cancel)

@@ -144,6 +144,7 @@ def surfaces(
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
+    rounds: int | None = None,
     cancel: threading.Event | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     jobs: int = 1,
@@ -151,16 +152,17 @@ def surfaces(
 ) -> Iterator[Surface]:
     """Yield the surface as it grows, coarse first; the last one is complete unless cancelled.
 
-    `x` and `y` are two of the four budgets and `sigma`. `time_limit` holds for each cell. With a `checkpoint` file
-    the work continues where it stopped. `jobs` processes, or the Dask cluster at `scheduler`, share the cells.
+    `x` and `y` are two of the four budgets and `sigma`. `time_limit` (or `rounds` of strong search) holds for each
+    cell. With a `checkpoint` file the work continues where it stopped. `jobs` processes, or the Dask cluster at
+    `scheduler`, share the cells.
     """
-    form, limit = read_options(relaxation, time_limit)
+    form, limit = read_options(relaxation, time_limit, rounds)
     session = as_session(source)
     axes = Axis.parse(x, local=False), Axis.parse(y, local=False)
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    task = Task(threat, axes, values, form, limit)
+    task = Task(threat, axes, values, form, limit, rounds)
     grid = _Grid(session, task)
     saved = None
     if checkpoint is not None:
@@ -216,6 +218,7 @@ class Task:
     values: tuple[list[int], list[int]]
     relaxation: Relaxation
     time_limit: float
+    rounds: int | None = None
 
     def threat_at(self, cell: Cell) -> ThreatModel:
         changes = {axis.name: values[c] for axis, values, c in zip(self.axes, self.values, cell)}
@@ -235,6 +238,7 @@ class Task:
             "axes": [axis.name for axis in self.axes],
             "values": list(self.values),
             "relaxation": self.relaxation,
+            **({} if self.rounds is None else {"rounds": self.rounds}),
         }
 
 
@@ -287,9 +291,14 @@ class _Grid:
         if self.session.instance.base.global_fields or threat.adj_add > 0:
             problem = Problem(self.session.instance, threat, self.problem)
             return Fraction(whole_graph_attacked(problem)), Status.OPTIMAL, 0
-        if not self.task.relaxation.is_proven:
+        if self.task.relaxation.is_timed:
             certificate = self.session.certify(
-                threat, relaxation=self.task.relaxation, time_limit=self.task.time_limit, attack=False, cancel=cancel
+                threat,
+                relaxation=self.task.relaxation,
+                time_limit=self.task.time_limit if self.task.rounds is None else None,
+                rounds=self.task.rounds,
+                attack=False,
+                cancel=cancel,
             )
             return certificate.bound, certificate.status, certificate.solves
         try:
@@ -303,8 +312,8 @@ class _Grid:
     def enter(self, cell: Cell, bound: Fraction, status: Status, solves: int) -> None:
         self.solves += solves
         self.bounds[cell] = min(self.bounds[cell], bound)
-        # More than its time is not spent on an integer program again.
-        enough = status is Status.TIME_LIMIT and not self.task.relaxation.is_proven
+        # More than its time is not spent on a search or an integer program again.
+        enough = status is Status.TIME_LIMIT and self.task.relaxation.is_timed
         self.done[cell] = status.is_final or enough
         self.status = self.status.then(status)
 

@@ -242,7 +242,9 @@ def integer_optimum(problem: Problem, levels: Levels, flips: np.ndarray) -> int:
             break
         used = np.flatnonzero(flips[i])
         nodes = {int(structure.flips.site[c]) for c in used if structure.flips.kind[c] != ADJ_DEL}
-        pairs = [tuple(graph.edges[structure.flips.site[c]].tolist()) for c in used if structure.flips.kind[c] == ADJ_DEL]
+        pairs = [
+            tuple(graph.edges[structure.flips.site[c]].tolist()) for c in used if structure.flips.kind[c] == ADJ_DEL
+        ]
         if coverable(nodes, pairs, sigma):
             best = int(value[i])
     return best

@@ -23,14 +23,14 @@ from torch_geometric.nn import GCNConv
 
 from certcore.data import get_dataset
 from certcore.domain.graph import Graph
+from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN
 from certcore.models.pagerank import truncated_pagerank
 from certcore.models.sma import ITERATIONS, SMA
 from certcore.votes.batched import TorchVoter
 from certcore.votes.fused import FusedVoter
-from certcore.votes.noise import PAPER_THETA, Noise
-from certcore.votes.streams import ESTIMATION
+from certcore.votes.purposes import ESTIMATION
 from certcore.votes.voters import make_voter
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.common.files import atomic_write
+from certcore.common.files import atomic_write, cache_folder
 from certcore.common.npz import read_npz
 
 #: Raise this whenever the meaning of a stored table changes.
@@ -24,20 +24,11 @@ FORMAT = "certcore-table-1"
 Expected = dict[str, tuple[np.dtype, tuple[int, ...] | None]]
 
 
-def default_folder() -> Path:
-    """CERTCORE_CACHE if set, else `certcore` in the user's cache folder."""
-    own = os.environ.get("CERTCORE_CACHE")
-    if own:
-        return Path(own)
-    general = os.environ.get("XDG_CACHE_HOME")
-    return (Path(general) if general else Path.home() / ".cache") / "certcore"
-
-
 class TableCache:
     """A folder of tables, found by a text that says everything they depend on."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        self.folder = default_folder() if folder is None else Path(folder)
+        self.folder = cache_folder() if folder is None else Path(folder)
 
     def path(self, key: str) -> Path:
         return self.folder / f"{hashlib.sha256(f'{FORMAT}|{key}'.encode()).hexdigest()[:40]}.npz"

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import betaincinv
 
 from certcore.common.errors import InputError
+from certcore.domain.limits import MAX_TRIALS
 
 #: Unit roundoff of float64.
 ROUNDOFF = 2.0**-53
-MAX_TRIALS = 10**9
 #: Terms of a tail below this share of it are left out (the error bound allows ten times as much).
 CUT_OFF = 1e-14
 #: log n! − log(√(2πn) (n/e)^n) for small n, where the series is not good enough.

@@ -12,9 +12,8 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.reading import flag, whole_number, whole_numbers
 from certcore.domain.fronts import Fronts, fronts_from_grid
+from certcore.domain.limits import MAX_CLASSES
 from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
-
-MAX_CLASSES = 10**5
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from functools import cached_property, cmp_to_key
 from itertools import pairwise
 from operator import mul
 
-from certcore.base.exact import ceil_float
 from certcore.base.regions import Regions
+from certcore.common.exact import ceil_float
 
 
 @dataclass(frozen=True)

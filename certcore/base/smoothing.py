@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from certcore.base.confidence import MAX_TRIALS, lower_bounds
-from certcore.base.exact import decimal_text, read_alpha
 from certcore.base.grid import BaseLocal
 from certcore.base.lattice import NO_LIMITS, Extent, Smoothing, bits_of
 from certcore.base.multiclass import CornerTable, grown_corners
 from certcore.base.thresholds import ThresholdTable, grown_thresholds, read_theta
 from certcore.common.errors import InputError
+from certcore.common.exact import decimal_text, read_alpha
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.fronts import Fronts
 from certcore.domain.graph import Graph

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from certcore.base.cache import TableCache
-from certcore.base.exact import decimal_text, read_probability
 from certcore.base.joint import Joint
 from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, Smoothing, reach, walk
 from certcore.common.errors import InputError
+from certcore.common.exact import decimal_text, read_probability
 from certcore.common.reading import whole_numbers
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES, UNLIMITED

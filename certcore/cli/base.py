@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from certcore.base.exact import confidence_text
 from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli.options import add_instance, print_json, read_instance, whole_number
 from certcore.cli.progress import Progress
+from certcore.common.exact import confidence_text
+from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES, UNLIMITED
 from certcore.instance.instance import Instance, save_instance
 
@@ -100,7 +101,7 @@ def _words(report: dict[str, Any]) -> str:
     for name in TYPES:
         entry = report["types"][name]
         largest = f"{entry['largest']:,}" + ("*" if entry["ends_with_bits"] and entry["largest"] else "")
-        shares = "  ".join(f"{c['budget']}: {c['nodes'] / n:.1%}" for c in entry["certified"])
+        shares = "  ".join(f"{c['budget']}: {share_down(c['nodes'], n)}" for c in entry["certified"])
         lines.append(f"{LABELS[name]:<22}{largest:>9}   {shares}")
     if any(entry["ends_with_bits"] and entry["largest"] for entry in report["types"].values()):
         lines.append("* all the bits there are")

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from certcore import certify, words
 from certcore.cli.options import (
     add_instance,
@@ -105,6 +107,7 @@ def _interruptible(work: Callable[[threading.Event], Certificate]) -> Certificat
 
 def _write_allocation(path: str, certificate: Certificate, instance: Instance, *, integer: bool) -> None:
     columns: dict[str, Any] = certificate.nodes(instance.base.fronts(), instance.graph.edges, integer=integer)
+    columns["hit"] = np.where(columns["hit"], "yes", "no")
     if instance.node_names is not None:
         columns = {"node": columns.pop("node"), "name": instance.node_names, **columns}
     with atomic_write(path, "w") as handle:

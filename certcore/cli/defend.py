@@ -6,6 +6,7 @@ import argparse
 import threading
 from typing import Any
 
+from certcore import words
 from certcore.cli.options import (
     add_instance,
     add_relaxation,
@@ -67,11 +68,16 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_json())
         return 0
+    print(words.promise(instance, threat, result.targets, result.certified, result.certified))
     print_remarks(instance, threat)
-    print(f"certified without further protection: {result.certified:,} of {result.targets:,}")
+    print(f"certified without further protection: {result.certified:,} of {result.targets:,} (proven)")
     for number, step in enumerate(result.steps, 1):
         name = "" if instance.node_names is None else f" ({instance.node_names[step.node]})"
         print(f"{number:>3}. protect node {step.node}{name}: certified {step.certified:,} (+{step.gain:,})")
     if len(result.steps) < args.nodes:
-        print("no further node helps")
+        print(
+            f"none of the up to {args.tries:,} candidates tried next certifies more; try more with --tries"
+            if result.status.is_final
+            else "the time limit ended the search; allow more with --time-limit"
+        )
     return 0

@@ -75,8 +75,8 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.export.again import make
     from certcore.export.formats import export, formats
+    from certcore.figures.recipe import make
 
     found = [form for form in formats() if Path(args.output).name.lower().endswith(form.extension)]
     if not found:

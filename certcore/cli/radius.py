@@ -65,9 +65,10 @@ def run(args: argparse.Namespace) -> int:
     if cancelled:
         raise KeyboardInterrupt
     if args.json:
-        print_json(result.to_json())
+        told = {"guarantee": str(words.radius(instance, threat, result))}
+        print_json(result.to_json() | told)
     else:
-        print(words.radius(result))
+        print(words.radius(instance, threat, result))
         print_remarks(instance, Axis.parse(args.vary).at(threat, result.value or 1))
     return 0
 

@@ -8,8 +8,8 @@ import json
 from certcore.cli.options import whole_number
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
+from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.models.registry import MODELS
-from certcore.votes.noise import PAPER_THETA, Noise
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:

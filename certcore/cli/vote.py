@@ -10,7 +10,8 @@ from certcore.cli.bundle import add_vote_options
 from certcore.cli.options import whole_number
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
-from certcore.votes.noise import Noise
+from certcore.common.rounding import share_down
+from certcore.domain.noise import Noise
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -34,7 +35,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     import numpy as np
 
-    from certcore.base.exact import read_alpha
+    from certcore.common.exact import read_alpha
     from certcore.common.npz import write_npz
     from certcore.data.registry import get_dataset
     from certcore.models.registry import require_training_packages
@@ -87,5 +88,9 @@ def run(args: argparse.Namespace) -> int:
         outcome = {"path": str(path), "samples": votes.n_samples, "fresh_after": list(votes.fresh_after)}
         print(json.dumps(outcome | {"accuracy_smoothed_all_nodes": accuracy}))
     else:
-        print(f"{votes.n_samples:,} votes; the smoothed model labels {accuracy:.3f} of all nodes right; wrote {path}")
+        right = int((votes.prediction == dataset.labels).sum())
+        print(
+            f"{votes.n_samples:,} votes; the label most votes chose is right for "
+            f"{share_down(right, len(votes.prediction))} of all nodes, those that will abstain included; wrote {path}"
+        )
     return 0

@@ -65,3 +65,11 @@ def _remove_old_parts(target: Path) -> None:
         with contextlib.suppress(OSError):
             if time.time() - part.stat().st_mtime > 3600:
                 part.unlink()
+
+
+def cache_folder() -> Path:
+    """Where everything is kept that can be made again: CERTCORE_CACHE, or `certcore` in the user's cache folder."""
+    chosen = os.environ.get("CERTCORE_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "certcore"

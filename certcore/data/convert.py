@@ -9,7 +9,6 @@ from typing import Any, Unpack
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.base.grid import MAX_CLASSES
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz
 from certcore.common.reading import whole_numbers
@@ -18,6 +17,7 @@ from certcore.data.linqs import read_linqs
 from certcore.data.split import TEST, TRAIN, VALIDATION
 from certcore.data.texts import from_documents, neighbour_pairs
 from certcore.domain.graph import MAX_ATTRS
+from certcore.domain.limits import MAX_CLASSES
 
 
 def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **asked: Unpack[Asked]) -> Dataset:

@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from certcore.base.grid import MAX_CLASSES
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.reading import flag, read_json, whole_numbers
 from certcore.data.split import TEST
 from certcore.domain.graph import Graph, pattern
+from certcore.domain.limits import MAX_CLASSES
 
 
 @dataclass(frozen=True, eq=False)

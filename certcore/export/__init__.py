@@ -36,7 +36,6 @@ Reports (the command `certcore report INSTANCE -o DIR`, one click in the dashboa
 
 from __future__ import annotations
 
-from certcore.export.again import make
 from certcore.export.batch import write_batch
 from certcore.export.certificate import allocation, guarantee, proof, provenance
 from certcore.export.citation import bibtex
@@ -44,6 +43,7 @@ from certcore.export.formats import Format, export, file_name, formats
 from certcore.export.report import Report, build_report
 from certcore.export.report_files import report_zip, write_report
 from certcore.export.report_page import report_html
+from certcore.figures.recipe import make
 
 __all__ = [
     "Format",

@@ -19,9 +19,9 @@ from certcore.export.extent import curve_values, zero_budget
 from certcore.export.formats import export, file_name
 from certcore.export.formats import formats as formats_of
 from certcore.export.report import default_threat
-from certcore.figures.build import CompareEntry, base_figure, compare_figure, curve_figure, distribution_figure
-from certcore.figures.data import Figure
+from certcore.figures import CompareEntry, base_figure, compare_figure, curve_figure, distribution_figure
 from certcore.figures.escape import for_file_name
+from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
 from certcore.figures.serial import from_json
 from certcore.instance.instance import Instance, load_instance

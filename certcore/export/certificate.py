@@ -12,8 +12,7 @@ import numpy as np
 
 from certcore import __version__, words
 from certcore.common.errors import InputError
-from certcore.figures.data import Meaning
-from certcore.figures.table import Table, make_table
+from certcore.figures.table import Meaning, Table, make_table
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING

@@ -10,11 +10,10 @@ from certcore.common.errors import InputError
 from certcore.export.html import figure_page
 from certcore.export.scripts import command_script, has_command, python_script
 from certcore.export.vector import render
-from certcore.figures.data import Figure
 from certcore.figures.escape import for_file_name
+from certcore.figures.figure import Figure
 from certcore.figures.serial import to_json
 from certcore.figures.style import WIDTHS
-from certcore.figures.table import table
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,8 @@ class Format:
 
 
 def _latex(figure: Figure, *, width: str | float, title: bool, **_: Any) -> bytes:
-    from certcore.figures.canvas import centimetres
     from certcore.figures.latex import standalone
+    from certcore.figures.sheet import centimetres
 
     return standalone(figure, width_cm=centimetres(width), title=title).encode()
 
@@ -56,7 +55,7 @@ _MAKERS: dict[str, tuple[Format, Callable[..., bytes]]] = {
     "csv": (
         Format("csv", "CSV (plotted numbers)", ".csv", "text/csv"),
         # The mark at the beginning tells spreadsheets that this is UTF-8.
-        lambda figure, **_: ("\ufeff" + table(figure).csv()).encode(),
+        lambda figure, **_: ("\ufeff" + figure.table().csv()).encode(),
     ),
     "json": (
         Format("json", "JSON (whole figure)", ".json", "application/json"),

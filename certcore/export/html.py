@@ -6,12 +6,11 @@ import json
 from functools import lru_cache
 
 from certcore import __version__
-from certcore.figures.data import Figure, GraphFigure
-from certcore.figures.describe import alt_text
-from certcore.figures.draw import PLOTLY_CONFIG, plotly
 from certcore.figures.escape import for_html
+from certcore.figures.figure import Figure
+from certcore.figures.screen import PLOTLY_CONFIG, plotly
 from certcore.figures.serial import to_plain
-from certcore.figures.table import Table, summary
+from certcore.figures.table import Table
 
 #: Even if a name slipped through, the page could not load anything. Plotly compiles its WebGL programs (eval).
 POLICY = (
@@ -46,7 +45,7 @@ details { margin: 1rem 0; } summary { cursor: pointer; }
 def figure_page(figure: Figure, *, dark: bool = False) -> str:
     """One interactive figure as a page of its own, with its table and what stands behind it."""
     title = for_html(figure.title or figure.name)
-    short = summary(figure)
+    short = figure.summary()
     parts = [f"<h1>{title}</h1>", chart(figure, "chart", dark=dark)]
     if short is not None:
         parts.append(f'<div class="scroll">{short.html(limit=60)}</div>')
@@ -75,8 +74,8 @@ def chart(figure: Figure, identifier: str, *, dark: bool = False) -> str:
     drawn = plotly(figure, dark=dark, transparent=True)
     data = _for_script(drawn.to_json())
     config = _for_script(json.dumps(PLOTLY_CONFIG))
-    alt = for_html(alt_text(figure))
-    tall = " tall" if isinstance(figure, GraphFigure) else ""
+    alt = for_html(figure.description())
+    tall = " tall" if figure.TALL else ""
     return (
         f'<figure><div id="{for_html(identifier)}" class="chart{tall}" role="img" aria-label="{alt}"></div></figure>\n'
         f"<script>(function () {{ var f = {data}; "

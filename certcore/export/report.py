@@ -13,11 +13,10 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.export.again import class_counts
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.extent import curve_values, zero_budget
 from certcore.export.scripts import certify_command, draw_command, untold
-from certcore.figures.build import (
+from certcore.figures import (
     base_figure,
     class_figure,
     contour_figure,
@@ -25,8 +24,9 @@ from certcore.figures.build import (
     distribution_figure,
     graph_figure,
 )
-from certcore.figures.data import Figure
 from certcore.figures.escape import for_file_name
+from certcore.figures.figure import Figure
+from certcore.figures.kinds.bars import class_counts
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance
@@ -135,7 +135,7 @@ def build_report(
             drawn.append(figure)
     _tell(progress, total, total, "done")
     certificate = maker.certificate
-    commands = [certify_command(maker.recipe("graph"))]
+    commands = [certify_command(maker.recipe("graph"), time_limit)]
     for figure in drawn:
         if figure.recipe is not None and untold(figure.recipe) is None:
             commands.append(draw_command(figure.recipe, f"{for_file_name(figure.name)}.csv"))

@@ -12,11 +12,10 @@ from certcore.export.citation import bibtex
 from certcore.export.html import chart, facts_table, page
 from certcore.export.report import Report
 from certcore.export.vector import render
-from certcore.figures.data import Figure, GraphFigure
-from certcore.figures.describe import alt_text
 from certcore.figures.escape import for_file_name, for_html
+from certcore.figures.figure import Figure
 from certcore.figures.serial import to_plain
-from certcore.figures.table import Table, summary
+from certcore.figures.table import Table
 from certcore.result.certificate import Certificate
 
 _MOST_ROWS = 60
@@ -73,14 +72,14 @@ def _share(part: int, c: Certificate) -> str:
 def _section(figure: Figure, k: int) -> str:
     """One figure: interactive where that helps, a picture for the graph (it is interactive in its own file)."""
     head = f"<h2>{for_html(figure.title or figure.name)}</h2>"
-    if isinstance(figure, GraphFigure):
+    if figure.TALL:
         picture = base64.b64encode(render(figure, "png", width="two-column", dpi=130)).decode()
         name = for_file_name(figure.name)
         return (
-            f'{head}<figure><img alt="{for_html(alt_text(figure))}" src="data:image/png;base64,{picture}">'
+            f'{head}<figure><img alt="{for_html(figure.description())}" src="data:image/png;base64,{picture}">'
             f"<figcaption>Interactive in figures/{name}.html.</figcaption></figure>"
         )
-    short = summary(figure)
+    short = figure.summary()
     below = "" if short is None else f'<div class="scroll">{short.html(limit=_MOST_ROWS)}</div>'
     return f"{head}{chart(figure, f'chart-{k}')}{below}"
 

@@ -10,8 +10,8 @@ from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.numbers import write_numbers
 from certcore.domain.perturbations import TYPES
-from certcore.figures.data import Figure
 from certcore.figures.escape import for_comment, for_file_name, for_shell
+from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
 from certcore.figures.serial import to_json, to_plain
 
@@ -23,9 +23,10 @@ _LISTS = ("values", "members", "x_values", "y_values")
 _SWITCHES = ("paper", "no_naive", "log", "relaxed")
 
 
-def certify_command(recipe: Recipe) -> str:
+def certify_command(recipe: Recipe, time_limit: float | None = None) -> str:
     """The command that computes the certificate at the budgets of a recipe."""
-    return " ".join([_PROGRAM, "certify", *_words(recipe)])
+    limit = [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]
+    return " ".join([_PROGRAM, "certify", *_words(recipe), *limit])
 
 
 def draw_command(recipe: Recipe, output: str) -> str:

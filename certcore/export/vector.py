@@ -6,21 +6,19 @@ import io
 from typing import Any
 
 from certcore import __version__
-from certcore.figures.data import Figure
-from certcore.figures.describe import alt_text
 from certcore.figures.escape import clean
+from certcore.figures.figure import Figure
 
 
 def render(
     figure: Figure, kind: str, *, width: str | float = "one-column", title: bool = False, dpi: int = 300
 ) -> bytes:
     """One figure as the bytes of a PDF, SVG or PNG file."""
-    from certcore.figures.canvas import printing
-    from certcore.figures.print import draw
+    from certcore.figures.sheet import matplotlib, printing
 
     buffer = io.BytesIO()
     with printing():
-        drawn = draw(figure, width=width, title=title)
+        drawn = matplotlib(figure, width=width, title=title)
         drawn.savefig(buffer, format=kind, dpi=dpi, metadata=_metadata(figure, kind), facecolor="white")
     return buffer.getvalue()
 
@@ -29,22 +27,21 @@ def render_pages(figures: list[Figure], *, width: str | float = "one-column") ->
     """Several figures as one PDF, one page each, with titles."""
     from matplotlib.backends.backend_pdf import PdfPages
 
-    from certcore.figures.canvas import printing
-    from certcore.figures.print import draw
+    from certcore.figures.sheet import matplotlib, printing
 
     buffer = io.BytesIO()
     with printing():
         head = {"Title": "Figures", "Creator": f"certcore {__version__}", "CreationDate": None}
         with PdfPages(buffer, metadata=head) as pages:
             for figure in figures:
-                pages.savefig(draw(figure, width=width, title=True))
+                pages.savefig(matplotlib(figure, width=width, title=True))
     return buffer.getvalue()
 
 
 def _metadata(figure: Figure, kind: str) -> dict[str, Any]:
     """Title and alternative text in the words of each format; no dates, so that equal figures give equal files."""
     maker = f"certcore {__version__}"
-    title, text = clean(figure.title or figure.name), clean(alt_text(figure), 2000)
+    title, text = clean(figure.title or figure.name), clean(figure.description(), 2000)
     if kind == "pdf":
         return {"Title": title, "Subject": text, "Creator": maker, "CreationDate": None}
     if kind == "svg":

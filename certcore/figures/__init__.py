@@ -1,7 +1,7 @@
 """Figures: plain numbers first, then drawn for the screen, for print and for LaTeX.
 
-A figure is a frozen object of plain numbers. Build it from results of the engine with the functions of
-`certcore.figures.build`, or from arrays with the classes themselves. Nothing here computes a certificate.
+A figure is a frozen object of plain numbers. Build it from results of the engine with the functions
+here, or from arrays with the classes themselves. Nothing here computes a certificate.
 
     from certcore import figures, export
 
@@ -30,7 +30,7 @@ Figure classes (all fields by keyword; every one also takes name, title, facts, 
     DistributionFigure  distribution of p: edges, series: tuple[Bars], label, thresholds, log
     CompareFigure       several instances on the same axes: as CurveFigure, with columns and rows of a table
 
-Builders (`certcore.figures.build`), all duck-typed on the engine's results; they pass name=, title=, facts=
+Builders, all duck-typed on the engine's results; they pass name=, title=, facts=
 and recipe= on to the figure:
 
     lines_of(curve, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
@@ -52,37 +52,41 @@ every node of a graph `customdata[0]` = its index.
 
 from __future__ import annotations
 
-from certcore.figures.build import (
-    CompareEntry,
-    base_figure,
-    class_figure,
-    compare_figure,
-    contour_figure,
-    curve_figure,
-    distribution_figure,
-    front_figure,
-    graph_figure,
-    lines_of,
-    mean_lines,
-    votes_figure,
-)
-from certcore.figures.data import (
-    BarFigure,
-    Bars,
-    CompareFigure,
-    ContourFigure,
-    CurveFigure,
-    DistributionFigure,
-    Figure,
-    FrontFigure,
-    GraphFigure,
-    Line,
-)
-from certcore.figures.describe import alt_text
-from certcore.figures.draw import PLOTLY_CONFIG, matplotlib, plotly
+from typing import TYPE_CHECKING
+
+from certcore.figures.figure import Figure
+from certcore.figures.kinds.bars import BarFigure, Bars, class_figure, votes_figure
+from certcore.figures.kinds.compare import CompareEntry, CompareFigure, compare_figure
+from certcore.figures.kinds.contour import ContourFigure, base_figure, contour_figure
+from certcore.figures.kinds.curve import CurveFigure, Line, curve_figure, lines_of, mean_lines
+from certcore.figures.kinds.distribution import DistributionFigure, distribution_figure
+from certcore.figures.kinds.front import FrontFigure, front_figure
+from certcore.figures.kinds.graph import GraphFigure, graph_figure
 from certcore.figures.recipe import Recipe
+from certcore.figures.screen import PLOTLY_CONFIG, plotly
 from certcore.figures.serial import from_json, to_json
-from certcore.figures.table import Table, table
+from certcore.figures.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as PrintFigure
+
+
+def table(figure: Figure) -> Table:
+    """The table behind a figure: exactly the plotted numbers."""
+    return figure.table()
+
+
+def alt_text(figure: Figure) -> str:
+    """One to three sentences that say what the figure shows."""
+    return figure.description()
+
+
+def matplotlib(figure: Figure, *, width: str | float = "one-column", title: bool = False) -> PrintFigure:
+    """The figure for print, as a matplotlib figure; `certcore.export` saves it in the right way."""
+    from certcore.figures.sheet import matplotlib
+
+    return matplotlib(figure, width=width, title=title)
+
 
 __all__ = [
     "PLOTLY_CONFIG",

@@ -198,3 +198,11 @@ def segments(where: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if len(edges):
         path[:, :2] = where[edges]
     return path[:, :, 0].ravel(), path[:, :, 1].ravel()
+
+
+def step_band(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Corners of a band of steps: each stretch has the limits of its right end, as the line itself."""
+    if len(x) == 1:
+        return np.repeat(x, 2), np.repeat(high, 2), np.repeat(low, 2)
+    top, bottom = (np.concatenate([v[:1], np.repeat(v[1:], 2)]) for v in (high, low))
+    return np.repeat(x, 2)[:-1], top, bottom

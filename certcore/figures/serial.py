@@ -11,11 +11,11 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.reading import read_json
-from certcore.figures.data import FIGURES, Bars, Figure, Line
+from certcore.figures.figure import Figure
+from certcore.figures.kinds import FIGURES
 from certcore.figures.recipe import Recipe
 
 FORMAT = "certcore-figure-1"
-_PARTS = {"lines": Line}
 
 
 def to_json(figure: Figure, *, indent: int | None = 1) -> str:
@@ -51,22 +51,12 @@ def from_json(text: str | bytes) -> Figure:
     cls = FIGURES[data["type"]]
     known = {field.name for field in dataclasses.fields(cls)}
     try:
-        return cls(**{key: _part(key, value) for key, value in data.items() if key in known})
+        return cls(**{key: _part(cls, key, value) for key, value in data.items() if key in known})
     except (TypeError, AttributeError) as error:
         raise InputError(f"the figure lacks or misnames a part ({error}); export it again as JSON") from error
 
 
-def _part(key: str, value: Any) -> Any:
+def _part(cls: type[Figure], key: str, value: Any) -> Any:
     if key == "recipe":
         return None if value is None else Recipe(**value)
-    if key == "series":
-        return tuple(Bars(**item) for item in value)
-    if key in _PARTS:
-        return tuple(_PARTS[key](**item) for item in value)
-    if key in ("ratio", "reference", "certified", "reference_certified") and isinstance(value, list):
-        return np.array([[np.nan if v is None else v for v in row] for row in value])
-    return (
-        tuple(value)
-        if key in ("names", "groups", "categories", "columns", "meanings", "levels") and value is not None
-        else value
-    )
+    return tuple(cls.PARTS[key](**item) for item in value) if key in cls.PARTS else value

@@ -100,13 +100,17 @@ STATES: Final[dict[str, State]] = {
         (TargetState.BEFORE, BLACK, MARKERS[6], 1.2),
     )
 }
+#: One colour for each perturbation type; what loses its certificate has a colour that none of them has.
+TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE)
+#: What loses its certificate, whatever else is coloured.
+LOST_COLOUR: Final = VERMILLION
 ATTACKER_LABEL: Final = "attacker"
 PROTECTED_LABEL: Final = "protected"
 DELETED_LABEL: Final = "deleted edge"
-DELETED_COLOUR: Final = PURPLE
+DELETED_COLOUR: Final = TYPE_COLOURS[3]
 ADDED_LABEL: Final = "added edge"
-ADDED_COLOUR: Final = BLUE
-PROTECTED_COLOUR: Final = BLUE
+ADDED_COLOUR: Final = TYPE_COLOURS[2]
+PROTECTED_COLOUR: Final = SKY
 
 RATIO_LABEL: Final = "certified ratio"
 RADIUS_SIGN: Final = "r̄"
@@ -155,6 +159,9 @@ CIVIDIS: Final = (
     "#00224E", "#083370", "#35456C", "#4F576C", "#666970", "#7D7C78",
     "#948E77", "#AEA371", "#C8B866", "#E5CF52", "#FEE838",
 )  # fmt: skip
+
+#: How far the relaxed adversary breaks a target, from a little to wholly; it ends in the colour of what is lost.
+SHARES: Final = ("#FBE3D2", "#F7C9A8", "#F1AB7C", "#E98C4E", "#DF7527", "#D55E00")
 
 
 def colour_scale(difference: bool) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.base.grid import MAX_CLASSES, BaseCertificate, BaseLocal, GridBase
+from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, read_numbers
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
 from certcore.domain.graph import Graph, _csr_arrays, pattern
+from certcore.domain.limits import MAX_CLASSES
 
 EDGE_FIELDS = ("degrees", "messages")
 MAX_LAYERS = 20

@@ -10,10 +10,10 @@ from torch_geometric.nn import APPNP as PowerIteration
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier, sparse_product
 from certcore.models.field import Field
 from certcore.models.pagerank import TELEPORT, TOP, PagerankCache, truncated_pagerank
-from certcore.votes.noise import Noise
 
 ITERATIONS = 10
 

@@ -18,8 +18,8 @@ from torch.nn import functional
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.field import Field
-from certcore.votes.noise import Noise
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, SimpleConv
 
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.field import Field
-from certcore.votes.noise import Noise
 
 
 class GCN(NodeClassifier):

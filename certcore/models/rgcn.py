@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier, sparse_product
 from certcore.models.field import Field
-from certcore.votes.noise import Noise
 
 
 class RGCN(NodeClassifier):

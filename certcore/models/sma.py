@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.appnp import truncated_support
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.field import Field
+from certcore.models.medoid import Meetings, fits
 from certcore.models.pagerank import TOP, PagerankCache, truncated_pagerank
-from certcore.votes.medoid import Meetings, fits
-from certcore.votes.noise import Noise
 
 ITERATIONS = 2
 TEMPERATURE = 10.0

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from certcore import __version__
-from certcore.base.exact import read_alpha
 from certcore.common.errors import InputError
-from certcore.common.files import require_writable
+from certcore.common.exact import read_alpha
+from certcore.common.files import cache_folder, require_writable
 from certcore.common.npz import read_npz, write_npz
+from certcore.common.rounding import percent_down
 from certcore.data.dataset import Dataset
 from certcore.data.registry import get_dataset
 from certcore.data.split import TEST
-from certcore.data.wheels import cache_folder
 from certcore.domain.layout import layout_graph
+from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.instance.instance import EDGE_FIELDS, Instance, save_instance
 from certcore.models.registry import require_training_packages
 from certcore.training.result import check_numbers
-from certcore.votes.noise import PAPER_THETA, Noise
 from certcore.votes.run import Votes, collect_votes
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ def make_bundle(
         if votes.fresh_after:
             say(f"{votes.n_samples:,} new samples; those of earlier runs were dropped")
         instance = smoothed_instance(recipe, dataset, trained, votes)
-        say(f"smoothed test accuracy {instance.meta['accuracy']['smoothed']:.3f}")
+        right = percent_down(instance.meta["accuracy"]["smoothed"])
+        say(f"smoothed test accuracy {right}, where nodes that abstain count by the label most votes chose")
     save_instance(path, with_layout(instance, dataset, folder))
     size = path.stat().st_size
     if size > MAX_BYTES:

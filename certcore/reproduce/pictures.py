@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
 from certcore.reproduce.judge import FEWEST
@@ -290,3 +291,11 @@ def _gap(results: Results, experiment: str, label: str, vary: str) -> Picture | 
     caption = f"Time limit {found[0].settings['time_limit']:g} s per budget. " + _behind(found[:1])
     what = "attribute deletions" if vary == "attr_del" else "edge deletions"
     return Picture(label, f"Integrality gap, {what}, Cora-ML", caption, figure, experiment)
+
+
+def make(recipe: Recipe) -> Figure:
+    """The figure of a recipe of kind `paper`, by its name."""
+    made = {picture.figure.name: picture.figure for picture in pictures(Results())}
+    if len(recipe.instances) != 1 or recipe.instances[0] not in made:
+        raise InputError(f"there is no such figure of the paper; expected one of {', '.join(made)}")
+    return made[recipe.instances[0]]

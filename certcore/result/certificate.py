@@ -114,23 +114,25 @@ class Certificate:
         """Per node: state, whether it is hit, flips spent at it by type, flips inside its field, attacker share.
 
         `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). `lost` is how
-        far a target is broken and `inside` what its field received: both are None for nodes that are no targets, whose
-        fields nobody looked at.
+        far a target is broken by it (0 for those that were uncertified before) and `inside` what its field received:
+        both are None for nodes that are no targets, whose fields nobody looked at.
         """
         allocation = self.attack if integer else self.fractional
         n = fronts.n_nodes
         whole = int if integer else float
         inside = np.full((n, 4), None, dtype=object)
         lost = np.full(n, None, dtype=object)
+        state = self.states(fronts, integer=integer)
         spent, attackers = np.zeros((4, n), dtype=whole), np.zeros(n, dtype=whole)
         if allocation is not None:
             inside[self.target_nodes] = allocation.inside.astype(whole)
             lost[self.target_nodes] = allocation.attacked.astype(whole)
+            lost[state == TargetState.BEFORE] = whole(0)
             spent = allocation.spent_at(edges).astype(whole)
             attackers = allocation.attackers.astype(whole)
         result: dict[str, np.ndarray] = {
             "node": np.arange(n),
-            "state": np.array([str(word) for word in self.states(fronts, integer=integer)], dtype=object),
+            "state": np.array([str(word) for word in state], dtype=object),
             "hit": spent.sum(axis=0) > NOTHING,
             "lost": lost,
             "attacker": attackers,

@@ -9,7 +9,7 @@ from certcore.votes.progress import Progress
 
 if TYPE_CHECKING:
     from certcore.data.dataset import Dataset
-    from certcore.votes.noise import Noise
+    from certcore.domain.noise import Noise
 
 __all__ = ["Trained", "train"]
 

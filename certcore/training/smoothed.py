@@ -13,12 +13,12 @@ from torch.nn import functional
 from certcore.common.errors import InputError
 from certcore.data.dataset import Dataset
 from certcore.data.split import TEST, TRAIN, VALIDATION, make_split
+from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.registry import model_class
 from certcore.training.result import Trained
-from certcore.votes.noise import Noise
+from certcore.votes.purposes import TRAINING
 from certcore.votes.sampler import Sampler
-from certcore.votes.streams import TRAINING
 from certcore.votes.threads import one_thread
 
 

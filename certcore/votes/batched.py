@@ -11,10 +11,10 @@ import torch
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.registry import model_class
 from certcore.votes.fused import digest_of, pad_weights
-from certcore.votes.noise import Noise
 from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
 

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.votes.fused import digest_of
 from certcore.votes.identity import identity
-from certcore.votes.noise import Noise
 from certcore.votes.sampler import Sampler
 
 Classifier = Callable[[sp.csr_array, sp.csr_array], np.ndarray]

@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.common.vectors import NARROW, WIDE
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.votes.kernel import gcn_votes
-from certcore.votes.noise import Noise
 from certcore.votes.sampler import Sampler
-from certcore.votes.vectors import NARROW, WIDE
 
 #: Samples that walk through the nodes together hold at most this many bytes of hidden units.
 _SHARED_BYTES = 4 * 2**20

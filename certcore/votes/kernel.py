@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import float32, uint64
 
-from certcore.votes.compiled import compiled
+from certcore.common.compiled import compiled
+from certcore.common.vectors import NARROW, WIDE, add_masked_rows, add_narrow_rows, add_wide_rows, weigh_rows
 from certcore.votes.streams import (
     ADJ_ADD,
     ADJ_KEEP,
@@ -24,7 +25,6 @@ from certcore.votes.streams import (
     open_stream,
     take_bits,
 )
-from certcore.votes.vectors import NARROW, WIDE, add_masked_rows, add_narrow_rows, add_wide_rows, weigh_rows
 
 
 @compiled(nogil=True)

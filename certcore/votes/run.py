@@ -13,15 +13,14 @@ from typing import Protocol
 
 import numpy as np
 
-from certcore.base.confidence import MAX_TRIALS
 from certcore.common.errors import InputError
 from certcore.common.executor import default_jobs, open_executor, run_tasks
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.reading import whole_number
+from certcore.domain.limits import MAX_TRIALS
 from certcore.votes.progress import Progress
+from certcore.votes.purposes import ESTIMATION, SELECTION
 
-#: What samples are for, see certcore.votes.streams (kept apart: this module is free of Numba).
-SELECTION, ESTIMATION = 0, 16
 _KINDS = (SELECTION, ESTIMATION)
 
 

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.compiled import compiled
 from certcore.domain.graph import Graph
-from certcore.votes.compiled import compiled
+from certcore.domain.noise import Noise
 from certcore.votes.kernel import draw_edges, first_layer
-from certcore.votes.noise import Noise, bit_table, gap_table, keep_threshold
 from certcore.votes.streams import ATTR_ADD, ATTR_KEEP, added_columns, jump, keep_bits, open_stream, take_bits
+from certcore.votes.tables import bit_table, gap_table, keep_threshold
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from certcore.votes.compiled import compiled
+from certcore.common.compiled import compiled
 
-#: What a stream is for. Selection and estimation samples never share a stream.
+#: What is drawn by a stream; the purpose of its sample (certcore.votes.purposes) is added.
 ATTR_KEEP, ATTR_ADD, ADJ_KEEP, ADJ_ADD = range(4)
-SELECTION, ESTIMATION, TRAINING = 0, 16, 32
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

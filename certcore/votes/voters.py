@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.base import NodeClassifier
 from certcore.models.gcn import GCN, GCNMean
 from certcore.models.storage import require_finite
 from certcore.votes.batched import TorchVoter
 from certcore.votes.fused import FusedVoter
-from certcore.votes.noise import Noise
 from certcore.votes.run import Voter
 
 

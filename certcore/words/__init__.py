@@ -30,6 +30,7 @@ from certcore.words.guarantee import (
 )
 from certcore.words.nodes import node_words, state_words
 from certcore.words.registry import SENTENCES, Sentence
+from certcore.words.sites import attack_words, named_sites
 from certcore.words.solve import limit_words, radius, status
 from certcore.words.text import Text, budget_words
 
@@ -41,6 +42,7 @@ __all__ = [
     "accepted",
     "accuracy",
     "accuracy_words",
+    "attack_words",
     "attacks_nothing",
     "base_kind",
     "bracket",
@@ -51,6 +53,7 @@ __all__ = [
     "guarantee",
     "known_already",
     "limit_words",
+    "named_sites",
     "node_words",
     "not_covered",
     "not_per_node",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from certcore.base.exact import decimal_text
+from certcore.common.exact import decimal_text
 from certcore.domain.perturbations import LABELS, TYPES
-from certcore.domain.threat import ThreatModel
+from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.words.registry import sentence
 from certcore.words.text import Text, budget_words, count, flips, listing, say, some, strong
 
@@ -23,7 +23,20 @@ def threat_words(threat: ThreatModel, *, directed: bool = False) -> str:
     """What the attacker may do; `directed` graphs need a word on which edges a local budget counts."""
     if not any(threat.budgets):
         return "no budget"
-    parts = [f"at most {budget_words(threat.budgets)} in the whole graph"]
+    return ", ".join([f"at most {budget_words(threat.budgets)} in the whole graph", *_limits(threat, directed)])
+
+
+def beside(threat: ThreatModel, vary: str, *, directed: bool = False) -> str:
+    """All that holds for the attacker beside what is varied (a type or σ); empty if nothing else does."""
+    at_all = threat.replace(**{vary: MAX_BUDGET if vary in TYPES else None})  # so that every limit there is, is told
+    others = [0 if kind == vary else budget for kind, budget in zip(TYPES, threat.budgets)]
+    told = [f"at most {budget_words(others)} in the whole graph"] if any(others) else []
+    return ", ".join([*told, *_limits(at_all, directed)])
+
+
+def _limits(threat: ThreatModel, directed: bool) -> list[str]:
+    """Local budgets, σ, protected nodes and costs: all that restrains an attacker beside the global budgets."""
+    parts = []
     for kind, value, budget in zip(TYPES, threat.local, threat.budgets):
         # A limit that the global budget keeps anyway is no news.
         if value is not None and budget and (threat.local_mode == "relative" or np.min(np.asarray(value)) < budget):
@@ -43,7 +56,7 @@ def threat_words(threat: ThreatModel, *, directed: bool = False) -> str:
     ]
     if costs:  # such budgets are prices, not numbers of flips
         parts.append(f"each flip weighed by its cost ({listing(costs)})")
-    return ", ".join(parts)
+    return parts
 
 
 def _local(value: Any, kind: str, mode: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from certcore.base.exact import confidence_text
+from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel

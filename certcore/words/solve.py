@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from certcore.base.exact import decimal_text
+from certcore.common.exact import decimal_text
 from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import LABELS
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.sweep.radius import Radius
+from certcore.words.attacker import beside
+from certcore.words.guarantee import confidence, no_targets, subject
 from certcore.words.registry import sentence
-from certcore.words.text import Text, count, say, strong
+from certcore.words.text import Text, count, paragraph, say, strong
 
 
 def status(certificate: Certificate) -> Text:
@@ -106,42 +110,78 @@ def solver_status(ended: Status) -> Text:
 
 def limit_words(certificate: Certificate) -> Text:
     """The bound in words, with the source of it."""
-    return limit(certificate.bound, certificate.relaxation, certificate.verified)
+    if certificate.verified:
+        return limit(certificate.bound, certificate.relaxation)
+    proven = certificate.targets - certificate.verified_certified
+    return solver_limit(proven, certificate.bound, certificate.relaxation, certificate.unproven > 0)
+
+
+@sentence("limit", "beside a bound that is verified", Fraction(6111199, 10000), "tight")
+def limit(bound: Fraction, relaxation: str) -> Text:
+    return say(f"at most {rounded_up(bound, 4)} ({relaxation}; proven in exact arithmetic)")
 
 
 @sentence(
-    "limit", "beside the bound: its source, proven only where it is verified",
-    Fraction(6111199, 10000), "tight", True, others=((Fraction(540), "exact", False),),
+    "limit.solver",
+    "beside a bound of the integer program: what is proven first, its own only where it is smaller",
+    613, Fraction(540), "exact", True, others=((613, Fraction(613), "exact", False),),
 )  # fmt: skip
-def limit(bound: Fraction, relaxation: str, verified: bool) -> Text:
-    source = "proven in exact arithmetic" if verified else "the solver's word, not verified"
-    return say(f"at most {rounded_up(bound, 4)} ({relaxation}; {source})")
+def solver_limit(proven: int, bound: Fraction, relaxation: str, adds: bool) -> Text:
+    also = f"; at most {rounded_up(bound, 4)} on the solver's word ({relaxation}, not verified)" if adds else ""
+    return say(f"at most {count(proven)} (proven in exact arithmetic){also}")
 
 
 # --- how much can be promised ---------------------------------------------------------------------------------------
 
 
-def radius(found: Radius) -> Text:
-    """The largest budget that keeps a share certified."""
-    what = "σ" if found.vary == "sigma" else LABELS.get(found.vary, found.vary)
+def radius(instance: Instance, threat: ThreatModel, found: Radius) -> Text:
+    """The largest budget that keeps a share certified, against which attacker, how sure and about what."""
+    if not found.targets:
+        return no_targets()
+    what = "attackers (σ)" if found.vary == "sigma" else LABELS.get(found.vary, found.vary)
     share = f"{decimal_text(100 * found.at_least)} %"
-    if found.value is None:
-        return radius_none(what, share, found.certified, found.needed, found.targets)
+    others = beside(threat, found.vary, directed=instance.graph.directed)
+    head = radius_attacker(others) if others else say()
     word = "" if found.verified else ", on the solver's word, which is not verified"
-    if found.unbounded:
-        return radius_unbounded(what, share, found.certified, found.targets, word)
     counts = (found.certified, found.needed, found.targets)
-    if found.limit_reached:
-        return radius_limit(what, found.value, share, *counts, word)
-    return radius_found(what, found.value, share, *counts, found.next_certified, word)
+    if found.value is None:
+        told = radius_none(what, share, *counts, word)
+    elif not found.needed:
+        told = radius_nothing_asked(share)
+    elif found.unbounded:
+        told = radius_unbounded(what, share, found.certified, found.targets, word)
+    elif found.limit_reached:
+        told = radius_limit(what, found.value, share, *counts, word)
+    else:
+        told = radius_found(what, found.value, share, *counts, found.next_certified, word)
+    about = [radius_sure(confidence(instance))] if found.value is not None and found.needed else []
+    return paragraph([say(head, told), *about, subject(instance, bool(about))])
 
 
-@sentence("radius.none", "not even 0 keeps the share", "attribute deletions", "80 %", 1400, 1496, 1870)
-def radius_none(what: str, share: str, certified: int, needed: int, targets: int) -> Text:
+@sentence(
+    "radius.attacker", "something else than what is varied is set or limited",
+    "at most 3 attribute additions in the whole graph, control of at most 2 nodes",
+)  # fmt: skip
+def radius_attacker(others: str) -> Text:
+    return say("Against an attacker with ", strong(others), ": ")
+
+
+@sentence("radius.sure", "beside every budget that was found", say(" (confidence 99 % for all nodes together)"))
+def radius_sure(sure: Text) -> Text:
+    return say("All at once", sure, ".")
+
+
+@sentence("radius.nothing_asked", "the share asked for is so small that no target is needed for it", "0 %")
+def radius_nothing_asked(share: str) -> Text:
+    return say(strong("Nothing was asked for"), f": {share} of the targets is no target, which every budget keeps.")
+
+
+@sentence("radius.none", "not even 0 keeps the share", "attribute deletions", "80 %", 1400, 1496, 1870, "")
+def radius_none(what: str, share: str, certified: int, needed: int, targets: int, word: str) -> Text:
     return say(
         strong("No budget"),
-        f" keeps {share} of the targets certified: without any {what} {count(certified)} of {count(targets)} are, and "
-        f"{count(needed)} were asked for.",
+        f" was found that keeps {share} of the targets certified: without any {what} {count(certified)} of "
+        f"{count(targets)} are{word}, and {count(needed)} were asked for.",
     )
 
 

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from certcore import Instance, ThreatModel, certify
 from certcore.base.smoothing import SmoothingBase
 from certcore.data import citation_like
+from certcore.domain.noise import Noise
 from certcore.votes.function import FunctionVoter
-from certcore.votes.noise import Noise
 from certcore.votes.run import collect_votes
 
 dataset = citation_like(300, 80, 4, ones=20, seed=1)  # or get_dataset("citeseer"), from_pyg(data, "mine"), …

@@ -7,7 +7,7 @@ import streamlit as st
 
 from certcore import figures, words
 from certcore.common.errors import InputError
-from certcore.common.rounding import share_down
+from certcore.common.rounding import rounded_down, share_down
 from certcore.domain.perturbations import LABELS, TYPES
 from pages.background import sweeps, work
 from pages.files import bundles
@@ -186,13 +186,14 @@ if lines:
     )
     if not with_radii:
         table = table.drop(columns=["r̄ naive", "r̄ collective", "gain (×)"])
-    formats = {
-        "accuracy": "%.3f",
-        "samples": "localized",
-        "r̄ naive": "%.2f",
-        "r̄ collective": "%.2f",
-        "gain (×)": "%.1f",
-    }
+    # The browser rounds to the nearest, so it gets numbers that need no rounding.
+    digits = {"accuracy": 3, "r̄ naive": 2, "r̄ collective": 2, "gain (×)": 1}
+    for name in digits.keys() & set(table.columns):
+        table[name] = [
+            None if pd.isna(value) else float(rounded_down(float(value), digits[name]).replace(",", ""))
+            for value in table[name]
+        ]
+    formats = {"samples": "localized"} | {name: f"%.{number}f" for name, number in digits.items()}
     st.dataframe(
         table,
         hide_index=True,

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from certcore import figures, words
-from certcore.base.exact import confidence_text
+from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES
 from pages.frame.frame import frame

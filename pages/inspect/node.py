@@ -7,11 +7,13 @@ import streamlit as st
 
 from certcore import figures, words
 from certcore.domain.perturbations import LABELS
+from certcore.figures.kinds.front import two_axes
 from certcore.result.attack_text import attack_text
 from certcore.result.influence import influence
 from pages.frame.frame import frame, go_to_node, stop
 from pages.frame.sidebar import class_name, node_name
-from pages.parts import attack, charts, exports, headline, neighbourhood, why
+from pages.parts import charts, exports, headline, neighbourhood, why
+from pages.parts.search import search
 from pages.parts.text import count, markdown, plain
 from pages.state import controls, state
 
@@ -39,7 +41,7 @@ bar.button(
 wanted = bar.text_input(
     "Find by name", placeholder="name or index", width=180, help="Opens the first node that matches."
 )
-found = attack.search(instance.node_names, n, wanted)
+found = search(instance.node_names, n, wanted)
 if found and found[0] != node and st.session_state.get("_found") != wanted:
     st.session_state["_found"] = wanted
     state.move(node=found[0])
@@ -94,7 +96,7 @@ with left:
                     go_to_node(other)
 with right:
     st.subheader("Its front", anchor=False, help="The smallest budgets that the base certificate leaves uncertified.")
-    x, y = why.two_axes(instance, view.threat)
+    x, y = two_axes(instance, view.threat)
     charts.show(
         figures.front_figure(
             instance.base.fronts().of_node(node),

@@ -11,7 +11,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.figures.geometry import cell_edges
-from certcore.figures.plots import cell_hover
+from certcore.figures.kinds.contour import cell_hover
 from pages.parts import exports
 
 #: The line with the export menu below a chart, with the gap above it.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from certcore.domain.threat import ThreatModel
-from certcore.figures.data import Figure
+from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
 from pages.files import bundles
 from pages.state.state import View

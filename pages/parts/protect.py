@@ -30,8 +30,9 @@ def _gain(view: View, result: Certificate) -> None:
     without = task.result if task.fresh else None
     st.metric(
         "Certified with this protection",
-        f"{count(result.certified)} of {count(result.targets)}",
-        None if without is None else result.certified - without.certified,
+        f"{count(result.verified_certified)} of {count(result.targets)}",
+        # Proven counts on both sides: what the solver claims beyond them is no merit of the protection.
+        None if without is None else result.verified_certified - without.verified_certified,
         delta_description="against no protection" if without is not None else None,
         help="The same budgets, with and without the protected nodes.",
     )
@@ -56,7 +57,7 @@ def suggestions(view: View, result: Certificate) -> None:
     if st.button(
         "Suggest five",
         icon=":material/lightbulb:",
-        help="Greedy: protect the node that raises the certificate most, five times.",
+        help="Greedy: of the nodes that look best, protect the one that raises the certificate most; five times.",
     ):
         st.session_state["_suggest"] = view.key
     if st.session_state.get("_suggest") != view.key:

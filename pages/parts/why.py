@@ -8,21 +8,11 @@ import streamlit as st
 from certcore import figures
 from certcore.common.rounding import rounded_down, rounded_up
 from certcore.domain.perturbations import TYPES
-from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import Recipe
 from certcore.instance.instance import Instance
 from pages.frame.sidebar import class_name, node_name
 from pages.parts import charts
 from pages.parts.text import budget_words, count, plain
-
-
-def two_axes(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
-    """The two types to draw a front in: those in play first, then those the base certificate covers."""
-    in_play = [name for name, budget in zip(TYPES, threat.budgets) if budget]
-    ordered = [*in_play, *(name for name in instance.base.axes if name not in in_play), *TYPES]
-    chosen = list(dict.fromkeys(ordered))[:2]
-    first, second = sorted(chosen, key=TYPES.index)
-    return first, second
 
 
 def votes(instance: Instance, node: int, recipe: Recipe | None = None) -> None:

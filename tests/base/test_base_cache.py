@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certcore.base.cache import FORMAT, TableCache, default_folder
+from certcore.base.cache import FORMAT, TableCache
 from certcore.base.thresholds import grown_thresholds, read_theta, table_key, threshold_table
+from certcore.common.files import cache_folder
 
 THETA = ("0.002", "0.6", "0", "0.4")
 EXTENT = (2, 3, 0, 1)
@@ -96,12 +97,12 @@ def test_similar_votes_share_a_table(cache: TableCache) -> None:
 
 def test_where_tables_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CERTCORE_CACHE", str(tmp_path / "own"))
-    assert default_folder() == tmp_path / "own"
+    assert cache_folder() == tmp_path / "own"
     monkeypatch.delenv("CERTCORE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert default_folder() == tmp_path / "xdg" / "certcore"
+    assert cache_folder() == tmp_path / "xdg" / "certcore"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert default_folder() == Path.home() / ".cache" / "certcore"
+    assert cache_folder() == Path.home() / ".cache" / "certcore"
     assert FORMAT.startswith("certcore-table-")
 
 

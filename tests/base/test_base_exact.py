@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certcore.base.exact import ceil_float, decimal_text, read_probability
 from certcore.common.errors import InputError
+from certcore.common.exact import ceil_float, decimal_text, read_probability
 
 
 @pytest.mark.parametrize(

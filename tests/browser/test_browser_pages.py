@@ -15,68 +15,6 @@ from tests.browser.screenshots import PAGES
 Visit = Callable[..., Watched]
 
 
-def test_click_on_the_canvas_opens_the_node(visit: Visit) -> None:
-    watched = visit()
-    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=5", "Attack map")
-    watched.settled()
-    canvas = page.locator(".stage canvas")
-    canvas.scroll_into_view_if_needed()
-    page.wait_for_function("() => true")
-    x, y = canvas.evaluate("canvas => canvas.certcorePosition(17)")
-    canvas.click(position={"x": x, "y": y})
-    page.get_by_role("heading", name="One node", level=1).wait_for()
-    watched.settled()
-    assert "node=17" in page.url
-    assert page.get_by_role("heading", name="paper 17").count() == 1
-
-
-def test_canvas_by_keyboard_and_protection_by_click(visit: Visit) -> None:
-    watched = visit()
-    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=5&click=protect", "Attack map")
-    watched.settled()
-    canvas = page.locator(".stage canvas")
-    canvas.focus()
-    canvas.press("+")
-    canvas.press("n")
-    canvas.press("Enter")
-    page.wait_for_function("() => new URL(location).searchParams.has('protect')")
-    watched.settled()
-    assert page.get_by_text("1 protected:").count() == 1
-
-
-def test_table_and_picture_select_each_other(visit: Visit) -> None:
-    watched = visit()
-    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=5&click=select", "Attack map")
-    watched.settled()
-
-    def picked(what: str) -> None:
-        page.wait_for_function(f"() => {{ const now = new URL(location).searchParams.get('picked'); return {what}; }}")
-        watched.settled()
-
-    canvas = page.locator(".stage canvas")
-    canvas.scroll_into_view_if_needed()
-    x, y = canvas.evaluate("canvas => canvas.certcorePosition(23)")
-    canvas.click(position={"x": x, "y": y})
-    picked("now === '23'")
-    assert page.get_by_role("button", name="Open paper 23").count() == 1
-    table = page.get_by_test_id("stDataFrame").first
-    table.scroll_into_view_if_needed()
-    box = table.bounding_box()
-    page.mouse.click(box["x"] + 18, box["y"] + 35 * 3.5)
-    picked("now && now !== '23'")
-    chosen = page.evaluate("new URL(location).searchParams.get('picked')")
-    page.wait_for_timeout(800)
-    picked(f"now === '{chosen}'")  # and it stays: the table must not select another row by itself
-    find = page.get_by_role("textbox", name="Find a node")
-    find.fill("paper 31")
-    find.press("Enter")
-    picked("now === '31'")
-    page.get_by_role("button", name="Show the whole graph").click()
-    x, y = canvas.evaluate("canvas => canvas.certcorePosition(23)")
-    canvas.click(position={"x": x, "y": y})
-    picked("now === '23'")  # also with words still in the search field
-
-
 def test_a_click_in_the_neighbourhood_opens_the_neighbour(visit: Visit) -> None:
     watched = visit(1440, 1300)
     page = watched.open("node?instance=ring-gcn-attr-s0&attr_del=4&node=7", "One node")

@@ -46,3 +46,25 @@ def test_every_name_of_the_front_is_there() -> None:
 
 def test_certify_is_a_function_whatever_was_imported_before() -> None:
     loaded_by("import certcore.cli, certcore.sweep\nfrom certcore import certify\nassert callable(certify)")
+
+
+def rooms_kept(config: Path) -> subprocess.CompletedProcess[str]:
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo", "--config", config]
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=ROOT)
+
+
+def test_rooms_import_downwards_only() -> None:
+    """The contracts of pyproject.toml; a new room has to be given its place there."""
+    pytest.importorskip("importlinter")
+    done = rooms_kept(ROOT / "pyproject.toml")
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_room_in_the_wrong_place_is_noticed(tmp_path: Path) -> None:
+    pytest.importorskip("importlinter")
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    wrong = tmp_path / "pyproject.toml"
+    wrong.write_text(text.replace('"solve",\n  "verify"', '"verify",\n  "solve"'), encoding="utf-8")
+    done = rooms_kept(wrong)
+    assert done.returncode == 1
+    assert "certcore.solve.solver -> certcore.verify" in done.stdout

@@ -296,3 +296,11 @@ def test_indices_in_the_table_of_an_attack_have_no_separators() -> None:
     table = export.allocation(instance, certify(instance, ThreatModel(attr_del=1)))
     assert "1100" in table.html()
     assert "1,100" not in table.html()
+
+
+def test_the_command_of_a_report_has_its_time_limit() -> None:
+    """Another limit may give another bound of the integer program."""
+    report = export.build_report(
+        small_instance(), ThreatModel(attr_del=2), quick=True, relaxation="exact", time_limit=7
+    )
+    assert report.commands[0].endswith("--attr-del 2 --relaxation exact --time-limit 7")

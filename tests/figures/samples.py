@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from certcore import figures
+from certcore.common.splits import average_radius
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&%{x} $x^2_ \\input{/etc/passwd} #1 ~ {a}[b] =1+1 %\u202e<b>"
 
@@ -126,8 +127,8 @@ class FakeCurve:
         self.targets = targets
         self.certified = np.where(self.values < 290, np.floor(targets * np.exp(-self.values / scale)), 0).astype(int)
         self.naive = np.where(self.values < 12, targets - 90 * self.values, 0)
-        self.average_radius = figures.build.average_radius(self.values, self.certified / targets)
-        self.naive_average_radius = figures.build.average_radius(self.values, self.naive / targets)
+        self.average_radius = average_radius(self.values, self.certified / targets)
+        self.naive_average_radius = average_radius(self.values, self.naive / targets)
 
 
 def compare() -> figures.CompareFigure:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certcore import InputError, figures
+from certcore.common.splits import average_radius
 from certcore.figures import escape, geometry
-from certcore.figures.build import average_radius
 from tests.figures.samples import HOSTILE, FakeCurve, all_figures, contour, curve
 
 ALL = all_figures()

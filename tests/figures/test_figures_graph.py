@@ -6,18 +6,19 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from certcore import export, figures
-from certcore.figures.tabular import paper_table, tabular
-from pages.parts import graphview
+from certcore.figures import sheet
+from certcore.figures.geometry import GRAPH_ASPECT
+from certcore.figures.style import STATES
+from certcore.figures.tabular import tabular
+from pages.canvas import view
 
 #: Top left, top right, bottom left, and one inside: as canvases count, downwards.
 CORNERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 10.0], [1.0, 2.0]])
-SCRIPT = Path(graphview.__file__).with_name("graphview.js")
 
 
 def _figure(**more: object) -> figures.GraphFigure:
@@ -30,28 +31,12 @@ def _on_screen(width: float, height: float) -> np.ndarray:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node to run the script of the canvas")
-    picture = graphview.payload(
-        graphview.Picture(
-            positions=CORNERS,
-            edges=np.array([[0, 1]]),
-            group=np.zeros(4, dtype=int),
-            groups=[graphview.Group("all", "#000000")],
-            size=np.ones(4),
-            shown=np.ones(4, dtype=bool),
-            attackers=np.zeros(4, dtype=bool),
-            protected=np.zeros(4, dtype=bool),
-            deleted=np.zeros((0, 2)),
-            amount=np.zeros(0),
-            alt="",
-        ),
-        620,
-    )
-    source = SCRIPT.read_text(encoding="utf-8").replace("export default", "const start =")
-    code = f"""{source}
-const view = Object.create(View.prototype), data = {json.dumps(picture)};
-Object.assign(view, {{ data, width: {width}, height: {height}, zoom: 1, panX: 0, panY: 0 }});
-view.xy = decode(data.positions, Uint16Array);
-console.log(JSON.stringify([0, 1, 2, 3].map((node) => view.place(node))));"""
+    packed = json.dumps(view.pack(view.fitted(CORNERS), np.uint16))
+    code = f"""{view.script()}
+const panel = Object.create(Panel.prototype);
+const graph = {{ aspect: {GRAPH_ASPECT}, xy: decode({packed}, Uint16Array) }};
+Object.assign(panel, {{ width: {width}, height: {height}, owner: {{ graph, zoom: 1, panX: 0, panY: 0 }} }});
+console.log(JSON.stringify([0, 1, 2, 3].map((node) => panel.place(node))));"""
     done = subprocess.run([node, "-e", code], capture_output=True, text=True, check=True)
     places = np.array(json.loads(done.stdout))
     return np.column_stack([places[:, 0], -places[:, 1]])
@@ -79,7 +64,7 @@ def test_exports_show_the_picture_of_the_screen(room: tuple[float, float]) -> No
 
 
 def test_print_keeps_the_shape_of_the_picture() -> None:
-    with figures.canvas.printing():
+    with sheet.printing():
         drawn = figures.matplotlib(_figure(), width="two-column")
         drawn.draw_without_rendering()
     box, axes = drawn.axes[0].get_window_extent(), drawn.axes[0]
@@ -96,14 +81,14 @@ def _attack(n: int = 3000) -> figures.GraphFigure:
     spent[[17, 1234, 2999]] = [2, 6, 1]
     rng = np.random.default_rng(0)
     edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-    state = rng.integers(0, len(figures.data.STATES), n)
+    state = rng.integers(0, len(STATES), n)
     return figures.GraphFigure(
         positions=rng.normal(size=(n, 2)), edges=edges, state=state, spent=spent, attackers=np.arange(0, n, 11)
     )
 
 
 def test_the_table_of_an_attack_begins_with_the_nodes_hit_and_their_amounts() -> None:
-    full = paper_table(_attack())
+    full = _attack().paper_table()
     node, spent = full.columns.index("node"), full.columns.index("spent")
     assert [(row[node], row[spent]) for row in full.rows[:3]] == [(1234, 6), (17, 2), (2999, 1)]
     lines = [line for line in tabular(_attack()).split("\n") if line.endswith(r"\\")]
@@ -115,7 +100,7 @@ def test_the_table_of_an_attack_begins_with_the_nodes_hit_and_their_amounts() ->
 def test_a_table_that_is_cut_says_so_where_it_is_read() -> None:
     source = tabular(_attack(), max_rows=10)
     body = source.split(r"\midrule")[1]
-    count = len(paper_table(_attack()).rows)
+    count = len(_attack().paper_table().rows)
     assert f"the first 10 of {count} rows" in body
     assert f"the first 10 of {count} rows" in source.split(r"\begin")[0]
     assert "the first" not in tabular(_attack(), max_rows=count)
@@ -123,7 +108,7 @@ def test_a_table_that_is_cut_says_so_where_it_is_read() -> None:
 
 def test_edges_of_an_attack_are_in_its_table() -> None:
     figure = _figure(deleted=[[0, 2]], amount=[1], added=[[1, 3]])
-    full = paper_table(figure)
+    full = figure.paper_table()
     assert [row[:3] for row in full.rows] == [("edge", 0, 2), ("added edge", 1, 3)]
 
 

@@ -8,10 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from certcore import export, figures
-from certcore.figures.data import Meaning
-from certcore.figures.describe import level_label
-from certcore.figures.table import format_cell, make_table, summary
+from certcore import InputError, export, figures
+from certcore.figures.kinds.contour import level_label
+from certcore.figures.table import Meaning, format_cell, make_table
 from certcore.figures.tabular import tabular
 from certcore.reproduce.measure import at_budget, gain_text, radius
 from certcore.reproduce.store import Result
@@ -46,7 +45,7 @@ def test_the_meaning_of_a_column_chooses_the_direction() -> None:
     assert format_cell(12345, Meaning.CERTIFIED) == "12,345"
     table = make_table(("a", "b"), [(ALMOST, ALMOST)], (Meaning.CERTIFIED, Meaning.PLAIN))
     assert table.texts(table.rows[0]) == ["0.999", "1.000"]
-    with pytest.raises(figures.build.InputError, match="expected one of"):
+    with pytest.raises(InputError, match="expected one of"):
         make_table(("a",), [(1,)], ("robust",))  # type: ignore[arg-type]
 
 
@@ -56,7 +55,7 @@ def test_tables_of_a_curve_round_down() -> None:
     assert "0.893" in source
     assert "1.000" not in source
     assert "0.894" not in source
-    page = summary(_curve()).html()
+    page = _curve().summary().html()
     assert '<td class="number">1.999</td>' in page
     assert "1.000" not in page
 

@@ -27,7 +27,7 @@ from certcore import (
     load_instance,
     read_proof,
 )
-from certcore.base.exact import confidence_text, read_alpha
+from certcore.common.exact import confidence_text, read_alpha
 from certcore.common.npz import read_npz
 from certcore.common.rounding import share_down
 from certcore.figures.escape import clean, for_csv

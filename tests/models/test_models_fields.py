@@ -14,12 +14,12 @@ from torch_geometric.nn import GCNConv
 from certcore.common.errors import InputError
 from certcore.data import citation_like
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.instance.fields import hop_fields
 from certcore.models import MODELS, model_class
 from certcore.models.base import Edges, sparse_product
 from certcore.models.pagerank import truncated_pagerank
 from certcore.models.storage import load_model, save_model
-from certcore.votes.noise import Noise
 
 torch.set_num_threads(1)
 DATASET = citation_like(150, 60, 3, degree=2.6, ones=9, seed=5)

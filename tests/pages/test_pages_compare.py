@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import ThreatModel, certify
+from certcore import ThreatModel, certify, figures
 from pages.files import bundles
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
@@ -65,6 +67,24 @@ def test_the_table_has_the_certified_share_at_the_sliders_position(open_page: Op
         assert f"({certified} of {N})" in cell
     settle(at.selectbox(key="cmp_vary").set_value("sigma"))
     assert NOW in at.dataframe[0].value.columns
+
+
+def test_radii_on_the_screen_are_not_rounded_up(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser rounds to the nearest: it must get numbers that need no rounding."""
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    shown = at.dataframe[0].value
+    for column, digits in (("r̄ naive", 2), ("r̄ collective", 2), ("gain (×)", 1)):
+        assert all(value == round(value, digits) for value in shown[column])
+    figure = figures.compare_figure
+    monkeypatch.setattr(
+        figures, "compare_figure", lambda *a, **k: dataclasses.replace(
+            f := figure(*a, **k), rows=tuple((row[0], 0.8999, 1.0, 1.999, 1.999) for row in f.rows)
+        ),
+    )  # fmt: skip
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    shown = at.dataframe[0].value
+    assert set(shown["accuracy"]) == {0.899}
+    assert (set(shown["r̄ collective"]), set(shown["gain (×)"])) == ({1.99}, {1.9})
 
 
 def test_legends_name_what_differs(open_page: Open) -> None:

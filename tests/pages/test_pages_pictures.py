@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import re
+from typing import Any
 
 import numpy as np
+import pytest
 
-from certcore import ThreatModel, certify, figures
+from certcore import ThreatModel, certify
 from certcore.instance.instance import Instance
-from certcore.result.states import TargetState
-from pages.parts import attack, charts, graphview, neighbourhood
+from certcore.result.reach import Reach, reach
+from pages.canvas import attack, view
+from pages.parts import charts, neighbourhood
+from pages.parts.search import search
 from tests.pages.toys import N, grid_instance
 
 EVIL = '</script><script src="https://evil.example/x.js"></script><img src=https://evil.example/p.png>"\'\u202eabc'
@@ -21,46 +25,93 @@ def evil_instance() -> Instance:
     return grid_instance(node_names=tuple(EVIL for _ in range(N)), class_names=(EVIL, "b", "c"))
 
 
-def picture(instance: Instance, relaxed: bool = False, selected: int = -1) -> graphview.Picture:
+def drawn(instance: Instance, relaxed: bool = False) -> tuple[dict[str, Any], Reach]:
     result = certify(instance, ThreatModel(attr_add=1, attr_del=4, sigma=3, protected=[2]))
-    figure = figures.graph_figure(instance, result, relaxed=relaxed)
-    rows = attack.table(instance, result, relaxed)
-    shown = np.ones(N, dtype=bool)
-    return attack.picture(
-        instance, result, figure, rows, shown=shown, by_class=False, selected=selected, relaxed=relaxed
-    )
+    found = reach(instance, result, relaxed=relaxed)
+    assert found is not None
+    return json.loads(json.dumps(attack.data(instance, result, found, relaxed=relaxed))), found
 
 
-def test_payload_is_json_and_complete() -> None:
-    drawn = picture(grid_instance(), selected=4)
-    data = json.loads(json.dumps(graphview.payload(drawn, 600)))
-    positions = np.frombuffer(base64.b64decode(data["positions"]), dtype=np.uint16)
-    edges = np.frombuffer(base64.b64decode(data["edges"]), dtype=np.uint32).reshape(-1, 2)
-    marks = np.frombuffer(base64.b64decode(data["marks"]), dtype=np.uint8)
-    assert len(positions) == 2 * N
-    assert np.array_equal(edges, grid_instance().graph.edges)
-    assert marks[4] & 8
-    assert marks[2] & 4
-    assert sum(bool(mark & 2) for mark in marks) <= 3
-    assert sum(group["count"] for group in data["groups"]) == N
+def array(text: str, kind: Any) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), dtype=kind)
+
+
+def test_the_graph_travels_complete_and_by_itself() -> None:
+    instance = grid_instance()
+    data = json.loads(json.dumps(view.graph_data(instance)))
+    assert len(array(data["positions"], np.uint16)) == 2 * N
+    assert np.array_equal(array(data["edges"], np.uint32).reshape(-1, 2), instance.graph.edges)
+    assert data["names"][7] == "paper 7"
+    right = array(data["right"], np.uint8)
+    speaks = instance.base.fronts().certified((0, 0, 0, 0))
+    assert np.array_equal(right == 2, ~speaks)
+    assert np.array_equal(right == 1, speaks & (instance.labels == instance.prediction))
+    again = view.graph_data(grid_instance(node_names=tuple("abcdefghij" * 4)))
+    assert again["version"] != data["version"], "another name is another graph: nobody sees names of somebody else"
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_an_attack_travels_unrounded(relaxed: bool) -> None:
+    data, found = drawn(grid_instance(), relaxed)
+    assert np.array_equal(array(data["ends"], np.uint32).reshape(-1, 2), found.ends)
+    assert np.array_equal(array(data["amounts"], np.float64).reshape(-1, 4), found.amounts)
+    assert found.inside is not None
+    inside = array(data["inside"], np.uint32)
+    assert np.array_equal(inside, found.targets[found.inside.indices])
+    assert array(data["protected"], np.uint32).tolist() == [2]
+    assert len(array(data["controlled"], np.uint32)) <= (N if relaxed else 3)
+    if relaxed:
+        assert np.array_equal(array(data["broken"], np.float64)[found.targets], found.broken)
+
+
+def test_reach_that_is_too_much_ends_at_a_whole_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attack, "MOST_REACH", 4)
+    data, found = drawn(grid_instance())
+    assert found.inside is not None
+    start = array(data["start"], np.uint32)
+    assert len(start) < len(found.inside.indptr)
+    assert np.array_equal(array(data["inside"], np.uint32), found.targets[found.inside.indices[: start[-1]]])
+
+
+def test_names_in_the_sentence_belong_to_their_sites() -> None:
+    data, found = drawn(grid_instance())
+    pieces = [piece for piece in data["sentence"] if "site" in piece]
+    assert pieces
+    for piece in pieces:
+        assert piece["text"] == f"paper {found.ends[piece['site'], 0]}"
 
 
 def test_relaxed_adversary_says_that_it_is_no_attack() -> None:
-    assert "not an attack" in picture(grid_instance(), relaxed=True).alt
+    assert "not an attack" in drawn(grid_instance(), relaxed=True)[0]["alt"]
 
 
-def test_allocation_table_agrees_with_the_budgets() -> None:
+def test_the_two_tables_agree_with_the_attack() -> None:
     instance = grid_instance()
     result = certify(instance, ThreatModel(attr_add=1, attr_del=4))
-    rows = attack.table(instance, result, relaxed=False)
-    assert rows["spent attr +"].sum() <= 1
-    assert rows["spent attr −"].sum() <= 4
-    assert (rows["state"] == TargetState.LOST).sum() <= result.attack_found
+    found = reach(instance, result)
+    assert found is not None
+    sites = attack.sites_table(instance, result, found, relaxed=False)
+    assert sites["attribute additions"].sum() <= 1
+    assert sites["attribute deletions"].sum() <= 4
+    lost = attack.lost_table(instance, result, found, relaxed=False)
+    assert len(lost) == found.lost.sum() <= (result.attack_found or 0)
+    assert (lost["received attr −"] >= lost["needed attr −"]).all()
+
+
+def test_what_the_browser_says_is_believed_only_as_far_as_it_makes_sense() -> None:
+    nothing = view.Event()
+    for said in (None, 3, "x", {}, {"open": 99}, {"open": True}, {"open": -1}, {"open": "3"}):
+        assert view.read_event(said, N) == nothing
+    assert view.read_event({"open": 3}, N).opened == 3
+    assert view.read_event({"selected": [3, 3, -1, 40, "a", 5, True]}, N).selected == [3, 5]
+    assert view.read_event({"chosen": None}, N) == view.Event(chose=True)
+    assert view.read_event({"chosen": {"node": 4, "as": "target"}}, N).chosen == {"node": 4, "as": "target"}
+    assert view.read_event({"chosen": {"node": 400}}, N).chosen is None
 
 
 def test_far_out_nodes_do_not_squeeze_the_rest() -> None:
     points = np.concatenate([np.random.default_rng(0).random((500, 2)), [[1000.0, 1000.0]]])
-    fitted = graphview.fitted(points)
+    fitted = view.fitted(points)
     assert fitted.min() >= 0
     assert fitted.max() <= 65535
     assert np.ptp(fitted[:500, 0]) > 40_000
@@ -69,7 +120,7 @@ def test_far_out_nodes_do_not_squeeze_the_rest() -> None:
 def test_far_out_nodes_keep_their_order_and_do_not_pile_up_at_the_border() -> None:
     far = np.array([[x, 0.5] for x in (3.0, 5.0, 9.0, 40.0, -4.0, -30.0)])
     points = np.concatenate([np.random.default_rng(0).random((2000, 2)), far])
-    across = graphview.fitted(points)[:, 0]
+    across = view.fitted(points)[:, 0]
     order = np.argsort(points[-6:, 0])
     assert (np.diff(across[-6:][order]) > 0).all()
     assert across[-6:].min() < across[:2000].min()
@@ -101,7 +152,7 @@ def test_neighbourhood_page_is_alone_in_the_world() -> None:
 
 def test_search_finds_by_index_and_name() -> None:
     names = tuple(f"paper {i}" for i in range(N))
-    assert attack.search(names, N, "7")[0] == 7
-    assert attack.search(names, N, "paper 12")[0] == 12
-    assert attack.search(None, N, "99") == []
-    assert attack.search(names, N, "") == []
+    assert search(names, N, "7")[0] == 7
+    assert search(names, N, "paper 12")[0] == 12
+    assert search(None, N, "99") == []
+    assert search(names, N, "") == []

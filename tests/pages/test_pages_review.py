@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import figures
+from certcore import Certificate, ThreatModel, figures
 from certcore.export import export
 from certcore.instance.instance import Instance, save_instance
 from certcore.sweep import Session
@@ -105,6 +107,23 @@ def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
     before = int(gain.value.split()[0]) - int(gain.delta)
     at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4")
     assert any(f"**{before} of 40**" in block.value for block in at.markdown)
+
+
+def test_the_worth_of_a_protection_is_proven(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In exact mode the solver's claim was compared with a proven count."""
+    given = {"instance": "ring-gcn-attr-s0", "attr_del": "4", "protect": "0-9"}
+    worth = next(m for m in open_page("attack_map", **given).metric if m.label.startswith("Certified with"))
+    certify = Session.certify
+
+    def claims_all(self: Session, threat: ThreatModel, **more: Any) -> Certificate:
+        found = certify(self, threat, **more)
+        exact = more.get("relaxation") == "exact"
+        return dataclasses.replace(found, certified=found.targets, verified=False) if exact else found
+
+    monkeypatch.setattr(Session, "certify", claims_all)
+    at = open_page("attack_map", relaxation="exact", **given)
+    exact = next(m for m in at.metric if m.label.startswith("Certified with"))
+    assert (exact.value, exact.delta) == (worth.value, worth.delta)
 
 
 def test_chosen_targets_are_in_the_recipe(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from certcore import load_instance
-from certcore.data.wheels import cache_folder
+from certcore.common.files import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = str(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")

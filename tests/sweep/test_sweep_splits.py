@@ -6,7 +6,7 @@ import numpy as np
 
 from certcore.common.splits import average_radius
 from certcore.domain.threat import ThreatModel
-from certcore.figures.build import mean_lines
+from certcore.figures import mean_lines
 from certcore.reproduce import measure, pictures
 from certcore.reproduce.store import Result
 from certcore.sweep import curve

@@ -21,11 +21,11 @@ from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
 from certcore.common.npz import read_npz, write_npz
 from certcore.data import citation_like
+from certcore.domain.noise import Noise
 from certcore.votes.batched import TorchVoter
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.identity import identity
-from certcore.votes.noise import Noise
 from certcore.votes.run import _count, collect_votes
 from certcore.votes.voters import make_voter
 

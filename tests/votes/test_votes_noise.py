@@ -9,9 +9,10 @@ import pytest
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
-from certcore.votes.noise import SIDE_BITS, SLOT_BITS, Noise, bit_table, gap_table, keep_threshold
+from certcore.domain.noise import Noise
+from certcore.votes.purposes import ESTIMATION, SELECTION, TRAINING
 from certcore.votes.sampler import Sampler
-from certcore.votes.streams import ESTIMATION, SELECTION, TRAINING
+from certcore.votes.tables import SIDE_BITS, SLOT_BITS, bit_table, gap_table, keep_threshold
 
 
 @pytest.mark.parametrize("flip", ["0.002", "0.4", "0.00001", "0.9", "1"])
@@ -132,15 +133,9 @@ def test_streams_differ_by_seed_purpose_and_sample():
     assert np.array_equal(sampler.attributes(1, 0, 5)[1], Sampler(_graph(), sampler.noise).attributes(1, 0, 5)[1])
 
 
-def test_selection_and_estimation_kinds_agree_with_the_streams():
-    from certcore.votes import run
-
-    assert (run.SELECTION, run.ESTIMATION) == (SELECTION, ESTIMATION)
-
-
 def test_compiled_code_is_cached_by_all_sources():
     """A change in any file of the package must not leave old machine code behind."""
-    from certcore.votes.compiled import _folder
+    from certcore.common.compiled import _folder
     from certcore.votes.kernel import gcn_votes
     from certcore.votes.streams import keep_bits
 

@@ -14,12 +14,12 @@ import torch
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.models.base import Edges
 from certcore.votes.batched import TorchVoter
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter
-from certcore.votes.noise import Noise
-from certcore.votes.streams import ESTIMATION
+from certcore.votes.purposes import ESTIMATION
 from certcore.votes.voters import make_voter
 
 torch.set_num_threads(1)

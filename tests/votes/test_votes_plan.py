@@ -14,10 +14,11 @@ from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.common.npz import write_npz
 from certcore.data import citation_like, save_dataset
+from certcore.domain.noise import Noise
 from certcore.instance.instance import load_instance
 from certcore.votes.function import FunctionVoter
-from certcore.votes.noise import Noise
-from certcore.votes.run import ESTIMATION, SELECTION, collect_votes
+from certcore.votes.purposes import ESTIMATION, SELECTION
+from certcore.votes.run import collect_votes
 
 GRAPH = citation_like(60, 30, 3).graph
 

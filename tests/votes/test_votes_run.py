@@ -21,10 +21,10 @@ from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
 from certcore.data import citation_like, save_dataset
+from certcore.domain.noise import Noise
 from certcore.instance.instance import load_instance
 from certcore.models.storage import save_model
 from certcore.votes.function import FunctionVoter
-from certcore.votes.noise import Noise
 from certcore.votes.run import collect_votes
 from certcore.votes.voters import make_voter
 
@@ -153,7 +153,7 @@ import time
 import numpy as np
 from certcore.data import citation_like
 from certcore.votes.function import FunctionVoter
-from certcore.votes.noise import Noise
+from certcore.domain.noise import Noise
 
 def labels(attributes, adjacency):
     time.sleep(0.002)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,60 @@ def test_without_a_budget_certify_says_that_nothing_is_attacked(capsys: pytest.C
     assert out(capsys, "certify", file).startswith("Without any attack")
     said = words.guarantee(small_instance(), certify(small_instance(), ThreatModel()))
     assert "guarantee.clean" in said.keys
+
+
+def test_the_largest_budget_names_the_rest_of_the_attacker(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    """Without σ, local and other budgets beside it, it would promise more than was computed."""
+    asked = ["radius", file, "--vary", "attr_del", "--at-least", "0.3"]
+    assert "Against" not in out(capsys, *asked)
+    told = out(capsys, *asked, "--attr-add", "1", "--sigma", "2", "--local-attr-del", "1")
+    assert told.split(": ")[0] == (
+        "Against an attacker with at most 1 attribute addition in the whole graph, no more than 1 attribute deletion "
+        "at any one node, control of at most 2 nodes"
+    )
+    assert "as far as the base certificate holds" in told
+    over = out(capsys, "radius", file, "--vary", "sigma", "--at-least", "0.3", "--attr-del", "3")
+    assert over.startswith("Against an attacker with at most 3 attribute deletions in the whole graph: ")
+    assert json.loads(out(capsys, *asked, "--sigma", "2", "--json"))["guarantee"].startswith("Against an attacker with")
+
+
+def test_a_largest_budget_of_nothing_is_no_promise(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    told = out(capsys, "radius", file, "--vary", "attr_del", "--at-least", "0")
+    assert "Nothing was asked for" in told
+    assert "keep at least" not in told
+    instance = dataclasses.replace(small_instance(), targets=np.zeros(0, dtype=np.int64))
+    found = radius(instance, ThreatModel(), "attr_del", "0.5")
+    assert words.radius(instance, ThreatModel(), found).keys == ("guarantee.no_targets",)
+
+
+def test_defend_begins_with_the_guarantee_and_ends_with_what_was_tried(
+    capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    text = out(capsys, "defend", file, "--attr-del", "2", "--sigma", "1", "--nodes", "40")
+    instance, threat = small_instance(), ThreatModel(attr_del=2, sigma=1)
+    assert text.splitlines()[0] == str(words.guarantee(instance, certify(instance, threat)))
+    assert "no further node helps" not in text
+    assert "candidates tried next" in text.splitlines()[-1]
+
+
+def test_the_bound_beside_an_unverified_count_begins_with_what_is_proven() -> None:
+    exact = certify(small_instance(), ThreatModel(attr_del=4), relaxation="exact")
+    proven = exact.targets - exact.verified_certified
+    claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=Fraction(proven - 2))
+    told = str(words.limit_words(claim))
+    assert told.startswith(f"at most {proven} (proven in exact arithmetic); at most {proven - 2}.")
+    same = dataclasses.replace(exact, certified=exact.verified_certified, bound=Fraction(proven))
+    assert str(words.limit_words(same)) == f"at most {proven} (proven in exact arithmetic)"
+
+
+def test_shares_of_a_base_certificate_are_rounded_down(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    grid = np.ones((2001, 1), dtype=bool)
+    grid[0] = False
+    graph = Graph.from_edges(2001, np.array([[0, 1]]), np.ones((2001, 1), dtype=np.int8))
+    save_instance(tmp_path / "i.npz", Instance(graph, GridBase(grid, ("attr_del",)), layers=0))
+    text = out(capsys, "base", str(tmp_path / "i.npz"))
+    assert "0: 99.9 %" in text
+    assert "100.0" not in text
 
 
 def test_zero_is_no_guarantee() -> None:
@@ -132,15 +187,27 @@ def test_hit_and_lost_are_two_columns(tmp_path: Path, capsys: pytest.CaptureFixt
     rows = list(csv.DictReader((tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()))
     assert {row["state"] for row in rows} <= {str(state) for state in TargetState}
     for row in rows:
-        assert (row["hit"] == "True") == any(
-            int(row[f"spent_{k}"]) for k in ("attr_add", "attr_del", "adj_add", "adj_del")
-        )
+        spent = any(int(row[f"spent_{k}"]) for k in ("attr_add", "attr_del", "adj_add", "adj_del"))
+        assert row["hit"] == ("yes" if spent else "no")
         assert (row["inside_attr_del"] == "") == (row["state"] == TargetState.NOT_A_TARGET)
     table = export.allocation(instance, certify(instance, ThreatModel(attr_del=1)))
     shown = [dict(zip(table.columns, row)) for row in table.rows]
     assert any(row["hit"] == "yes" for row in shown)
-    by_name = {row["name"]: row["state"] for row in rows}
-    assert all(by_name[row["name"]] == row["state"] for row in shown), "one vocabulary"
+    by_name = {row["name"]: row for row in rows}
+    assert all(by_name[row["name"]][key] == row[key] for row in shown for key in ("state", "hit")), "one vocabulary"
+
+
+def test_what_was_uncertified_before_is_not_lost_in_the_attack() -> None:
+    silent = np.asarray(chain().base.grid).copy()  # type: ignore[attr-defined]
+    silent[3:] = False
+    instance = dataclasses.replace(chain(), base=GridBase(silent, ("attr_del",)))
+    found = certify(instance, ThreatModel(attr_del=1))
+    nodes = found.nodes(instance.base.fronts(), instance.graph.edges)
+    lost = nodes["state"] == TargetState.LOST
+    assert (nodes["lost"] == lost).all()
+    assert found.attack_found == lost.sum() + 9
+    rows = export.allocation(instance, found).rows
+    assert all(row[1] != TargetState.BEFORE or row[2] == "yes" or any(row[4:]) for row in rows)
 
 
 def test_figures_kept_under_the_former_names_can_be_read() -> None:

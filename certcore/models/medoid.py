@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import float32
 
-from certcore.votes.compiled import compiled
-from certcore.votes.vectors import WIDE, add_scaled_row, squared_distance
+from certcore.common.compiled import compiled
+from certcore.common.vectors import WIDE, add_scaled_row, squared_distance
 
 
 @dataclass(frozen=True, eq=False)

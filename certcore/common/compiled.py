@@ -15,13 +15,17 @@ from typing import Any
 
 from numba import config, njit
 
-from certcore.data.wheels import cache_folder
+from certcore.common.files import cache_folder
+
+#: The rooms that have compiled functions, or functions that these call.
+_ROOMS = ("common", "models", "votes")
 
 
 @lru_cache(maxsize=1)
 def _folder() -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    package = Path(__file__).parents[1]
+    for path in sorted(path for room in _ROOMS for path in (package / room).glob("*.py")):
         digest.update(path.name.encode() + path.read_bytes())
     parent = os.environ.get("NUMBA_CACHE_DIR") or str(cache_folder() / "numba")
     return str(Path(parent) / digest.hexdigest()[:16])

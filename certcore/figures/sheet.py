@@ -1,4 +1,9 @@
-"""The sheet a figure is printed on: settings, width, fonts, legend and axes of matplotlib figures."""
+"""Figures for print (matplotlib): column widths of papers, readable at 8.5 cm, distinguishable without colour.
+
+`matplotlib` uses `Figure()` and never pyplot, so nothing is kept alive. matplotlib's settings are global to the
+process, so everything that depends on them happens under one lock: `with printing(): …; figure.savefig(...)`. A kind of
+figure draws itself onto a `Sheet`, which knows the width, the fonts, the legend and the axes.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +18,13 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from certcore.common.errors import InputError
 from certcore.figures.escape import clean
+from certcore.figures.figure import Figure
 from certcore.figures.geometry import log_ticks
 from certcore.figures.style import WIDTHS
 
@@ -65,7 +73,17 @@ def centimetres(width: str | float) -> float:
     return value
 
 
-class Canvas:
+def matplotlib(figure: Figure, *, width: str | float = "one-column", title: bool = False) -> PrintFigure:
+    """The figure for print, as a matplotlib figure. Save it inside `printing()`, or use `certcore.export`."""
+    with printing():
+        sheet = Sheet(centimetres(width))
+        figure.draw_print(sheet)
+        if title and figure.title:
+            sheet.figure.suptitle(printable(figure.title, 90), fontsize=sheet.font + 1)
+        return sheet.figure
+
+
+class Sheet:
     """A figure of a given width, with font sizes for it, that grows in height with its legend."""
 
     def __init__(self, width_cm: float) -> None:
@@ -112,6 +130,40 @@ class Canvas:
             handles=handles, loc="outside lower center", ncols=columns, fontsize=size, handlelength=sample
         )
 
+    def printable(self, text: Any, limit: int = 80) -> str:
+        """Text the font can set."""
+        return printable(text, limit)
+
+    def fit(self, text: str, room: float, size: float) -> str:
+        """Text broken into lines that fit into `room` points."""
+        return fit(text, room, size)
+
+    def sample(self, **style: Any) -> Any:
+        """A line or marker for the legend alone."""
+        return Line2D([], [], **style)
+
+    def patch(self, **style: Any) -> Any:
+        """A filled area for the legend alone."""
+        return Patch(**style)
+
+    def thousands(self, axis: Any) -> None:
+        """Numbers with separators."""
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+    def whole_ticks(self, axis: Any, most: int = 7) -> None:
+        """Ticks of an axis that counts: never between two whole numbers."""
+        axis.set_major_locator(MaxNLocator(nbins=most, integer=True))
+        self.thousands(axis)
+
+    def log_axis(self, axes: Any, which: str, largest: float) -> None:
+        """A logarithmic axis that begins at 0."""
+        where, text = log_ticks(largest)
+        getattr(axes, f"set_{which}scale")("log")
+        axis = getattr(axes, f"{which}axis")
+        axis.set_major_locator(FixedLocator(where))
+        axis.set_major_formatter(FixedFormatter(text))
+        axis.set_minor_locator(NullLocator())
+
 
 def fit(text: str, room: float, size: float) -> str:
     """Text broken into lines that fit into `room` points; a number stays with its sign."""
@@ -139,21 +191,3 @@ def printable(text: Any, limit: int = 80) -> str:
     """Text the font can set: signs it lacks become a box instead of a warning."""
     known = _glyphs()
     return "".join(sign if ord(sign) in known else "□" for sign in clean(text, limit))
-
-
-def thousands(axis: Any) -> None:
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-
-
-def whole_ticks(axis: Any, most: int = 7) -> None:
-    axis.set_major_locator(MaxNLocator(nbins=most, integer=True))
-    thousands(axis)
-
-
-def log_axis(axes: Any, which: str, largest: float) -> None:
-    where, text = log_ticks(largest)
-    getattr(axes, f"set_{which}scale")("log")
-    axis = getattr(axes, f"{which}axis")
-    axis.set_major_locator(FixedLocator(where))
-    axis.set_major_formatter(FixedFormatter(text))
-    axis.set_minor_locator(NullLocator())

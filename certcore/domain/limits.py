@@ -1,0 +1,9 @@
+"""How large things may be: beyond these, a number is surely a mistake."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Samples of one estimate.
+MAX_TRIALS: Final = 10**9
+MAX_CLASSES: Final = 10**5

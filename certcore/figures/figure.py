@@ -1,0 +1,117 @@
+"""What every figure is: a frozen object of plain numbers that can be drawn, tabulated and described.
+
+Each kind of figure is one file in `certcore/figures/kinds/`: its numbers, its table, its description, and how it is
+drawn on the screen (Plotly), for print (matplotlib) and in LaTeX (pgfplots and TikZ). None of it computes a
+certificate. Plotly and matplotlib are loaded only when something is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from certcore.common.errors import InputError
+from certcore.figures.escape import clean
+from certcore.figures.recipe import Recipe
+from certcore.figures.table import Table
+
+if TYPE_CHECKING:
+    from certcore.figures.sheet import Sheet
+
+Rows = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Figure:
+    """What all figures have: a name for files, a title (drawn only when asked), facts, and their recipe."""
+
+    #: Fields that hold several objects of one class, for reading a figure back.
+    PARTS: ClassVar[Mapping[str, type]] = {}
+    #: Needs more height than width suggests on a page.
+    TALL: ClassVar[bool] = False
+
+    name: str = "figure"
+    title: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Recipe | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "facts", dict(self.facts))
+
+    def table(self) -> Table:
+        """Exactly the plotted numbers."""
+        raise InputError(f"there is no table for a {type(self).__name__}")
+
+    def paper_table(self) -> Table:
+        """The table as a paper would show it."""
+        return self.table()
+
+    def summary(self) -> Table | None:
+        """A short table for a page, if there is something to say in one."""
+        return None
+
+    def shortened(self, rows: Rows, most: int) -> tuple[Rows, str]:
+        """Those of too many rows that a paper has room for (some along the whole axis), and how to say so."""
+        step = -(-len(rows) // most)
+        kept = rows[::step]
+        return kept, f"{len(kept)} of {len(rows)} rows, one in {step}"
+
+    def description(self) -> str:
+        """One to three sentences for those who cannot see the figure."""
+        return clean(self.title or self.name)
+
+    def draw_screen(self, screen: Any, dark: bool) -> None:
+        """Draw into a Plotly figure."""
+        raise InputError(f"there is no drawing of a {type(self).__name__} for the screen")
+
+    def draw_print(self, sheet: Sheet) -> None:
+        """Draw onto a sheet of matplotlib."""
+        raise InputError(f"there is no drawing of a {type(self).__name__} for print")
+
+    def draw_latex(self, width_cm: float) -> str:
+        """The `tikzpicture`."""
+        raise InputError(f"there is no LaTeX source for a {type(self).__name__}")
+
+    @property
+    def latex_tool(self) -> str:
+        """What compiles the LaTeX source."""
+        return "pdflatex"
+
+
+def numbers(owner: Any, name: str, shape: tuple[int | None, ...], what: str, *, finite: bool = True) -> None:
+    """Replace a field by a read-only array of numbers of the expected shape (None stays None)."""
+    value = getattr(owner, name)
+    if value is None:
+        return
+    try:
+        array = np.array(value)
+        if array.dtype == object:  # None among numbers: a gap
+            array = array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} of {what} is no array of numbers; expected numbers only") from error
+    if array.size == 0:
+        array = array.reshape([0 if side is None else side for side in shape])
+    if array.dtype.kind not in "iufb" or array.ndim != len(shape):
+        raise InputError(f"{name} of {what} has shape {array.shape} and type {array.dtype}; expected numbers, {shape}")
+    if any(side is not None and side != got for side, got in zip(shape, array.shape)):
+        raise InputError(f"{name} of {what} has shape {array.shape}; expected {shape}")
+    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"{name} of {what} contains NaN or infinity; expected finite numbers")
+    array.setflags(write=False)
+    object.__setattr__(owner, name, array)
+
+
+def indices(owner: Any, name: str, shape: tuple[int | None, ...], limit: int, what: str) -> None:
+    """The same for whole numbers from 0 to below `limit`."""
+    numbers(owner, name, shape, what)
+    array = getattr(owner, name)
+    if array is None:
+        return
+    if array.size == 0:
+        array = array.astype(np.int64)
+        object.__setattr__(owner, name, array)
+    if array.dtype.kind not in "iu" or (array.size and not 0 <= array.min() <= array.max() < limit):
+        raise InputError(f"{name} of {what} are no indices from 0 to {limit - 1}")

@@ -1,0 +1,147 @@
+"""Several instances on the same axes, with a table below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from certcore.common.errors import InputError
+from certcore.figures.escape import clean
+from certcore.figures.figure import Figure
+from certcore.figures.kinds.curve import CurveFigure, Line, mean_lines
+from certcore.figures.recipe import LoadedRecipe, makes
+from certcore.figures.table import Meaning, Table, make_table, meanings_of
+from certcore.figures.tabular import rows_as_tabular
+from certcore.instance.limits import within_base
+from certcore.sweep import Curve
+from certcore.sweep.axis import Axis
+
+if TYPE_CHECKING:
+    from certcore.figures.sheet import Sheet
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompareFigure(CurveFigure):
+    """Several instances on the same axes, with a table below; `meanings` says what each of its columns means."""
+
+    columns: tuple[str, ...] = ()
+    meanings: tuple[Meaning, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    name: str = "compare"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "meanings", meanings_of(self.columns, self.meanings))
+        object.__setattr__(self, "rows", tuple(tuple(row) for row in self.rows))
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise InputError(f"a row of the comparison has {len(row)} cells; expected {len(self.columns)}")
+
+    def _comparison(self) -> Table:
+        return make_table(self.columns, self.rows, self.meanings)
+
+    def paper_table(self) -> Table:
+        return self._comparison() if self.rows else super().paper_table()
+
+    def summary(self) -> Table | None:
+        return self._comparison() if self.columns else super().summary()
+
+    def draw_latex(self, width_cm: float) -> str:
+        drawn = super().draw_latex(width_cm)
+        if not self.rows:
+            return drawn
+        below = self._comparison()
+        table = rows_as_tabular(below, below.rows)
+        node = f"\\node[anchor=north, font=\\footnotesize] at (current bounding box.south) {{{table}}};\n"
+        end = "\\end{tikzpicture}\n"
+        return drawn.removesuffix(end) + node + end
+
+    def draw_print(self, sheet: Sheet) -> None:
+        from matplotlib.transforms import Bbox
+
+        if not self.rows:
+            super().draw_print(sheet)
+            return
+        most = 40 if sheet.wide else 22
+        below = self._comparison()
+        rows = [list(below.columns), *([clean(text, most) for text in below.texts(row)] for row in below.rows)]
+        sheet.resize(sheet.height + (len(rows) + 0.5) * sheet.font * 1.5 / 72)
+        super().draw_print(sheet)
+        share = (len(rows) + 0.5) * sheet.font * 1.5 / 72 / sheet.height
+        upper = sheet.figure.axes[0]
+        grid = sheet.figure.add_gridspec(2, 1, height_ratios=[1 - share, share])
+        upper.set_subplotspec(grid[0])
+        lower = sheet.figure.add_subplot(grid[1])
+        lower.set_axis_off()
+        lengths = [max(len(str(row[k])) for row in rows) + 2 for k in range(len(self.columns))]
+        widths = [length / sum(lengths) for length in lengths]
+        cells = [[sheet.printable(cell, 40) for cell in row] for row in rows]
+        drawn = lower.table(cells, colWidths=widths, cellLoc="right", edges="horizontal", bbox=Bbox([[0, 0], [1, 1]]))
+        drawn.auto_set_font_size(False)
+        drawn.set_fontsize(sheet.font - 1)
+        for (row, column), cell in drawn.get_celld().items():
+            cell.set_linewidth(0.5)
+            cell.visible_edges = "TB" if row == 0 else "B" if row == len(cells) - 1 else "open"
+            cell.PAD = 0.02
+            if column == 0:
+                cell.set_text_props(ha="left")
+            if row == 0:
+                cell.set_text_props(weight="bold")
+
+
+@dataclass(frozen=True, eq=False)
+class CompareEntry:
+    """One instance of a comparison: its curve (or one curve per split), and its accuracy if known."""
+
+    name: str
+    curve: Any
+    accuracy: float | None = None
+
+
+def compare_figure(
+    entries: Sequence[CompareEntry], *, vary: str, log: bool = False, marker: float | None = None, **more: Any
+) -> CompareFigure:
+    """Several instances on the same axes, with their accuracy, naive and collective r̄, and the gain."""
+    lines: list[Line] = []
+    rows = []
+    for group, entry in enumerate(entries):
+        splits = entry.curve if isinstance(entry.curve, list | tuple) else [entry.curve]
+        ours, naive = mean_lines(splits, entry.name, group)
+        lines += [ours, naive]
+        gain = None
+        if ours.average_radius is not None and naive.average_radius:
+            gain = ours.average_radius / naive.average_radius
+        rows.append((entry.name, entry.accuracy, naive.average_radius, ours.average_radius, gain))
+    return CompareFigure(
+        vary=vary,
+        lines=tuple(lines),
+        log=log,
+        marker=marker,
+        columns=("instance", "accuracy", "r̄ naive", "r̄ collective", "gain (×)"),
+        meanings=(Meaning.PLAIN, Meaning.PLAIN, Meaning.CERTIFIED, Meaning.CERTIFIED, Meaning.CERTIFIED),
+        rows=tuple(rows),
+        **{"name": f"compare-{vary}", **more},
+    )
+
+
+@makes("compare", "several instances over the same budget", several=True)
+def _make_compare(loaded: LoadedRecipe) -> Figure:
+    """Instances of the same name are splits of one line; each has the local budgets that its base certificate knows."""
+    vary = Axis.parse(loaded.need("vary")).name
+    names = [str(name) for name in loaded.options.get("names") or ()]
+    names = names or [Path(path).stem for path in loaded.recipe.instances]
+    if len(names) != len(loaded.instances):
+        raise InputError(f"{len(names)} names for {len(loaded.instances)} instances; give each of them one --name")
+    lines: dict[str, list[Curve]] = {}
+    for name, instance in zip(names, loaded.instances):
+        threat = within_base(loaded.threat(instance), instance)
+        lines.setdefault(name, []).append(loaded.curve(instance, threat, loaded.swept))
+    return compare_figure(
+        [CompareEntry(name, curves) for name, curves in lines.items()],
+        vary=vary,
+        log=bool(loaded.options.get("log")),
+        marker=loaded.marker(loaded.threat(loaded.instance), vary),
+    )

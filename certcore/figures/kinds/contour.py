@@ -1,0 +1,555 @@
+"""A map over two budgets, with lines at levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from certcore.common.errors import InputError
+from certcore.common.rounding import rounded_down
+from certcore.domain.perturbations import TYPES
+from certcore.figures import latex
+from certcore.figures.escape import clean, for_latex, for_plotly
+from certcore.figures.figure import Figure, numbers
+from certcore.figures.geometry import (
+    cell_edges,
+    label_spot,
+    level_lines,
+    log_ticks,
+    positions,
+)
+from certcore.figures.recipe import LoadedRecipe, Recipe, makes
+from certcore.figures.screen import ratios, whole_steps
+from certcore.figures.style import (
+    BLACK,
+    DOTTED,
+    KINDS,
+    RATIO_LABEL,
+    VERMILLION,
+    axis_label,
+    colour_scale,
+    on_background,
+)
+from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
+from certcore.sweep import Session, Surface, surface
+from certcore.sweep.axis import Axis
+
+if TYPE_CHECKING:
+    from certcore.figures.sheet import Sheet
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ContourFigure(Figure):
+    """A map over two budgets: filled cells, and lines at `levels` for the certificate and for its reference.
+
+    `ratio` and `reference` are (nx, ny), NaN where nothing was computed. `show` chooses what fills the cells:
+    the `ratio`, the `reference`, or the `difference` of the two. `measure` names the quantity.
+    """
+
+    x: str
+    y: str
+    x_values: np.ndarray
+    y_values: np.ndarray
+    ratio: np.ndarray
+    reference: np.ndarray | None = None
+    reference_kind: str = "naive"
+    kind: str = "collective"
+    show: str = "ratio"
+    levels: tuple[float, ...] = (0.5, 0.7)
+    marker: tuple[float, float] | None = None
+    x_log: bool = False
+    y_log: bool = False
+    measure: str = ""
+    certified: np.ndarray | None = None
+    reference_certified: np.ndarray | None = None
+    targets: int | None = None
+    name: str = "contours"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for axis in ("x_values", "y_values"):
+            numbers(self, axis, (None,), "the map")
+            values = getattr(self, axis)
+            if len(values) == 0 or (np.diff(values) <= 0).any() or values[0] < 0:
+                raise InputError(f"{axis} of a map are not ascending budgets from 0 on; sort them and drop repeats")
+        shape = (len(self.x_values), len(self.y_values))
+        for name in ("ratio", "reference", "certified", "reference_certified"):
+            numbers(self, name, shape, "the map", finite=False)
+        if self.show not in ("ratio", "reference", "difference"):
+            raise InputError(f"show is {self.show!r}; expected 'ratio', 'reference' or 'difference'")
+        if self.show != "ratio" and self.reference is None:
+            raise InputError(f"a map of the {self.show} needs a reference; give one, or show the ratio")
+        for kind in (self.kind, self.reference_kind):
+            if kind not in KINDS:
+                raise InputError(f"a map is of kind {kind!r}; expected one of {', '.join(KINDS)}")
+        object.__setattr__(self, "levels", tuple(float(level) for level in self.levels))
+        if self.marker is not None:
+            object.__setattr__(self, "marker", (float(self.marker[0]), float(self.marker[1])))
+
+    @property
+    def filled(self) -> np.ndarray:
+        """What fills the cells, (nx, ny)."""
+        if self.show == "ratio" or self.reference is None:
+            return self.ratio
+        return self.reference if self.show == "reference" else self.ratio - self.reference
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The ends of the colour scale: of a difference those of the map, of a ratio 0 and 1."""
+        if self.show != "difference":
+            return 0.0, 1.0
+        known = self.filled[np.isfinite(self.filled)]
+        return min(0.0, float(known.min(initial=0))), max(1e-9, float(known.max(initial=0)))
+
+    def table(self) -> Table:
+        columns = [self.x, self.y, "certified_ratio", f"{self.reference_kind}_ratio", "difference"]
+        columns += ["certified", f"{self.reference_kind}_certified", "targets"]
+        meanings = [Meaning.PLAIN] * 2 + [Meaning.CERTIFIED] * 5 + [Meaning.PLAIN]
+        rows = []
+        difference = None if self.reference is None else self.ratio - self.reference
+        for i, x in enumerate(self.x_values):
+            for j, y in enumerate(self.y_values):
+                shares = [None if part is None else part[i, j] for part in (self.ratio, self.reference, difference)]
+                counts = [None if part is None else part[i, j] for part in (self.certified, self.reference_certified)]
+                rows.append((x, y, *shares, *(whole(count) for count in counts), self.targets))
+        return without_empty(make_table(columns, rows, meanings))
+
+    def description(self) -> str:
+        known = np.isfinite(self.filled)
+        what = measure(self)
+        second = f" and {axis_label(self.y)}" if len(self.y_values) > 1 else ""
+        text = f"Map of the {what} over {axis_label(self.x)}{second}"
+        text += f", {known.sum()} of {known.size} cells"
+        if known.any():
+            low, high = np.nanmin(self.filled), np.nanmax(self.filled)
+            text += f", from {rounded_down(float(low))} to {rounded_down(float(high))}"
+        if self.levels:
+            levels = ", ".join(level_label(level) for level in self.levels)
+            text += f". Lines at {levels}: {KINDS[self.kind].label} solid"
+            if self.reference is not None:
+                text += f", {KINDS[self.reference_kind].label} dotted"
+        return text + "."
+
+    def draw_screen(self, screen: Any, dark: bool) -> None:
+        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        what = for_plotly(measure(self))
+        filled = self.filled
+        difference = self.show == "difference"
+        low, high = self.scale
+        colours = colour_scale(difference)
+        data, hover = cell_hover(self)
+        screen.add_heatmap(
+            x=xs,
+            y=ys,
+            z=filled.T,
+            customdata=[[data[i][j] for i in range(len(data))] for j in range(len(self.y_values))],
+            zmin=low,
+            zmax=high,
+            colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
+            colorbar={"title": {"text": what, "side": "right", "font": {"size": 14}}, "thickness": 14},
+            hoverongaps=False,
+            hovertemplate=hover + "<extra></extra>",
+        )
+        _screen_levels(screen, self, xs, ys, dark)
+        if self.marker is not None:
+            x, y = self.marker
+            screen.add_scatter(
+                x=positions(np.array([x]), self.x_log),
+                y=positions(np.array([y]), self.y_log),
+                mode="markers",
+                name="current budgets",
+                marker={
+                    "symbol": "x",
+                    "size": 13,
+                    "color": VERMILLION,
+                    "line": {"color": "#FFFFFF", "width": 1.5},
+                },
+                customdata=[[x, y]],
+                hovertemplate="current budgets: %{customdata[0]:,} and %{customdata[1]:,}<extra></extra>",
+            )
+        for update, key, log, edges in (
+            (screen.update_xaxes, self.x, self.x_log, xs),
+            (screen.update_yaxes, self.y, self.y_log, ys),
+        ):
+            update(title=for_plotly(axis_label(key)), showgrid=False, zeroline=False)
+            if log:
+                where, text = log_ticks(float(edges[-1]))
+                update(type="log", tickvals=where, ticktext=text, range=np.log10(edges[[0, -1]]).tolist())
+            else:
+                update(range=[float(edges[0]), float(edges[-1])], **whole_steps(float(edges[-1])))
+        if len(self.y_values) == 1:
+            screen.update_yaxes(showticklabels=False, ticks="", title="")
+        screen.update_layout(clickmode="event+select")
+
+    def draw_print(self, sheet: Sheet) -> None:
+        from matplotlib.colors import LinearSegmentedColormap
+
+        if len(self.y_values) == 1:
+            sheet.resize(0.45 * sheet.height)
+        axes = sheet.axes()
+        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        filled = self.filled
+        difference = self.show == "difference"
+        low, high = self.scale
+        colours = LinearSegmentedColormap.from_list("certcore", colour_scale(difference), N=256)
+        # Drawn as one picture where the cells are even, as rectangles otherwise: no white hair lines between cells.
+        cells = np.ma.masked_invalid(filled.T)
+        mesh = axes.pcolormesh(xs, ys, cells, cmap=colours, vmin=low, vmax=high, rasterized=False, gid="cells")
+        mesh.set_edgecolor("face")
+        mesh.set_linewidth(0.15)
+        axes.set_facecolor("#DDDDDD")
+        bar = sheet.figure.colorbar(mesh, ax=axes, pad=0.02, fraction=0.06, aspect=22)
+        label = sheet.fit(sheet.printable(measure(self)), sheet.height * 72 * 0.75, sheet.font - 0.5)
+        bar.set_label(label, fontsize=sheet.font - 0.5)
+        bar.ax.tick_params(labelsize=sheet.font - 1, length=2, width=0.5)
+        bar.outline.set_linewidth(0.4)
+        handles = _print_levels(axes, self, sheet, xs, ys)
+        if self.marker is not None:
+            where = [positions(np.array([v]), log)[0] for v, log in zip(self.marker, (self.x_log, self.y_log))]
+            handles += axes.plot(
+                *([value] for value in where),
+                linestyle="",
+                marker="X",
+                markersize=6,
+                color=VERMILLION,
+                markeredgecolor="white",
+                markeredgewidth=0.7,
+                label="current budgets",
+                gid="marker",
+            )
+        if not np.isfinite(filled).all():
+            handles.append(sheet.patch(facecolor="#DDDDDD", label="not computed"))
+        for which, log, edges in (("x", self.x_log, xs), ("y", self.y_log, ys)):
+            if log:
+                sheet.log_axis(axes, which, float(edges[-1]))
+            else:
+                sheet.whole_ticks(getattr(axes, f"{which}axis"))
+            getattr(axes, f"set_{which}lim")(edges[0], edges[-1])
+        if len(self.y_values) == 1:
+            axes.set_yticks([])
+        sheet.labels(axes, axis_label(self.x), axis_label(self.y) if len(self.y_values) > 1 else "")
+        sheet.legend(handles)
+
+    def draw_latex(self, width_cm: float) -> str:
+        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        filled = self.filled
+        difference = self.show == "difference"
+        low, high = self.scale
+        scale = " ".join(
+            f"rgb255=({int(c[1:3], 16)},{int(c[3:5], 16)},{int(c[5:], 16)})" for c in colour_scale(difference)
+        )
+        options = latex.frame(width_cm * 0.88, axis_label(self.x), axis_label(self.y), 0.72)
+        options |= {
+            "xmin": latex.number(xs[0]),
+            "xmax": latex.number(xs[-1]),
+            "ymin": latex.number(ys[0]),
+            "ymax": latex.number(ys[-1]),
+            "enlargelimits": "false",
+            "axis on top": "",
+            "axis background/.style": "{fill=gray!25}",
+            "colormap": f"{{certcore}}{{{scale}}}",
+            "colorbar": "",
+            "colorbar style": f"{{ylabel={{{for_latex(measure(self))}}}, width=2.5mm, "
+            "label style={font=\\footnotesize}, tick label style={font=\\scriptsize}}",
+            "point meta min": latex.number(low),
+            "point meta max": latex.number(high),
+        }
+        for which, log, edges in (("x", self.x_log, xs), ("y", self.y_log, ys)):
+            if log:
+                latex.add_log_ticks(options, which, float(edges[-1]))
+        if len(self.y_values) == 1:
+            options |= {"ytick": r"\empty", "ylabel": "{}", "height": "3.2cm"}
+        cells = []
+        for i, j in np.argwhere(np.isfinite(filled)).tolist():
+            corners = ((xs[i], ys[j]), (xs[i + 1], ys[j]), (xs[i + 1], ys[j + 1]), (xs[i], ys[j + 1]))
+            value = latex.number(filled[i, j], Meaning.CERTIFIED)
+            cells.append("\n".join(f"{latex.number(x)} {latex.number(y)} {value}" for x, y in corners))
+        body = []
+        if cells:
+            style = "patch, patch type=rectangle, shader=flat corner, point meta=explicit, forget plot"
+            body.append(
+                f"\\addplot[{style}] table[x index=0, y index=1, meta index=2] {{\n" + "\n".join(cells) + "\n};"
+            )
+        body += _latex_levels(self, xs, ys)
+        if self.marker is not None:
+            x = positions(np.array([self.marker[0]]), self.x_log)
+            y = positions(np.array([self.marker[1]]), self.y_log)
+            style = f"only marks, mark=x, mark size=3pt, line width=1.4pt, color={latex.colour(VERMILLION)}"
+            body += [f"\\addplot[{style}] coordinates {{{latex.points(x, y)}}};", r"\addlegendentry{current budgets}"]
+        return latex.axis(options, body)
+
+
+def contour_figure(
+    surface: Any,
+    *,
+    x: str,
+    y: str,
+    show: str = "ratio",
+    reference: Any = None,
+    reference_kind: str = "naive",
+    kind: str = "collective",
+    levels: Sequence[float] = (0.5, 0.7),
+    gaps: bool = True,
+    marker: tuple[float, float] | None = None,
+    x_log: bool = False,
+    y_log: bool = False,
+    title: str = "",
+    name: str = "",
+    facts: dict[str, Any] | None = None,
+    recipe: Recipe | None = None,
+) -> ContourFigure:
+    """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
+
+    Cells that are not done yet stay empty; with `gaps=False` they show the sound but weaker count known so far.
+    """
+    targets = max(int(surface.targets), 1)
+    certified = _counts(surface.certified, getattr(surface, "done", None) if gaps else None)
+    if reference is None:
+        compared = np.asarray(surface.naive)
+    else:
+        compared = _counts(reference.certified, getattr(reference, "done", None) if gaps else None)
+    return ContourFigure(
+        x=x,
+        y=y,
+        x_values=surface.x_values,
+        y_values=surface.y_values,
+        ratio=certified / targets,
+        reference=compared / targets,
+        reference_kind=reference_kind,
+        kind=kind,
+        show=show,
+        levels=tuple(levels),
+        marker=marker,
+        x_log=x_log,
+        y_log=y_log,
+        certified=certified,
+        reference_certified=compared,
+        targets=int(surface.targets),
+        title=title,
+        name=name or ("contours" if show == "ratio" else show) + f"-{x}-{y}",
+        facts=facts or {},
+        recipe=recipe,
+    )
+
+
+def _counts(counts: Any, done: Any) -> np.ndarray:
+    """Counts, with gaps where a cell has not been computed yet."""
+    array = np.asarray(counts)
+    if done is None or np.asarray(done).all():
+        return array
+    return np.where(np.asarray(done), array, np.nan)
+
+
+def base_figure(
+    fronts: Any,
+    x: str,
+    y: str | None = None,
+    *,
+    x_values: Sequence[int] | None = None,
+    y_values: Sequence[int] | None = None,
+    nodes: np.ndarray | None = None,
+    **more: Any,
+) -> ContourFigure:
+    """Share of nodes that the base certificate covers at each budget of one or two types, node by node."""
+    axes = [x] if y is None else [x, y]
+    ends = [min(int(_largest(fronts, key)), 60) for key in axes]
+    xs = np.arange(ends[0] + 1) if x_values is None else np.asarray(x_values)
+    other = y or next(key for key in TYPES if key != x)
+    ys = np.zeros(1, np.int64) if y is None else np.arange(ends[1] + 1) if y_values is None else np.asarray(y_values)
+    chosen = np.arange(fronts.n_nodes) if nodes is None else np.asarray(nodes)
+    counts = np.zeros((len(xs), len(ys)), dtype=np.int64)
+    for i, a in enumerate(xs.tolist()):
+        for j, b in enumerate(ys.tolist()):
+            budget = [0, 0, 0, 0]
+            budget[TYPES.index(x)], budget[TYPES.index(other)] = a, b
+            counts[i, j] = int(fronts.certified(budget)[chosen].sum())
+    return ContourFigure(
+        x=x,
+        y=other,
+        x_values=xs,
+        y_values=ys,
+        ratio=counts / max(len(chosen), 1),
+        certified=counts,
+        targets=len(chosen),
+        kind="naive",
+        levels=(0.5,),
+        measure="share certified node by node",
+        **{"name": "base-" + "-".join(axes), **more},
+    )
+
+
+def _largest(fronts: Any, key: str) -> int:
+    points = fronts.points[:, TYPES.index(key)]
+    return int(points.max()) if len(points) else 1
+
+
+def level_label(level: float) -> str:
+    """The level of a contour line with every digit it has: 0.9999999 is not 1."""
+    return f"{Decimal(repr(float(level))).normalize():f}"
+
+
+def measure(figure: ContourFigure) -> str:
+    """The name of what fills the cells of a map."""
+    if figure.measure:
+        return clean(figure.measure)
+    if figure.show == "difference":
+        return f"gain: {KINDS[figure.kind].label} − {KINDS[figure.reference_kind].label}"
+    kind = figure.kind if figure.show == "ratio" else figure.reference_kind
+    return f"{RATIO_LABEL} ({KINDS[kind].label})"
+
+
+def cell_hover(figure: ContourFigure) -> tuple[list[list[list[Any]]], str]:
+    """For each cell of a map its budgets and its numbers as text, and what the tooltip says about them."""
+    names = [for_plotly(measure(figure))]
+    parts = [figure.filled]
+    if figure.reference is not None:
+        names += [KINDS[figure.kind].label, KINDS[figure.reference_kind].label]
+        parts += [figure.ratio, figure.reference]
+    texts = [[ratios(column) for column in part] for part in parts]
+    data = [
+        [[x, y, *(text[i][j] for text in texts)] for j, y in enumerate(figure.y_values.tolist())]
+        for i, x in enumerate(figure.x_values.tolist())
+    ]
+    hover = f"{axis_label(figure.x)}: %{{customdata[0]:,}}<br>{axis_label(figure.y)}: %{{customdata[1]:,}}"
+    hover += "".join(f"<br>{name}: %{{customdata[{k}]}}" for k, name in enumerate(names, 2))
+    return data, hover
+
+
+def _screen_levels(screen: Any, figure: ContourFigure, xs: np.ndarray, ys: np.ndarray, dark: bool) -> None:
+    parts = [(figure.kind, "solid", figure.ratio)]
+    if figure.reference is not None:
+        parts.append((figure.reference_kind, "dot", figure.reference))
+    for kind, dash, grid in parts:
+        for k, level in enumerate(figure.levels):
+            lines = level_lines(grid, level, xs, ys)
+            gap = np.full((1, 2), np.nan)
+            path = np.concatenate([np.concatenate([line, gap]) for line in lines] or [gap])
+            name = f"{KINDS[kind].label} {level_label(level)}"
+            for width, colour in ((5, "#FFFFFF"), (2, BLACK)):
+                screen.add_scatter(
+                    x=path[:, 0],
+                    y=path[:, 1],
+                    mode="lines",
+                    line={"color": colour, "width": width, "dash": "solid" if width == 5 else dash},
+                    opacity=0.65 if width == 5 else 1,
+                    name=name,
+                    legendgroup=name,
+                    showlegend=False,
+                    hoverinfo="skip",
+                )
+            # On a dark page the legend needs another ink than the map, which is the same on every page.
+            sample = {"color": on_background(BLACK, dark), "width": 2, "dash": dash}
+            screen.add_scatter(x=[None], y=[None], mode="lines", line=sample, name=name, legendgroup=name)
+            spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
+            if spot is not None:
+                x, y = spot
+                screen.add_annotation(
+                    x=np.log10(x) if figure.x_log else x,
+                    y=np.log10(y) if figure.y_log else y,
+                    text=level_label(level),
+                    showarrow=False,
+                    font={"size": 12, "color": BLACK},
+                    bgcolor="rgba(255,255,255,0.8)",
+                    borderpad=1,
+                )
+
+
+def _print_levels(axes: Any, figure: ContourFigure, sheet: Sheet, xs: np.ndarray, ys: np.ndarray) -> list[Any]:
+    parts: list[tuple[str, Any, np.ndarray]] = [(figure.kind, "-", figure.ratio)]
+    if figure.reference is not None:
+        parts.append((figure.reference_kind, DOTTED.print, figure.reference))
+    from matplotlib.patheffects import withStroke
+
+    handles: list[Any] = []
+    for kind, dash, grid in parts:
+        for k, level in enumerate(figure.levels):
+            lines = level_lines(grid, level, xs, ys)
+            # A white edge keeps the black line visible on the dark end of the scale.
+            for line in lines:
+                axes.plot(
+                    *line.T, color="white", linewidth=2.4, alpha=0.7, solid_capstyle="butt", zorder=2.9, gid="halo"
+                )
+                axes.plot(
+                    *line.T,
+                    color=BLACK,
+                    linestyle=dash,
+                    linewidth=1.2,
+                    solid_capstyle="butt",
+                    zorder=3,
+                    gid=f"level-{kind}-{k}",
+                )
+            spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
+            if spot is not None:
+                text = axes.text(
+                    *spot, level_label(level), fontsize=sheet.font - 1.5, ha="center", va="center", zorder=4
+                )
+                text.set_path_effects([withStroke(linewidth=1.8, foreground="white")])
+        if figure.levels:
+            levels = ", ".join(level_label(level) for level in figure.levels)
+            label = f"{KINDS[kind].label} = {levels}"
+            handles.append(sheet.sample(color=BLACK, linestyle=dash, linewidth=1.2, label=label))
+    return handles
+
+
+def _latex_levels(figure: ContourFigure, xs: np.ndarray, ys: np.ndarray) -> list[str]:
+    parts = [(figure.kind, "solid", figure.ratio)]
+    if figure.reference is not None:
+        parts.append((figure.reference_kind, "densely dotted", figure.reference))
+    body = []
+    for kind, dash, grid in parts:
+        for k, level in enumerate(figure.levels):
+            lines = level_lines(grid, level, xs, ys)
+            for line in lines:
+                path = latex.points(line[:, 0], line[:, 1])
+                body.append(f"\\addplot[white, line width=2pt, opacity=0.7, forget plot] coordinates {{\n{path}\n}};")
+                body.append(f"\\addplot[black, line width=0.9pt, {dash}, forget plot] coordinates {{\n{path}\n}};")
+            spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
+            if spot is not None:
+                at = f"(axis cs:{latex.number(spot[0])},{latex.number(spot[1])})"
+                style = r"font=\scriptsize, fill=white, fill opacity=0.75, text opacity=1, inner sep=1pt"
+                body.append(f"\\node[{style}] at {at} {{{level_label(level)}}};")
+        if figure.levels:
+            levels = ", ".join(level_label(level) for level in figure.levels)
+            body.append(f"\\addlegendimage{{black, line width=0.9pt, {dash}}}")
+            body.append(f"\\addlegendentry{{{for_latex(KINDS[kind].label)} = {levels}}}")
+    return body
+
+
+@makes("map", "certified ratio over two budgets")
+def _make_map(loaded: LoadedRecipe) -> Figure:
+    options = loaded.options
+    show = options.get("show", "ratio")
+    if show not in ("ratio", "naive", "paper"):
+        raise InputError(f"--show is {show!r}; expected ratio, naive or paper")
+    x, y = (Axis.parse(loaded.need(name), local=False).name for name in ("x", "y"))
+    threat = loaded.threat(loaded.instance)
+    session = Session(loaded.instance)
+
+    def over(relaxation: str) -> Surface:
+        xs, ys = loaded.need("x_values"), loaded.need("y_values")
+        rounds = loaded.rounds if relaxation == "strong" else None
+        return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
+
+    across, up = loaded.marker(threat, x), loaded.marker(threat, y)
+    return contour_figure(
+        over("tight" if show == "paper" else loaded.swept),
+        x=x,
+        y=y,
+        show="ratio" if show == "ratio" else "difference",
+        reference=over("paper") if show == "paper" else None,
+        reference_kind="paper" if show == "paper" else "naive",
+        kind="paper" if loaded.swept == "paper" and show != "paper" else "collective",
+        levels=tuple(float(level) for level in options.get("levels", (0.5, 0.7))),
+        marker=None if across is None or up is None else (across, up),
+    )
+
+
+@makes("base", "share certified node by node")
+def _make_base(loaded: LoadedRecipe) -> Figure:
+    axes = [str(loaded.options[name]) for name in ("x", "y") if loaded.options.get(name)]
+    axes = axes or [str(name) for name in TYPES if name in loaded.instance.base.axes][:2]
+    return base_figure(loaded.instance.base.fronts(), *axes, nodes=loaded.target_nodes())

@@ -1,0 +1,552 @@
+"""Certified ratio against one budget or σ: one line, or a family of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from certcore.common.errors import InputError
+from certcore.common.rounding import rounded_down
+from certcore.common.splits import average_radius, band, mean
+from certcore.figures import latex
+from certcore.figures.escape import clean, for_latex, for_plotly
+from certcore.figures.figure import Figure, numbers
+from certcore.figures.geometry import (
+    line_marks,
+    log_ticks,
+    plateau,
+    positions,
+    step_band,
+)
+from certcore.figures.recipe import LoadedRecipe, Recipe, makes, member_name
+from certcore.figures.screen import legend_only, ratios, translucent, whole_steps
+from certcore.figures.style import (
+    BAND_LABEL,
+    BLACK,
+    GREY,
+    KINDS,
+    MARKS_LABEL,
+    PLATEAU_LABEL,
+    RATIO_LABEL,
+    axis_label,
+    on_background,
+    series_colour,
+    series_marker,
+)
+from certcore.figures.table import Meaning, Table, make_table, without_empty
+from certcore.sweep import Curve
+from certcore.sweep.axis import Axis
+
+if TYPE_CHECKING:
+    from certcore.figures.sheet import Sheet
+
+
+MAX_LINES = 40
+#: So many lines are told in the description.
+_MOST_TOLD = 8
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Line:
+    """One line of a curve: certified ratio at each value of a budget.
+
+    Lines of one `group` share colour and marker, the `kind` decides the dashes; `low` and `high` are a band
+    over splits. `certified` and `targets` are the counts behind the ratio, where there is one result and no
+    average.
+    """
+
+    values: np.ndarray
+    ratio: np.ndarray
+    kind: str = "collective"
+    name: str = ""
+    group: int = 0
+    certified: np.ndarray | None = None
+    targets: int | None = None
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    average_radius: float | None = None
+
+    def __post_init__(self) -> None:
+        what = f"line {self.name!r}"
+        numbers(self, "values", (None,), what)
+        n = len(self.values)
+        if n == 0 or (np.diff(self.values) <= 0).any() or self.values[0] < 0:
+            raise InputError(f"the values of {what} are not ascending budgets from 0 on; sort them and drop repeats")
+        numbers(self, "ratio", (n,), what)
+        for name in ("certified", "low", "high"):
+            numbers(self, name, (n,), what)
+        if self.kind not in KINDS:
+            raise InputError(f"{what} is of kind {self.kind!r}; expected one of {', '.join(KINDS)}")
+        if (self.low is None) != (self.high is None):
+            raise InputError(f"{what} has one edge of a band only; give both low and high, or neither")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CurveFigure(Figure):
+    """Certified ratio against one budget or σ: families of lines, bands, plateaus, and a marker at one value.
+
+    Between two values a line keeps the ratio of the larger one: the certificate at a larger budget also holds
+    for a smaller one, and nothing is interpolated.
+    """
+
+    lines: tuple[Line, ...]
+    vary: str = "attr_del"
+    x_label: str = ""
+    log: bool = False
+    marker: float | None = None
+    plateaus: bool = True
+    name: str = "curve"
+
+    PARTS: ClassVar = {"lines": Line}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "lines", tuple(self.lines))
+        if not 1 <= len(self.lines) <= MAX_LINES:
+            raise InputError(f"a curve figure has {len(self.lines)} lines; expected 1 to {MAX_LINES}")
+
+    def table(self) -> Table:
+        columns = {
+            "line": Meaning.PLAIN,
+            "kind": Meaning.PLAIN,
+            self.vary: Meaning.PLAIN,
+            "certified_ratio": Meaning.CERTIFIED,
+            "certified": Meaning.CERTIFIED,
+            "targets": Meaning.PLAIN,
+            "low": Meaning.CERTIFIED,
+            "high": Meaning.CERTIFIED,
+            "average_radius": Meaning.CERTIFIED,
+        }
+        rows: list[tuple[Any, ...]] = []
+        for line in self.lines:
+            n = len(line.values)
+            blank = [None] * n
+            parts = (line.values, line.ratio, line.certified, [line.targets] * n, line.low, line.high)
+            cells = zip(*(blank if part is None else part for part in parts))
+            rows += [(line.name, line.kind, *row, line.average_radius) for row in cells]
+        return without_empty(make_table(list(columns), rows, list(columns.values())))
+
+    def paper_table(self) -> Table:
+        """Budgets down, lines across."""
+        values = np.unique(np.concatenate([line.values for line in self.lines]))
+        columns = [self.x_label or self.vary]
+        columns += [line_label(line.name, line.kind) for line in self.lines]
+        found = [dict(zip(line.values.tolist(), line.ratio.tolist())) for line in self.lines]
+        meanings = [Meaning.PLAIN] + [Meaning.CERTIFIED] * len(self.lines)
+        return make_table(columns, [(v, *(ratio.get(v) for ratio in found)) for v in values.tolist()], meanings)
+
+    def summary(self) -> Table | None:
+        """What each line comes to."""
+        rows = [
+            (line.name, KINDS[line.kind].label, line.average_radius, line.ratio[0], line.ratio[-1])
+            for line in self.lines
+        ]
+        columns = ("line", "certificate", "average radius r̄", "ratio at first value", "ratio at last value")
+        return without_empty(make_table(columns, rows, [Meaning.PLAIN] * 2 + [Meaning.CERTIFIED] * 3))
+
+    def description(self) -> str:
+        axis = self.x_label or axis_label(self.vary)
+        said = []
+        for line in self.lines[:_MOST_TOLD]:
+            first, last = f"{line.values[0]:g}", f"{line.values[-1]:g}"
+            said.append(
+                f"{line_label(line.name, line.kind, line.average_radius)}: "
+                f"{rounded_down(float(line.ratio[0]))} at {first}, {rounded_down(float(line.ratio[-1]))} at {last}"
+            )
+        more = len(self.lines) - _MOST_TOLD
+        rest = f"; and {more} more lines" if more > 0 else ""
+        rest += f". {BAND_LABEL.capitalize()}" if any(line.low is not None for line in self.lines) else ""
+        return f"Curve of the {RATIO_LABEL} against {clean(axis)}. {'; '.join(said)}{rest}."
+
+    def draw_screen(self, screen: Any, dark: bool) -> None:
+        family = len({line.group for line in self.lines}) > 1
+        some = False
+        axis = for_plotly(self.x_label or axis_label(self.vary))
+        for k, line in enumerate(self.lines):
+            kind = KINDS[line.kind]
+            colour = on_background(series_colour(line.group) if family else kind.colour, dark)
+            x = positions(line.values, self.log)
+            if line.low is not None and line.high is not None:
+                screen.add_scatter(**_band(x, line.low, line.high, colour, f"band-{k}"))
+            label = for_plotly(line_label(line.name, line.kind, line.average_radius))
+            # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
+            data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
+            hover = f"{axis}: %{{customdata[0]:,}}<br>{RATIO_LABEL}: %{{customdata[1]}}"
+            if line.certified is not None:
+                data += [line.certified.tolist(), [line.targets or 0] * len(x)]
+                hover += "<br>certified: %{customdata[2]:,} of %{customdata[3]:,} nodes"
+            if line.low is not None and line.high is not None:
+                data += [ratios(line.low), ratios(line.high)]
+                at = len(data) - 2
+                hover += f"<br>one deviation over splits: %{{customdata[{at}]}} … %{{customdata[{at + 1}]}}"
+            marks = line_marks(np.log(x) if self.log else x, k, len(self.lines), family)
+            some |= 0 < len(marks) < len(x)
+            # Without a mark a point could not be clicked: it is there, but not seen.
+            seen = 1 if len(marks) else 0
+            screen.add_scatter(
+                x=x,
+                y=line.ratio,
+                customdata=[list(cell) for cell in zip(*data)],
+                name=label,
+                mode="lines+markers",
+                line={"color": colour, "dash": kind.dash.screen, "width": 2.5, "shape": "vh"},
+                marker={
+                    "symbol": series_marker(line.group).screen,
+                    "size": 7,
+                    "opacity": seen,
+                    "maxdisplayed": 0 if len(marks) in (0, len(x)) else len(marks),
+                },
+                unselected={"marker": {"opacity": seen}},
+                selected={"marker": {"opacity": 1}},
+                hovertemplate=f"<b>{label}</b><br>{hover}<extra></extra>",
+                legendgroup=f"line-{k}",
+            )
+        if any(line.low is not None for line in self.lines):
+            legend_only(screen, BAND_LABEL, {"symbol": "square", "size": 14, "color": translucent(GREY, 0.35)})
+        if some:
+            legend_only(screen, MARKS_LABEL, {"symbol": "circle-open", "size": 7, "color": GREY})
+        if self.plateaus:
+            _plateaus(screen, self, dark)
+        if self.marker is not None:
+            where = float(positions(np.array([self.marker]), self.log)[0])
+            screen.add_vline(x=where, line={"color": on_background(BLACK, dark), "width": 1.5, "dash": "dash"})
+            screen.add_annotation(
+                x=np.log10(where) if self.log else where,
+                y=1.0,
+                yref="paper",
+                yanchor="bottom",
+                text=f"{self.marker:,g}",
+                showarrow=False,
+            )
+            screen.update_layout(margin={"t": 28})
+        screen.update_yaxes(title=RATIO_LABEL, range=[-0.02, 1.02], tickformat=".1f")
+        screen.update_xaxes(
+            title=axis, **whole_steps(max((float(line.values[-1]) for line in self.lines), default=9.0))
+        )
+        if self.log:
+            where_ticks, text = log_ticks(max(float(line.values[-1]) for line in self.lines))
+            screen.update_xaxes(type="log", dtick=None, tickvals=where_ticks, ticktext=text)
+        screen.update_layout(hovermode="closest", clickmode="event+select")
+
+    def draw_print(self, sheet: Sheet) -> None:
+        axes = sheet.axes()
+        axes.grid(True, color="#E3E5E8", linewidth=0.5)
+        axes.set_axisbelow(True)
+        handles = _curve_lines(axes, self, sheet)
+        end = max(float(line.values[-1]) for line in self.lines)
+        if self.log:
+            sheet.log_axis(axes, "x", end)
+            axes.set_xlim(0.45, max(end, 1) * 1.08)
+        else:
+            axes.set_xlim(0 - 0.012 * end, max(end, 1) * 1.012)
+            sheet.whole_ticks(axes.xaxis)
+        axes.set_ylim(-0.02, 1.03)
+        if self.marker is not None:
+            where = float(positions(np.array([self.marker]), self.log)[0])
+            axes.axvline(where, color=GREY, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1, gid="marker")
+            axes.annotate(
+                f"{self.marker:,g}",
+                (where, 1.0),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                va="bottom",
+                fontsize=sheet.font - 1.5,
+            )
+        sheet.labels(axes, self.x_label or axis_label(self.vary), RATIO_LABEL)
+        sheet.legend(handles)
+
+    def draw_latex(self, width_cm: float) -> str:
+        end = max(float(line.values[-1]) for line in self.lines)
+        options = latex.frame(width_cm, self.x_label or axis_label(self.vary), RATIO_LABEL, 0.62)
+        options |= {"ymin": "0", "ymax": "1.03", "grid": "major", "grid style": "{gray!20}"}
+        options["legend image post style"] = "{mark indices={2}}"
+        options |= {
+            "xmin": "0.45" if self.log else "0",
+            "xmax": latex.number(max(end, 1) * (1.08 if self.log else 1.01)),
+        }
+        if self.log:
+            latex.add_log_ticks(options, "x", end)
+        body: list[str] = []
+        family = len({line.group for line in self.lines}) > 1
+        starts = []
+        some = False
+        for k, line in enumerate(self.lines):
+            kind = KINDS[line.kind]
+            colour = latex.colour(series_colour(line.group) if family else kind.colour)
+            x = positions(line.values, self.log)
+            if line.low is not None and line.high is not None:
+                across, top, bottom = step_band(x, line.low, line.high)
+                around = latex.points(np.concatenate([across, across[::-1]]), np.concatenate([top, bottom[::-1]]))
+                fill = f"draw=none, fill={colour}, fill opacity=0.18, forget plot"
+                body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
+            marks = line_marks(np.log(x) if self.log else x, k, len(self.lines), family) + 1
+            some |= 0 < len(marks) < len(x)
+            symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).latex
+            style = f"const plot mark right, color={colour}, {kind.dash.latex}, line width=0.9pt, "
+            style += f"mark={symbol}, mark size=1.5pt, mark options={{solid}}, " if len(marks) else "mark=none, "
+            style += f"mark indices={{{latex.listed(marks.tolist()) or 1}}}"
+            points = latex.points(x, line.ratio, y_meaning=Meaning.CERTIFIED)
+            body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
+            label = for_latex(line_label(line.name, line.kind, line.average_radius), 160)
+            body.append(f"\\addlegendentry{{{label}}}")
+            start = plateau(line.values, line.ratio) if self.plateaus and line.kind != "naive" else None
+            if start is not None:
+                starts.append((float(x[start]), float(line.ratio[start])))
+        if any(line.low is not None for line in self.lines):
+            body.append(f"\\addlegendimage{{area legend, draw=none, fill={latex.colour(GREY)}, fill opacity=0.3}}")
+            body.append(f"\\addlegendentry{{{for_latex(BAND_LABEL)}}}")
+        if some:
+            body.append(f"\\addlegendimage{{only marks, mark=o, mark size=1.5pt, color={latex.colour(GREY)}}}")
+            body.append(f"\\addlegendentry{{{for_latex(MARKS_LABEL)}}}")
+        if starts:
+            xs, ys = zip(*starts)
+            style = "only marks, mark=|, mark size=4pt, black, mark options={line width=1.2pt}"
+            body.append(f"\\addplot[{style}] coordinates {{\n{latex.points(xs, ys, y_meaning=Meaning.CERTIFIED)}\n}};")
+            body.append(f"\\addlegendentry{{{PLATEAU_LABEL}}}")
+        if self.marker is not None:
+            where = latex.number(float(positions(np.array([self.marker]), self.log)[0]))
+            body.append(
+                f"\\draw[densely dashed, gray] (axis cs:{where},0) -- (axis cs:{where},1.03) "
+                f"node[above, font=\\scriptsize, black] {{{self.marker:,g}}};"
+            )
+        return latex.axis(options, body)
+
+
+def lines_of(
+    curve: Any, name: str = "", group: int = 0, kind: str = "collective", naive: bool = True
+) -> tuple[Line, ...]:
+    """The lines of one `Curve`: its certificate and, if wanted, the naive count."""
+    parts = [(kind, curve.certified, curve.average_radius)]
+    if naive:
+        parts.append(("naive", curve.naive, curve.naive_average_radius))
+    return tuple(
+        Line(
+            values=curve.values,
+            ratio=np.asarray(counts) / max(int(curve.targets), 1),
+            kind=which,
+            name=name,
+            group=group,
+            certified=counts,
+            targets=int(curve.targets),
+            average_radius=radius,
+        )
+        for which, counts, radius in parts
+    )
+
+
+def mean_lines(
+    curves: Sequence[Any], name: str = "", group: int = 0, kind: str = "collective", naive: bool = True
+) -> tuple[Line, ...]:
+    """Lines of several splits as one: the mean ratio with a band of one sample standard deviation.
+
+    As in the paper, ratios are averaged first and the average radius is taken of the mean.
+    """
+    if not curves:
+        raise InputError("there is no curve to average; give at least one split")
+    if len(curves) == 1:
+        return lines_of(curves[0], name, group, kind, naive)
+    values = np.asarray(curves[0].values)
+    if any(not np.array_equal(values, curve.values) for curve in curves):
+        raise InputError("the splits have curves over different budgets; compute them over the same values")
+    lines = []
+    for which in (kind, "naive") if naive else (kind,):
+        counts = [curve.naive if which == "naive" else curve.certified for curve in curves]
+        ratios = np.array([np.asarray(c) / max(int(curve.targets), 1) for c, curve in zip(counts, curves)])
+        middle, around = mean(ratios), band(ratios)
+        lines.append(
+            Line(
+                values=values,
+                ratio=middle,
+                kind=which,
+                name=name,
+                group=group,
+                low=None if around is None else around[0],
+                high=None if around is None else around[1],
+                average_radius=average_radius(values, middle),
+            )
+        )
+    return tuple(lines)
+
+
+def curve_figure(
+    curves: Sequence[Any],
+    *,
+    vary: str,
+    names: Sequence[str] = (),
+    paper: Sequence[Any] = (),
+    naive: bool = True,
+    log: bool = False,
+    marker: float | None = None,
+    title: str = "",
+    name: str = "",
+    facts: dict[str, Any] | None = None,
+    recipe: Recipe | None = None,
+) -> CurveFigure:
+    """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
+
+    A member of the family may be a list of curves, one per split: it is drawn as their mean with a band. The
+    naive count does not depend on local budgets or σ, so a family with one common naive line shows it once.
+    """
+    members = [curve if isinstance(curve, list | tuple) else [curve] for curve in curves]
+    lines: list[Line] = []
+    seen: set[bytes] = set()
+    for group, splits in enumerate(members):
+        label = names[group] if group < len(names) else ""
+        for line in mean_lines(splits, label, group, "collective", naive):
+            key = line.values.tobytes() + line.ratio.tobytes()
+            if line.kind == "naive":
+                if key in seen:
+                    continue
+                seen.add(key)
+            lines.append(line)
+    if len(members) > 1 and len(seen) == 1:
+        # The one naive line belongs to the whole family, not to its first member.
+        lines = [replace(line, name="") if line.kind == "naive" else line for line in lines]
+    for group, curve in enumerate(paper):
+        label = names[group] if group < len(names) else ""
+        splits = curve if isinstance(curve, list | tuple) else [curve]
+        lines += mean_lines(splits, label, group, "paper", naive=False)
+    return CurveFigure(
+        vary=vary,
+        lines=tuple(lines),
+        log=log,
+        marker=marker,
+        title=title,
+        name=name or f"curve-{vary}",
+        facts=facts or {},
+        recipe=recipe,
+    )
+
+
+def line_label(name: str, kind: str, average_radius: float | None = None) -> str:
+    """What a legend says about a line: its name, its kind, its average radius."""
+    parts = [clean(name, 60), KINDS[kind].label]
+    label = ", ".join(part for part in parts if part)
+    return label if average_radius is None else f"{label} (r̄ = {rounded_down(average_radius, 2)})"
+
+
+def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, group: str) -> dict[str, Any]:
+    """A filled band of steps: each stretch has the limits of its right end, as the line itself."""
+    steps, top, bottom = step_band(x, low, high)
+    return {
+        "x": np.concatenate([steps, steps[::-1]]),
+        "y": np.concatenate([top, bottom[::-1]]),
+        "fill": "toself",
+        "fillcolor": translucent(colour, 0.18),
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "name": group,
+    }
+
+
+def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
+    found = [(line, plateau(line.values, line.ratio)) for line in figure.lines if line.kind != "naive"]
+    starts = [(line, start) for line, start in found if start is not None]
+    if not starts:
+        return
+    screen.add_scatter(
+        x=positions(np.array([line.values[start] for line, start in starts]), figure.log),
+        y=[line.ratio[start] for line, start in starts],
+        customdata=[[float(line.values[start]), rounded_down(float(line.ratio[start]), 4)] for line, start in starts],
+        name=PLATEAU_LABEL,
+        mode="markers",
+        marker={
+            "symbol": "line-ns-open",
+            "size": 16,
+            "line": {"width": 2.5},
+            "color": on_background(BLACK, dark),
+        },
+        hovertemplate="constant from %{customdata[0]:,} on<br>" + f"{RATIO_LABEL}: %{{customdata[1]}}<extra></extra>",
+    )
+
+
+def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
+    family = len({line.group for line in figure.lines}) > 1
+    handles: list[Any] = []
+    starts: list[tuple[float, float]] = []
+    some = False
+    for k, line in enumerate(figure.lines):
+        kind = KINDS[line.kind]
+        colour = series_colour(line.group) if family else kind.colour
+        x = positions(line.values, figure.log)
+        if line.low is not None and line.high is not None:
+            axes.fill_between(
+                x, line.low, line.high, step="pre", color=colour, alpha=0.18, linewidth=0, gid=f"band-{k}"
+            )
+        # In a family the marker tells the members apart, alone it tells the kinds apart: never colour only.
+        symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).print
+        marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
+        some |= 0 < len(marks) < len(x)
+        drawn = axes.plot(
+            x,
+            line.ratio,
+            drawstyle="steps-pre",
+            linestyle=kind.dash.print,
+            color=colour,
+            linewidth=1.3 * sheet.scale,
+            marker=symbol if len(marks) else None,
+            markersize=3.4 * sheet.scale,
+            markevery=marks.tolist() or None,
+            markeredgewidth=0.5,
+            markeredgecolor="white" if symbol not in "xX+" else colour,
+            label=sheet.printable(line_label(line.name, line.kind, line.average_radius)),
+            gid=f"series-{k}-{line.kind}",
+        )[0]
+        handles.append(drawn)
+        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind != "naive" else None
+        if start is not None:
+            starts.append((float(x[start]), float(line.ratio[start])))
+    if any(line.low is not None for line in figure.lines):
+        handles.append(sheet.patch(facecolor=GREY, alpha=0.3, linewidth=0, label=BAND_LABEL))
+    if some:
+        size = 3.4 * sheet.scale
+        handles.append(
+            sheet.sample(linestyle="", marker="o", markerfacecolor="none", markeredgecolor=GREY, markersize=size,
+                   label=MARKS_LABEL)
+        )  # fmt: skip
+    if starts:
+        handles += axes.plot(
+            *zip(*starts),
+            linestyle="",
+            marker="|",
+            markersize=8 * sheet.scale,
+            markeredgewidth=1.3,
+            color=BLACK,
+            label=PLATEAU_LABEL,
+            gid="plateaus",
+        )
+    return handles
+
+
+@makes("curve", "certified ratio against one budget, for one or several lines and splits", several=True)
+def _make_curve(loaded: LoadedRecipe) -> Figure:
+    options = loaded.options
+    axis = options.get("family")
+    family = None if axis is None else Axis.parse(axis)
+    members: list[Any] = loaded.need("members") if family else [None]
+    kinds = [loaded.swept] + (["paper"] if options.get("paper") and loaded.swept != "paper" else [])
+    found: dict[str, list[list[Curve]]] = {}
+    for kind in kinds:
+        found[kind] = []
+        for value in members:
+            line = []
+            for instance in loaded.instances:
+                threat = loaded.threat(instance)
+                if family is not None:
+                    threat = family.at(threat, value)
+                line.append(loaded.curve(instance, threat, kind))
+            found[kind].append(line)
+    vary = Axis.parse(loaded.need("vary")).name
+    return curve_figure(
+        found[kinds[0]],
+        vary=vary,
+        names=[] if family is None else [member_name(family.name, value) for value in members],
+        paper=found.get("paper", []) if len(kinds) > 1 else [],
+        naive=not options.get("no_naive"),
+        log=bool(options.get("log")),
+        marker=loaded.marker(loaded.threat(loaded.instance), vary),
+    )

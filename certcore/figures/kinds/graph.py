@@ -1,0 +1,509 @@
+"""The graph with an attack on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from certcore.common.errors import InputError
+from certcore.common.rounding import rounded_up
+from certcore.figures import latex
+from certcore.figures.escape import clean, for_latex, for_plotly
+from certcore.figures.figure import Figure, Rows, indices, numbers
+from certcore.figures.geometry import (
+    GRAPH_ASPECT,
+    edge_keys,
+    graph_places,
+    remaining,
+    segments,
+)
+from certcore.figures.layout import positions_of
+from certcore.figures.recipe import LoadedRecipe, makes
+from certcore.figures.style import (
+    ADDED_COLOUR,
+    ADDED_LABEL,
+    ATTACKER_LABEL,
+    BLACK,
+    DELETED_COLOUR,
+    DELETED_LABEL,
+    DOTTED,
+    PROTECTED_COLOUR,
+    PROTECTED_LABEL,
+    STATES,
+    on_background,
+    series_colour,
+    series_marker,
+)
+from certcore.figures.table import Meaning, Table, make_table, without_empty
+from certcore.result.states import FORMER, NOTHING, TargetState
+
+if TYPE_CHECKING:
+    from certcore.figures.sheet import Sheet
+
+
+#: Above this many nodes and edges the graph is drawn by WebGL; below, as SVG, which needs no graphics card.
+_WEBGL_FROM = 12_000
+#: TeX reads its source into memory line by line and path by path: keep both short.
+_PER_PATH = 250
+#: Larger groups of nodes are drawn as dots, or TeX would run out of memory.
+_MOST_MARKS = 1500
+_MOST_ELEMENTS = 25_000
+_STATE_KEYS = tuple(STATES)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GraphFigure(Figure):
+    """The graph with an attack on it.
+
+    `state` gives each node a group: with `palette="state"` an index into the states of the style table
+    (`groups` are their keys), with `palette="class"` an index into `groups`, the class names. `added` and
+    `deleted` are the edges the attack makes and removes, the latter with their `amount` (1 unless relaxed),
+    `spent` the flips at each node. `relaxed` marks the fractional adversary of the linear program, which is
+    no attack.
+    """
+
+    positions: np.ndarray
+    edges: np.ndarray
+    state: np.ndarray
+    groups: tuple[str, ...] = tuple(str(state) for state in STATES)
+    palette: str = "state"
+    deleted: np.ndarray | None = None
+    amount: np.ndarray | None = None
+    added: np.ndarray | None = None
+    attackers: np.ndarray | None = None
+    protected: np.ndarray | None = None
+    spent: np.ndarray | None = None
+    names: tuple[str, ...] | None = None
+    relaxed: bool = False
+    name: str = "graph"
+
+    TALL: ClassVar = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        numbers(self, "positions", (None, 2), "the graph")
+        n = len(self.positions)
+        object.__setattr__(self, "groups", tuple(str(g) for g in self.groups))
+        if self.palette == "state":  # figures kept by earlier versions
+            object.__setattr__(self, "groups", tuple(str(FORMER.get(g, g)) for g in self.groups))
+        if self.palette not in ("state", "class"):
+            raise InputError(f"palette is {self.palette!r}; expected 'state' or 'class'")
+        if self.palette == "state" and not set(self.groups) <= set(STATES):
+            raise InputError(
+                f"the states of the graph are {', '.join(self.groups)}; expected among {', '.join(STATES)}"
+            )
+        indices(self, "state", (n,), len(self.groups), "the graph")
+        indices(self, "edges", (None, 2), n, "the graph")
+        indices(self, "deleted", (None, 2), n, "the graph")
+        numbers(self, "amount", (0 if self.deleted is None else len(self.deleted),), "the graph")
+        indices(self, "added", (None, 2), n, "the graph")
+        indices(self, "attackers", (None,), n, "the graph")
+        indices(self, "protected", (None,), n, "the graph")
+        numbers(self, "spent", (n,), "the graph")
+        if self.names is not None:
+            object.__setattr__(self, "names", tuple(str(name) for name in self.names))
+            if len(self.names) != n:
+                raise InputError(f"the graph names {len(self.names)} nodes; expected {n}")
+
+    def table(self) -> Table:
+        columns = {
+            "element": Meaning.PLAIN,
+            "node": Meaning.INDEX,
+            "other_node": Meaning.INDEX,
+            "name": Meaning.PLAIN,
+            "x": Meaning.PLAIN,
+            "y": Meaning.PLAIN,
+            "state": Meaning.PLAIN,
+            "spent": Meaning.ATTACKED,
+            "attacker": Meaning.PLAIN,
+            "protected": Meaning.PLAIN,
+            "deleted": Meaning.ATTACKED,
+        }
+        attackers = set(() if self.attackers is None else self.attackers.tolist())
+        protected = set(() if self.protected is None else self.protected.tolist())
+        rows: list[tuple[Any, ...]] = []
+        for i, (x, y) in enumerate(self.positions.tolist()):
+            name = None if self.names is None else self.names[i]
+            spent = None if self.spent is None else self.spent[i]
+            state = self.groups[int(self.state[i])]
+            rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, None))
+        blank = (None,) * 7
+        for (i, j), amount in zip(self.edges.tolist(), deleted_amounts(self).tolist()):
+            rows.append(("edge", i, j, *blank, amount))
+        for i, j in () if self.added is None else self.added.tolist():
+            rows.append(("added edge", i, j, *blank, None))
+        return without_empty(make_table(list(columns), rows, list(columns.values())))
+
+    def paper_table(self) -> Table:
+        return _attack_table(self)
+
+    def shortened(self, rows: Rows, most: int) -> tuple[Rows, str]:
+        """The first ones, which matter most."""
+        return rows[:most], f"the first {most} of {len(rows)} rows, most flips first"
+
+    @property
+    def latex_tool(self) -> str:
+        large = len(self.positions) + len(self.edges) > _MOST_ELEMENTS
+        return "lualatex (pdflatex has too little memory for this many nodes)" if large else "pdflatex"
+
+    def description(self) -> str:
+        counts = np.bincount(self.state, minlength=len(self.groups))
+        said = []
+        for name, count in zip(self.groups, counts.tolist()):
+            if count:
+                said.append(f"{count:,} {STATES[name].label if self.palette == 'state' else clean(name, 30)}")
+        parts = [f"Graph of {len(self.positions):,} nodes and {len(self.edges):,} edges: {', '.join(said)}"]
+        if self.deleted is not None and len(self.deleted):
+            parts.append(f"{len(self.deleted):,} edges are deleted")
+        if self.added is not None and len(self.added):
+            parts.append(f"{len(self.added):,} edges are added")
+        if self.attackers is not None and len(self.attackers):
+            parts.append(f"{len(self.attackers):,} nodes are under the attacker's control")
+        if self.relaxed:
+            parts.append("This is the relaxed adversary of the linear program, not an attack")
+        return ". ".join(parts) + "."
+
+    def draw_screen(self, screen: Any, dark: bool) -> None:
+        large = len(self.positions) + len(self.edges) > _WEBGL_FROM
+        add = screen.add_scattergl if large else screen.add_scatter
+        where = graph_places(self.positions)
+        add(
+            **_segments(where, remaining(self.edges, self.deleted)),
+            mode="lines",
+            line={"color": "#4A4F57" if dark else "#C9CCD1", "width": 0.6},
+            hoverinfo="skip",
+            showlegend=False,
+            name="edges",
+        )
+        for changed, label, colour, dash in (
+            (self.deleted, DELETED_LABEL, DELETED_COLOUR, "dash"),
+            (self.added, ADDED_LABEL, ADDED_COLOUR, "dot"),
+        ):
+            if changed is not None and len(changed):
+                add(
+                    **_segments(where, changed),
+                    mode="lines",
+                    line={"color": colour, "width": 2.5, "dash": "solid" if large else dash},
+                    hoverinfo="skip",
+                    name=f"{label} ({len(changed):,})",
+                )
+        size = float(np.clip(130 / np.sqrt(max(len(self.positions), 1)), 3, 12))
+        for group, name in enumerate(self.groups):
+            members = np.flatnonzero(self.state == group)
+            if len(members):
+                add(**_screen_nodes(self, where, members, group, name, size, dark))
+        for nodes, label, symbol, colour in (
+            (self.attackers, ATTACKER_LABEL, "circle-open", on_background(BLACK, dark)),
+            (self.protected, PROTECTED_LABEL, "square-open", PROTECTED_COLOUR),
+        ):
+            if nodes is not None and len(nodes):
+                add(
+                    x=where[nodes, 0],
+                    y=where[nodes, 1],
+                    mode="markers",
+                    marker={"symbol": symbol, "size": size * 2, "color": colour, "line": {"width": 2}},
+                    name=f"{label} ({len(nodes):,})",
+                    customdata=nodes.reshape(-1, 1),
+                    hoverinfo="skip",
+                )
+        pad = 0.04
+        screen.update_xaxes(visible=False, range=[-pad, GRAPH_ASPECT + pad], constrain="domain")
+        screen.update_yaxes(visible=False, range=[-pad, 1 + pad], scaleanchor="x", constrain="domain")
+        screen.update_layout(clickmode="event+select", legend={"itemsizing": "constant"})
+
+    def draw_print(self, sheet: Sheet) -> None:
+        sheet.resize(sheet.width / GRAPH_ASPECT)
+        axes = sheet.figure.add_subplot()
+        axes.set_axis_off()
+        axes.set_aspect("equal", adjustable="box")
+        where = graph_places(self.positions)
+        edges = remaining(self.edges, self.deleted)
+        thin = 0.2 if len(edges) > 1500 else 0.45
+        axes.plot(*segments(where, edges), color="#9AA0A6", linewidth=thin, zorder=1, gid="edges")
+        size = float(np.clip(2400 / max(len(self.positions), 1), 0.9, 26)) * sheet.scale
+        handles = _print_nodes(axes, self, sheet, where, size)
+        changes: tuple[tuple[np.ndarray | None, str, str, Any], ...] = (
+            (self.deleted, DELETED_LABEL, DELETED_COLOUR, (0, (2.2, 1.1))),
+            (self.added, ADDED_LABEL, ADDED_COLOUR, DOTTED.print),
+        )
+        for changed, label, colour, dash in changes:
+            if changed is not None and len(changed):
+                path = segments(where, changed)
+                style = {"color": colour, "linewidth": 1.3, "linestyle": dash, "label": f"{label} ({len(changed):,})"}
+                handles += axes.plot(*path, **style, zorder=2, gid=label.replace(" ", "-"))
+        for nodes, label, symbol, colour in (
+            (self.attackers, ATTACKER_LABEL, "o", BLACK),
+            (self.protected, PROTECTED_LABEL, "s", PROTECTED_COLOUR),
+        ):
+            if nodes is not None and len(nodes):
+                x, y = where[nodes].T
+                axes.scatter(
+                    x, y, s=max(size * 4, 14), marker=symbol, facecolors="none", edgecolors=colour,
+                    linewidths=0.9, zorder=6, gid=label,
+                )  # fmt: skip
+                handles.append(
+                    sheet.sample(linestyle="", marker=symbol, markerfacecolor="none", markeredgecolor=colour,
+                           markersize=6, label=f"{label} ({len(nodes):,})")
+                )  # fmt: skip
+        axes.set_xlim(-0.03, GRAPH_ASPECT + 0.03)
+        axes.set_ylim(-0.03, 1.03)
+        sheet.legend(handles)
+
+    def draw_latex(self, width_cm: float) -> str:
+        where = graph_places(self.positions) * width_cm / GRAPH_ASPECT
+        kept = remaining(self.edges, self.deleted).tolist()
+        many = len(kept) > 1500
+        body = _tikz_edges(where, kept, f"gray!60, line width={0.1 if many else 0.25}pt")
+        changes = (
+            (self.deleted, DELETED_LABEL, f"{latex.colour(DELETED_COLOUR)}, line width=0.9pt, densely dashed"),
+            (self.added, ADDED_LABEL, f"{latex.colour(ADDED_COLOUR)}, line width=0.9pt, densely dotted"),
+        )
+        for changed, _, style in changes:
+            if changed is not None:
+                body += _tikz_edges(where, changed.tolist(), style)
+        size = float(np.clip(28 / np.sqrt(max(len(where), 1)), 0.45, 2.0))
+        legend: list[tuple[str, str]] = []
+        for group, name in enumerate(self.groups):
+            members = np.flatnonzero(self.state == group)
+            if not len(members):
+                continue
+            if self.palette == "state":
+                state = STATES[name]
+                label, colour, mark, scale = state.label, state.colour, state.marker.latex, state.scale
+            else:
+                label, colour, mark, scale = name, series_colour(group), series_marker(group).latex, 1.0
+            if len(members) > _MOST_MARKS:
+                mark = "*" if mark == "*" else "square*"
+                body += _tikz_dots(where[members], colour, 2 * size * scale, mark)
+            else:
+                body += _tikz_marks(where[members], f"{_filled(colour, mark)}, mark size={size * scale:.2f}pt")
+            legend.append((f"{_filled(colour, mark)}, mark size=2pt", f"{clean(label, 40)} ({len(members):,})"))
+        for changed, label, style in changes:
+            if changed is not None and len(changed):
+                legend.append((f"{style}, line", f"{label} ({len(changed):,})"))
+        for nodes, label, mark, colour in (
+            (self.attackers, ATTACKER_LABEL, "o", BLACK),
+            (self.protected, PROTECTED_LABEL, "square", PROTECTED_COLOUR),
+        ):
+            if nodes is not None and len(nodes):
+                style = f"mark={mark}, mark options={{draw={latex.colour(colour)}, line width=0.7pt}}"
+                body += _tikz_marks(where[nodes], f"{style}, mark size={size * 2.2:.2f}pt")
+                legend.append((f"{style}, mark size=3pt", f"{label} ({len(nodes):,})"))
+        body += _tikz_legend(legend, -0.5)
+        inner = "\n".join(body)
+        return f"\\begin{{tikzpicture}}\n{inner}\n\\end{{tikzpicture}}\n"
+
+
+def graph_figure(
+    instance: Any, certificate: Any, *, relaxed: bool = False, palette: str = "state", **more: Any
+) -> GraphFigure:
+    """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
+
+    The states of nodes are those of `TargetState`, in the order of the style table.
+    """
+    graph = instance.graph
+    allocation = certificate.fractional if relaxed else certificate.attack
+    threat = certificate.threat
+    words = certificate.states(instance.base.fronts(), integer=not relaxed)
+    state = np.array([_STATE_KEYS.index(word) for word in words], dtype=np.int64)
+    deleted = amount = added = attackers = spent = None
+    if allocation is not None:
+        used = np.asarray(allocation.deleted, dtype=float) > NOTHING
+        deleted, amount = graph.edges[used], np.asarray(allocation.deleted)[used]
+        added = np.asarray(allocation.added).reshape(-1, 2)
+        spent = np.asarray(allocation.attributes).sum(axis=0)
+        if threat.sigma is not None:
+            attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
+    groups: Sequence[str] = _STATE_KEYS
+    if palette == "class":
+        labels = instance.prediction if instance.prediction is not None else instance.labels
+        if labels is None:
+            raise InputError("this instance has neither predicted nor true labels; colour the graph by state instead")
+        state = np.asarray(labels)
+        names = instance.class_names or ()
+        groups = (*names, *(f"class {k}" for k in range(len(names), int(state.max()) + 1)))
+    return GraphFigure(
+        positions=positions_of(instance),
+        edges=graph.edges,
+        state=state,
+        groups=tuple(groups),
+        palette=palette,
+        deleted=deleted,
+        amount=amount,
+        added=added,
+        attackers=attackers,
+        protected=np.asarray(threat.protected, dtype=np.int64),
+        spent=spent,
+        names=instance.node_names,
+        relaxed=relaxed,
+        **{"name": "graph-relaxed" if relaxed else "graph", **more},
+    )
+
+
+def deleted_amounts(figure: GraphFigure) -> np.ndarray:
+    """How much of each edge is gone (0 or 1 in an attack, a share in the relaxed adversary)."""
+    if figure.deleted is None or not len(figure.deleted):
+        return np.zeros(len(figure.edges), dtype=np.int64)
+    keys, gone = edge_keys(figure.edges, figure.deleted)
+    amounts = np.ones(len(gone), dtype=np.int64) if figure.amount is None else figure.amount
+    result = np.zeros(len(keys), dtype=amounts.dtype)
+    order = np.argsort(keys)
+    result[order[np.searchsorted(keys, gone, sorter=order)]] = amounts
+    return result
+
+
+def _screen_nodes(
+    figure: GraphFigure,
+    where: np.ndarray,
+    members: np.ndarray,
+    group: int,
+    name: str,
+    size: float,
+    dark: bool,
+) -> dict[str, Any]:
+    if figure.palette == "state":
+        state = STATES[name]
+        label, colour, symbol, scale = state.label, state.colour, state.marker.screen, state.scale
+        label = label.split(" (")[0] if figure.relaxed else label
+    else:
+        label, scale = for_plotly(name), 1.0
+        colour, symbol = series_colour(group), series_marker(group).screen
+    names = [for_plotly(figure.names[i]) if figure.names is not None else str(i) for i in members.tolist()]
+    data: list[list[Any]] = [[i, text] for i, text in zip(members.tolist(), names)]
+    hover = f"node %{{customdata[0]}}: %{{customdata[1]}}<br>{label}"
+    if figure.spent is not None:
+        for row, spent in zip(data, figure.spent[members].tolist()):
+            row.append(f"{int(spent):,}" if spent == int(spent) else rounded_up(spent))
+        hover += "<br>flips at this node: %{customdata[2]}"
+    return {
+        "x": where[members, 0],
+        "y": where[members, 1],
+        "mode": "markers",
+        "marker": {
+            "color": on_background(colour, dark),
+            "symbol": symbol,
+            "size": size * scale,
+            "line": {"width": 0.5, "color": "#0E1117" if dark else "#FFFFFF"},
+        },
+        "name": f"{label} ({len(members):,})",
+        "customdata": data,
+        "hovertemplate": hover + "<extra></extra>",
+        "unselected": {"marker": {"opacity": 1}},
+    }
+
+
+def _segments(where: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
+    x, y = segments(where, edges)
+    return {"x": x, "y": y}
+
+
+def _print_nodes(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, size: float) -> list[Any]:
+    handles: list[Any] = []
+    for group, name in enumerate(figure.groups):
+        members = np.flatnonzero(figure.state == group)
+        if not len(members):
+            continue
+        if figure.palette == "state":
+            state = STATES[name]
+            label, colour, symbol, scale = state.label, state.colour, state.marker.print, state.scale
+        else:
+            label, colour, symbol, scale = name, series_colour(group), series_marker(group).print, 1.0
+        x, y = where[members].T
+        axes.plot(
+            x,
+            y,
+            linestyle="",
+            marker=symbol,
+            markersize=np.sqrt(size) * scale,
+            color=colour,
+            markeredgewidth=0.15 if len(figure.positions) < 1000 else 0,
+            markeredgecolor="white",
+            zorder=3 + 0.1 * group,
+            gid=f"nodes-{group}",
+        )
+        handles.append(
+            sheet.sample(linestyle="", marker=symbol, color=colour, markersize=5,
+                   label=sheet.printable(f"{clean(label, 40)} ({len(members):,})"))
+        )  # fmt: skip
+    return handles
+
+
+def _filled(colour: str, mark: str) -> str:
+    name = latex.colour(colour)
+    return f"mark options={{draw={name}, fill={name}, line width=0.3pt}}, mark={mark}"
+
+
+def _tikz_edges(where: np.ndarray, edges: Sequence[Sequence[int]], style: str) -> list[str]:
+    paths = []
+    for first in range(0, len(edges), _PER_PATH):
+        pieces = []
+        for i, j in edges[first : first + _PER_PATH]:
+            (a, b), (c, d) = where[i], where[j]
+            pieces.append(f"({a:.3f},{b:.3f})--({c:.3f},{d:.3f})")
+        paths.append(f"\\draw[{style}] " + "\n".join(pieces) + ";")
+    return paths
+
+
+def _tikz_marks(where: np.ndarray, style: str) -> list[str]:
+    paths = []
+    for first in range(0, len(where), _PER_PATH):
+        points = "\n".join(f"({x:.3f},{y:.3f})" for x, y in where[first : first + _PER_PATH].tolist())
+        paths.append(f"\\path plot[only marks, {style}] coordinates {{\n{points}\n}};")
+    return paths
+
+
+def _tikz_dots(where: np.ndarray, colour: str, width: float, mark: str) -> list[str]:
+    """Many dots: strokes of no length with round or square ends take a tenth of the memory that marks take."""
+    cap = "round" if mark == "*" else "rect"
+    paths = []
+    for first in range(0, len(where), _PER_PATH):
+        points = "\n".join(f"({x:.3f},{y:.3f})--+(0,0)" for x, y in where[first : first + _PER_PATH].tolist())
+        paths.append(f"\\draw[{latex.colour(colour)}, line width={width:.2f}pt, line cap={cap}] {points};")
+    return paths
+
+
+def _tikz_legend(entries: Sequence[tuple[str, str]], top: float) -> list[str]:
+    lines = []
+    for k, (style, label) in enumerate(entries):
+        y = top - 0.42 * k
+        if style.endswith(", line"):
+            lines.append(f"\\draw[{style.removesuffix(', line')}] (0,{y:.2f}) -- (0.5,{y:.2f});")
+        else:
+            lines.append(f"\\path plot[only marks, {style}] coordinates {{(0.25,{y:.2f})}};")
+        text = for_latex(label, 120)
+        lines.append(f"\\node[anchor=west, font=\\footnotesize] at (0.6,{y:.2f}) {{{text}}};")
+    return lines
+
+
+def _attack_table(figure: GraphFigure) -> Table:
+    """Hit nodes, most flips first, edges that change, targets that are lost, the attacker's other nodes."""
+    full = figure.table()
+    order = {name: k for k, name in enumerate(full.columns)}
+
+    def cell(row: Sequence[Any], name: str) -> Any:
+        return row[order[name]] if name in order else None
+
+    nodes = [row for row in full.rows if row[0] == "node"]
+    hit = sorted((row for row in nodes if cell(row, "spent")), key=lambda row: (-cell(row, "spent"), row[1]))
+    edges = [row for row in full.rows if row[0] == "added edge" or (row[0] == "edge" and cell(row, "deleted"))]
+    edges.sort(key=lambda row: -(cell(row, "deleted") or 0))
+    unhit = [row for row in nodes if not cell(row, "spent")]
+    lost = [row for row in unhit if cell(row, "state") in (TargetState.LOST, TargetState.PARTLY)]
+    others = [row for row in unhit if cell(row, "attacker") and row not in lost]
+    rows = [*hit, *edges, *lost, *others]
+    blank = {name for name in order if all(cell(row, name) in (None, False, "") for row in rows)}
+    keep = [k for name, k in order.items() if name not in {"x", "y", *blank}]
+    return full.chosen(keep, rows)
+
+
+@makes("graph", "the graph with an attack")
+def _make_graph(loaded: LoadedRecipe) -> Figure:
+    certificate = loaded.certificate()
+    relaxed = bool(loaded.options.get("relaxed"))
+    if relaxed and certificate.fractional is None:
+        raise InputError("there is no relaxed adversary here: with whole-graph fields nothing is solved")
+    palette = str(loaded.options.get("palette", "state"))
+    return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette)

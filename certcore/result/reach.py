@@ -1,0 +1,162 @@
+"""Where an allocation spends its flips, whose fields those places lie in, and how close every other target is.
+
+A *site* is a place that is changed: a node whose attributes are flipped, a deleted edge or an added one. The same
+questions are answered for a replayed attack, in whole numbers, and for the relaxed adversary, in fractions as the
+linear program has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.domain.fronts import Fronts
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.instance.instance import Instance
+from certcore.program.problem import Problem
+from certcore.result.allocation import Allocation, columns_of
+from certcore.result.certificate import Certificate
+from certcore.result.states import NOTHING, TargetState
+
+#: Margin of a target that no number of flips of the types in play would leave uncertified.
+NEVER = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The sites of one allocation and the targets; rows of `ends` and `amounts` are sites, most flips first.
+
+    `inside` is sites × targets: whose field a site lies in (None: every site lies in every field). `received` is what
+    each target's field got, `needed` the point of its front that was reached, or the nearest one. `margin` is how many
+    further flips of the types in play inside its field would leave it uncertified (0: it is, `NEVER`: none would).
+    """
+
+    ends: np.ndarray
+    """(sites, 2): both ends of an edge; twice the same node where attributes are flipped."""
+    amounts: np.ndarray
+    """(sites, 4): flips by type; unrounded fractions in the relaxed adversary."""
+    targets: np.ndarray
+    inside: sp.csr_array | None
+    received: np.ndarray
+    needed: np.ndarray
+    margin: np.ndarray
+    broken: np.ndarray
+    """How far each target is broken: 0 or 1 in an attack, the fraction u in the relaxed adversary."""
+    lost: np.ndarray
+    """Targets that lose their certificate in this attack; those uncertified before it are not among them."""
+
+    @property
+    def is_edge(self) -> np.ndarray:
+        return self.ends[:, 0] != self.ends[:, 1]
+
+    @property
+    def flips(self) -> np.ndarray:
+        """Flips spent at each site."""
+        return np.asarray(self.amounts.sum(axis=1))
+
+    def reached_by(self, site: int) -> np.ndarray:
+        """Numbers of the targets in whose field a site lies."""
+        if self.inside is None:
+            return np.arange(len(self.targets))
+        return self.inside.indices[self.inside.indptr[site] : self.inside.indptr[site + 1]]
+
+    def broken_by(self, site: int) -> np.ndarray:
+        """Numbers of those among them that lose their certificate."""
+        reached = self.reached_by(site)
+        return reached[self.lost[reached]]
+
+    def sites_of(self, target: int) -> np.ndarray:
+        """The sites inside the field of a target, given by its number."""
+        if self.inside is None:
+            return np.arange(len(self.ends))
+        return np.flatnonzero(self.inside[:, [target]].toarray().ravel())
+
+    def breaks(self) -> np.ndarray:
+        """How many targets that lose their certificate have each site in their field."""
+        if self.inside is None:
+            return np.full(len(self.ends), int(self.lost.sum()))
+        return np.asarray(self.inside @ self.lost.astype(np.int64))
+
+
+def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False) -> Reach | None:
+    """Sites, fields and margins of the replayed attack or of the relaxed adversary; None if there is none."""
+    allocation = certificate.fractional if relaxed else certificate.attack
+    if allocation is None:
+        return None
+    problem = Problem(instance, certificate.threat)
+    ends, amounts = sites(allocation, instance.graph.edges)
+    needed, margin = nearest_points(problem.fronts, problem.targets, allocation.inside, certificate.threat.budgets)
+    state = certificate.states(problem.fronts, integer=not relaxed)[problem.targets]
+    return Reach(
+        ends=ends,
+        amounts=amounts,
+        targets=problem.targets,
+        inside=None if problem.whole_graph else _inside(problem, ends),
+        received=allocation.inside,
+        needed=needed,
+        margin=margin,
+        broken=np.asarray(allocation.attacked, dtype=float),
+        lost=np.asarray(state == TargetState.LOST, dtype=bool),
+    )
+
+
+def sites(allocation: Allocation, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The changed places of an allocation, most flips first: their ends, and their flips by type."""
+    flipped = np.flatnonzero(allocation.attributes.sum(axis=0) > NOTHING)
+    gone = np.flatnonzero(np.asarray(allocation.deleted) > NOTHING)
+    added = np.asarray(allocation.added, dtype=np.int64).reshape(-1, 2)
+    ends = np.concatenate([np.repeat(flipped[:, None], 2, axis=1), edges[gone].reshape(-1, 2), added])
+    amounts = np.zeros((len(ends), len(TYPES)), dtype=allocation.attributes.dtype)
+    amounts[: len(flipped), [ATTR_ADD, ATTR_DEL]] = allocation.attributes[:, flipped].T
+    amounts[len(flipped) : len(flipped) + len(gone), ADJ_DEL] = np.asarray(allocation.deleted)[gone]
+    amounts[len(flipped) + len(gone) :, ADJ_ADD] = 1
+    order = np.argsort(-amounts.sum(axis=1), kind="stable")
+    return ends[order], amounts[order]
+
+
+def _inside(problem: Problem, ends: np.ndarray) -> sp.csr_array:
+    """Sites × targets: in whose field each site lies."""
+    edges, is_edge = problem.instance.graph.edges, ends[:, 0] != ends[:, 1]
+    rows = sp.csr_array((len(ends), len(problem.targets)), dtype=np.int8)
+    parts = [(problem.fields.nodes, ends[~is_edge, 0], np.flatnonzero(~is_edge))]
+    if problem.fields.edges is not None:
+        n = problem.instance.graph.n_nodes
+        key, wanted = edges[:, 0] * n + edges[:, 1], ends[is_edge, 0] * n + ends[is_edge, 1]
+        order = np.argsort(key, kind="stable")
+        parts.append((problem.fields.edges, order[np.searchsorted(key[order], wanted)], np.flatnonzero(is_edge)))
+    for fields, columns, where in parts:
+        if len(columns):
+            rank, number = (where, np.arange(len(where))), len(where)
+            place = sp.csr_array((np.ones(number, np.int8), rank), shape=(len(ends), number))
+            rows = rows + place @ columns_of(sp.csr_array(fields[:, columns])).astype(np.int8)
+    result = sp.csr_array(rows)
+    result.sort_indices()
+    return result
+
+
+def nearest_points(
+    fronts: Fronts, nodes: np.ndarray, received: np.ndarray, budgets: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each node the front point that fewest further flips would reach, and how many flips those are.
+
+    Points that need a type without budget count as out of reach. A reached point needs no further flip; of several
+    the first one is taken. Without any point the row is zero and the margin `NEVER`.
+    """
+    front = fronts.front_of_node[nodes]
+    sizes = np.diff(fronts.indptr)[front]
+    owner = np.repeat(np.arange(len(nodes)), sizes)
+    which = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + fronts.indptr[front][owner]
+    points = fronts.points[which]
+    possible = (points[:, np.asarray(budgets) == 0] == 0).all(axis=1)
+    owner, points = owner[possible], points[possible]
+    missing = np.ceil(np.maximum(points - received[owner], 0).sum(axis=1) - NOTHING).astype(np.int64)
+    # What is lost is lost by a point within the budgets, so that it is the one named.
+    beyond = (points > np.asarray(budgets)).any(axis=1)
+    order = np.lexsort((np.arange(len(owner)), beyond, missing, owner))
+    first = order[np.unique(owner[order], return_index=True)[1]] if len(order) else order
+    needed = np.zeros((len(nodes), len(TYPES)), dtype=np.int64)
+    margin = np.full(len(nodes), NEVER, dtype=np.int64)
+    needed[owner[first]], margin[owner[first]] = points[first], missing[first]
+    return needed, margin

@@ -1,0 +1,9 @@
+"""What samples are for. Those of different purposes never share a stream of random words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SELECTION: Final = 0
+ESTIMATION: Final = 16
+TRAINING: Final = 32

@@ -1,0 +1,94 @@
+"""One attack in one sentence: where its flips are spent, and how many labels lose their certificate by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from certcore.common.rounding import rounded_up
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
+from certcore.result.reach import Reach
+from certcore.words.registry import sentence
+from certcore.words.text import Text, budget_words, count, name, say, some, strong
+
+#: Sites of each kind that the sentence names; the list beside the map has all of them.
+_MOST = 5
+
+
+def named_sites(found: Reach) -> list[list[int]]:
+    """The sites that the sentence names, in its order: nodes, deleted edges, added edges."""
+    kinds = (~found.is_edge, found.amounts[:, ADJ_DEL] > 0, found.amounts[:, ADJ_ADD] > 0)
+    return [np.flatnonzero(kind)[:_MOST].tolist() for kind in kinds]
+
+
+def attack_words(found: Reach, named: Callable[[int], str], *, relaxed: bool = False) -> Text:
+    """What an attack, or the relaxed adversary, does in the whole graph; names of sites are pieces of kind `name`."""
+    if not len(found.ends):
+        return attack_nothing()
+    nodes = ~found.is_edge
+    at_nodes, deleted, added = named_sites(found)
+    told: list[Text] = []
+    spent = found.amounts[nodes].sum(axis=0)
+    if relaxed:
+        total = np.round(found.amounts.sum(axis=0), 6).tolist()
+        broken = rounded_up(float(found.broken.sum()))
+        return relaxed_spends(budget_words(total), len(found.ends), broken)
+    if nodes.any():
+        shown = [(named(int(found.ends[s, 0])), int(found.flips[s])) for s in at_nodes]
+        told.append(spends(budget_words(spent.tolist()), int(nodes.sum()), _named(shown, int(nodes.sum()))))
+    for word, sites, kind in (("deletes", deleted, ADJ_DEL), ("adds", added, ADJ_ADD)):
+        number = int((found.amounts[:, kind] > 0).sum())
+        if number:
+            ends = [f"{named(int(found.ends[s, 0]))} – {named(int(found.ends[s, 1]))}" for s in sites]
+            told.append(changes(word, number, _named([(end, 1) for end in ends], number)))
+    parts: list[Text | str] = ["The attack "]
+    for k, one in enumerate(told):
+        parts += [one] if not k else [" and " if k == len(told) - 1 else ", ", one]
+    return say(*parts, "; ", breaks(int(found.lost.sum())))
+
+
+def _named(sites: list[tuple[str, int]], number: int) -> Text:
+    parts: list[Text] = []
+    for k, (called, flips) in enumerate(sites):
+        parts.append(say(", " if k else "", name(called, 60), f" ×{count(flips)}" if flips > 1 else ""))
+    return say(*parts, ", …" if number > len(sites) else "")
+
+
+@sentence("attack.nothing", "the best attack found, or the relaxed adversary, changes nothing")
+def attack_nothing() -> Text:
+    return say("The best attack found ", strong("changes nothing"), ": no label loses its certificate by it.")
+
+
+@sentence(
+    "attack.spends", "attributes are flipped in the attack found", "11 attribute deletions", 7, say("902 ×3, 703 ×3, …")
+)
+def spends(spent: str, nodes: int, named: Text) -> Text:
+    return say("spends ", strong(spent), " at ", strong(some(nodes, "node", "nodes")), " (", named, ")")
+
+
+@sentence("attack.changes", "edges are deleted or added in the attack found", "deletes", 2, say("12 – 40, 7 – 9"))
+def changes(word: str, edges: int, named: Text) -> Text:
+    return say(f"{word} ", strong(some(edges, "edge", "edges")), " (", named, ")")
+
+
+@sentence("attack.breaks", "after what an attack found does", 135, others=((0,), (1,)))
+def breaks(lost: int) -> Text:
+    if not lost:
+        return say(strong("no label loses its certificate"), ".")
+    return say(strong(f"{count(lost)} label{' loses its' if lost == 1 else 's lose their'} certificate"), ".")
+
+
+@sentence(
+    "attack.relaxed", "the relaxed adversary is shown instead of an attack", "10 attribute deletions", 36, "252.5"
+)
+def relaxed_spends(spent: str, sites: int, broken: str) -> Text:
+    return say(
+        "The relaxed adversary spends ",
+        strong(spent),
+        f" in fractions over {some(sites, 'place', 'places')} and counts ",
+        strong(f"{broken} labels"),
+        " as uncertified, by fractions too. It explains the bound; it is ",
+        strong("not an attack"),
+        ".",
+    )

@@ -1,0 +1,160 @@
+"""One allocation as the map draws it, and the two tables below it: where the flips go, which labels are lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from certcore import words
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.figures.style import STATES
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
+from certcore.result.reach import Reach
+from certcore.result.states import NOTHING
+from pages.canvas.view import pack
+from pages.frame.sidebar import class_name, node_name
+from pages.parts.text import SHORT, count, plain
+
+#: Entries of fields that travel with one attack; sites beyond are drawn, their reach is in the table of labels.
+MOST_REACH = 1_500_000
+KEYS = (
+    "the arrow keys walk through the sites, Enter opens a node, a zooms to the attack, plus and minus zoom, 0 shows "
+    "all, Shift with an arrow moves, Escape lets go"
+)
+
+
+def data(
+    instance: Instance, result: Certificate, found: Reach, *, relaxed: bool = False, title: str = ""
+) -> dict[str, Any]:
+    """What the browser gets of one attack (or of the relaxed adversary, in unrounded fractions)."""
+    n = instance.graph.n_nodes
+    keys = list(STATES)
+    number = {key: k for k, key in enumerate(keys)}
+    state = np.array([number[key] for key in result.states(instance.base.fronts(), integer=not relaxed)])
+    in_play = [k for k, budget in enumerate(result.threat.budgets) if budget]
+    margin = np.full(n, -2)
+    margin[found.targets] = np.minimum(found.margin, 32_000)
+    allocation = result.fractional if relaxed else result.attack
+    assert allocation is not None
+    controlled = np.flatnonzero(allocation.attackers > NOTHING) if result.threat.sigma is not None else np.zeros(0, int)
+    sent: dict[str, Any] = {
+        "title": title,
+        "relaxed": relaxed,
+        "kinds": [
+            {
+                "type": k,
+                "label": LABELS[TYPES[k]],
+                "one": LABELS[TYPES[k]].removesuffix("s"),
+                "short": SHORT[TYPES[k]],
+                "budget": int(result.threat.budgets[k]),
+            }
+            for k in in_play
+        ],
+        "ends": pack(found.ends, np.uint32),
+        "amounts": pack(found.amounts, np.float64),
+        "everyField": found.inside is None,
+        "state": pack(state, np.uint8),
+        "margin": pack(margin, np.int16),
+        "targets": pack(found.targets, np.uint32),
+        "received": pack(found.received[:, in_play], np.float64),
+        "needed": pack(found.needed[:, in_play], np.uint32),
+        "controlled": pack(controlled, np.uint32),
+        "share": pack(allocation.attackers[controlled], np.float64),
+        "protected": pack(np.asarray(result.threat.protected, dtype=np.int64), np.uint32),
+        "sentence": sentence(instance, found, relaxed=relaxed),
+        "alt": f"{words.attack_words(found, lambda i: name_of(instance, i), relaxed=relaxed)} Keys: {KEYS}.",
+    }
+    if found.inside is not None:
+        start = found.inside.indptr
+        last = int(np.searchsorted(start, MOST_REACH, side="right")) - 1
+        sent["start"] = pack(start[: last + 1], np.uint32)
+        sent["inside"] = pack(found.targets[found.inside.indices[: start[last]]], np.uint32)
+    if relaxed:
+        broken = np.zeros(n)
+        broken[found.targets] = found.broken
+        sent["broken"] = pack(broken, np.float64)
+    return sent
+
+
+def name_of(instance: Instance, node: int) -> str:
+    """A node in a sentence that says already that it speaks about nodes."""
+    return node_name(instance, node) if instance.node_names is not None else str(node)
+
+
+def sentence(instance: Instance, found: Reach, *, relaxed: bool) -> list[dict[str, Any]]:
+    """The sentence above the map in pieces; a name carries the number of its site."""
+    said = words.attack_words(found, lambda node: name_of(instance, node), relaxed=relaxed)
+    sites = iter([site for kind in words.named_sites(found) for site in kind])
+    pieces: list[dict[str, Any]] = []
+    for piece in said.pieces:
+        one: dict[str, Any] = {"text": piece.text}
+        if piece.kind == "name":
+            one["site"] = next(sites)
+        elif piece.kind == "strong":
+            one["strong"] = True
+        pieces.append(one)
+    return pieces
+
+
+def sites_table(instance: Instance, result: Certificate, found: Reach, *, relaxed: bool) -> pd.DataFrame:
+    """Where the flips go: one row per site, with how many labels it helps to break."""
+    node = np.where(found.is_edge, -1, found.ends[:, 0])
+    other = np.where(found.is_edge, found.ends[:, 1], -1)
+    named = [
+        node_name(instance, a) if a == b else f"{name_of(instance, a)} – {name_of(instance, b)}"
+        for a, b in found.ends.tolist()
+    ]
+    columns: dict[str, Any] = {
+        "site": named,
+        "what": np.where(found.is_edge, "edge", "node"),
+        "node": pd.Series(np.where(node < 0, found.ends[:, 0], node)).astype("Int64"),
+    }
+    if found.is_edge.any():
+        columns["other end"] = pd.Series(other).astype("Int64").mask(other < 0)
+    for k in _in_play(result):
+        columns[LABELS[TYPES[k]]] = found.amounts[:, k] if relaxed else found.amounts[:, k].astype(np.int64)
+    if not relaxed:
+        columns["labels it helps to break"] = found.breaks()
+    columns["targets in reach"] = (
+        np.full(len(found.ends), len(found.targets)) if found.inside is None else np.diff(found.inside.indptr)
+    )
+    return pd.DataFrame(columns)
+
+
+def lost_table(instance: Instance, result: Certificate, found: Reach, *, relaxed: bool) -> pd.DataFrame:
+    """Which labels are lost: what each received, what its certificate needed, and from how many sites it came."""
+    chosen = np.flatnonzero(found.broken > NOTHING) if relaxed else np.flatnonzero(found.lost)
+    nodes = found.targets[chosen]
+    columns: dict[str, Any] = {"node": nodes}
+    if instance.node_names is not None:
+        columns["name"] = [plain(instance.node_names[i]) for i in nodes.tolist()]
+    if instance.prediction is not None:
+        columns["predicted class"] = [class_name(instance, int(instance.prediction[i])) for i in nodes.tolist()]
+    if instance.labels is not None:
+        columns["true class"] = [class_name(instance, int(instance.labels[i])) for i in nodes.tolist()]
+    if relaxed:
+        columns["fraction lost"] = found.broken[chosen]
+    for k in _in_play(result):
+        received = found.received[chosen, k]
+        columns[f"received {SHORT[TYPES[k]]}"] = received if relaxed else received.astype(np.int64)
+        columns[f"needed {SHORT[TYPES[k]]}"] = found.needed[chosen, k]
+    columns["sites"] = (
+        np.full(len(chosen), len(found.ends))
+        if found.inside is None
+        else np.asarray(found.inside.sum(axis=0)).ravel()[chosen]
+    )
+    return pd.DataFrame(columns)
+
+
+def _in_play(result: Certificate) -> list[int]:
+    return [k for k, budget in enumerate(result.threat.budgets) if budget]
+
+
+def title(result: Certificate, *, relaxed: bool) -> str:
+    """What stands above one of two pictures."""
+    if relaxed:
+        return f"Relaxed adversary: at most {count(int(result.bound))} uncertified (the bound)"
+    return f"Replayed attack: {count(result.attack_found or 0)} uncertified"

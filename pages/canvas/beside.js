@@ -1,0 +1,154 @@
+// What stands around the pictures: the sentence, the list of sites, what was chosen, the legend and its colour bars.
+
+function sample(draw) {
+  const made = element("canvas", "sample");
+  made.width = made.height = 40;
+  made.setAttribute("aria-hidden", "true");
+  draw(made.getContext("2d"));
+  return made;
+}
+
+const choiceButton = (map, choice, text, className) => {
+  const button = element("button", className, text);
+  button.type = "button";
+  button.onclick = () => map.choose(choice, true);
+  button.onpointerenter = () => map.point(choice);
+  button.onpointerleave = () => map.point(null);
+  return button;
+};
+
+function drawSentence(map) {
+  const attack = map.attacks[0];
+  map.sentence.replaceChildren(...attack.sentence.map((piece) => {
+    if (piece.site !== undefined) return choiceButton(map, map.asChoice(attack, piece.site), piece.text, "name");
+    return piece.strong ? element("strong", "", piece.text) : document.createTextNode(piece.text);
+  }));
+  map.sentence.hidden = !attack.sentence.length;
+}
+
+function badge(map, attack, s) {
+  const made = element("span", "badge", amount(attack.flips[s]));
+  made.style.borderColor = map.colourOf(attack.kind[s]);
+  return made;
+}
+
+const LONGEST = 300;
+
+function drawList(map) {
+  const attack = map.attacks[0];
+  const head = element("div", "head", attack.count ? `${some(attack.count, "site", "sites")}, most flips first` : "No flips are spent.");
+  const list = element("ol", "sites");
+  for (let s = 0; s < Math.min(attack.count, LONGEST); s++) {
+    const row = choiceButton(map, map.asChoice(attack, s), "", "site");
+    row.dataset.site = s;
+    const what = element("span", "what");
+    what.append(element("span", "called", map.siteName(attack, s)));
+    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `breaks ${thousands(attack.breaks[s])}` : "breaks none"));
+    row.append(badge(map, attack, s), what);
+    row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${some(attack.breaks[s], "label", "labels")} lost in whose field it lies`);
+    const item = element("li");
+    item.append(row);
+    list.append(item);
+  }
+  map.list.replaceChildren(head, list);
+  if (attack.count > LONGEST) map.list.append(element("div", "head", `and ${thousands(attack.count - LONGEST)} more, in the table below`));
+}
+
+function markList(map) {
+  const chosen = map.chosen ? map.siteIn(map.attacks[0], map.chosen) : -1;
+  for (const row of map.list.querySelectorAll(".site")) {
+    const here = Number(row.dataset.site) === chosen;
+    row.setAttribute("aria-pressed", String(here));
+    // Only within the list: the page itself must not jump.
+    if (here) { const box = map.list, top = row.offsetTop - box.offsetTop; if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 40) box.scrollTop = top - 60; }
+  }
+}
+
+function drawDetail(map) {
+  const box = map.detail, at = map.chosen;
+  box.hidden = !at;
+  if (!at) { box.replaceChildren(); return; }
+  const attack = map.attacks[0], s = map.siteIn(attack, at), parts = [];
+  const line = (text) => parts.push(element("p", "", text));
+  const targets = (nodes, head) => {
+    if (!nodes.length) return;
+    parts.push(element("p", "head", head));
+    const list = element("ul", "targets");
+    for (const node of nodes.slice(0, 100)) {
+      const item = element("li"), text = attack.shareOf(node);
+      item.append(choiceButton(map, { node, as: "target" }, map.nodeName(node), "name"));
+      if (text) item.append(element("span", "share", text));
+      list.append(item);
+    }
+    if (nodes.length > 100) list.append(element("li", "", `and ${thousands(nodes.length - 100)} more`));
+    parts.push(list);
+  };
+  if (s >= 0) {
+    parts.push(element("h4", "", map.siteName(attack, s)));
+    line(`Spent here: ${attack.spent(s)}.`);
+    const reached = attack.reachedBy(s), broken = attack.brokenBy(s);
+    line(`In the field of ${some(reached.length, "target", "targets")}; ${thousands(broken.length)} of them ${broken.length === 1 ? "loses its" : "lose their"} certificate.`);
+    targets(broken, "received of needed");
+    if (at.node !== undefined && attack.slot[at.node] >= 0) {
+      const own = element("p", "", `Its own label: ${map.stateName(attack, at.node)}. `);
+      own.append(choiceButton(map, { node: at.node, as: "target" }, "What reaches it?", "name"));
+      parts.push(own);
+    }
+  } else if (at.node !== undefined) {
+    const node = at.node, sites = attack.slot[node] >= 0 ? attack.sitesOf(node) : [], share = attack.shareOf(node);
+    parts.push(element("h4", "", map.nodeName(node)));
+    line(`${map.stateName(attack, node)[0].toUpperCase()}${map.stateName(attack, node).slice(1)}.`);
+    if (share && attack.state[node] !== BEFORE) line(`Received ${share} needed inside its field.`);
+    if (attack.relaxed && attack.slot[node] >= 0) line(`Broken by the fraction ${attack.broken[node]}.`);
+    const margin = attack.margin[node];
+    if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "No number of these flips inside its field would leave it uncertified." : `${some(margin, "further flip", "further flips")} inside its field would leave it uncertified.`);
+    if (sites.length) {
+      parts.push(element("p", "head", "sites that reach it"));
+      const list = element("ul", "targets");
+      for (const one of sites.slice(0, 100)) { const item = element("li"); item.append(badge(map, attack, one), choiceButton(map, map.asChoice(attack, one), map.siteName(attack, one), "name")); list.append(item); }
+      parts.push(list);
+    }
+  } else { parts.push(element("h4", "", at.edge), element("p", "", "Not changed in this attack.")); }
+  const actions = element("div", "actions");
+  const nodes = at.node !== undefined ? [at.node] : at.edge.split("-").map(Number);
+  if (map.send) for (const node of nodes) {
+    const open = element("button", "", nodes.length > 1 ? `Open ${map.nodeName(node)}` : "Open its page");
+    open.type = "button"; open.onclick = () => map.send("event", { open: node, at: Date.now() });
+    actions.append(open);
+  }
+  const close = element("button", "", "Close");
+  close.type = "button"; close.onclick = () => map.choose(null);
+  actions.append(close);
+  box.replaceChildren(...parts, actions);
+}
+
+function drawLegend(map) {
+  const attack = map.attacks[0], items = [];
+  const add = (draw, text) => { const item = element("li"); item.append(sample(draw), element("span", "", text)); items.push(item); };
+  const ring = (colour, text) => (c) => { c.strokeStyle = colour; c.lineWidth = 5; c.beginPath(); c.arc(20, 20, 14, 0, 6.2832); c.stroke(); c.fillStyle = map.ink; c.font = "700 17px sans-serif"; c.textAlign = "center"; c.textBaseline = "middle"; c.fillText(text, 20, 21); };
+  attack.kinds.forEach((kind) => {
+    let sites = 0, flips = 0;
+    for (let s = 0; s < attack.count; s++) if (attack.amounts[4 * s + kind.type] > 0) { sites++; flips += attack.amounts[4 * s + kind.type]; }
+    const total = attack.relaxed ? Number(flips.toFixed(3)).toLocaleString("en") : thousands(flips);
+    const what = kind.type < 2 ? (c) => ring(map.colourOf(kind.type), "n")(c) : (c) => { c.strokeStyle = map.colourOf(kind.type); c.lineWidth = 7; c.setLineDash(kind.type === 3 ? [11, 7] : []); c.beginPath(); c.moveTo(1, 20); c.lineTo(40, 20); c.stroke(); };
+    add(what, `hit: ${some(sites, "site", "sites")}, ${total} of ${thousands(kind.budget)} ${kind.label}`);
+  });
+  const dot = (name, colour, border) => (c) => { c.fillStyle = colour; c.beginPath(); shape(name)(c, 20, 20, 12); c.fill(); if (border) { c.lineWidth = 4; c.strokeStyle = border; c.stroke(); } };
+  if (!attack.relaxed) add(dot("square", map.lostColour), `loses its certificate (${thousands(attack.lost.length)})`);
+  const looks = map.looks(attack);
+  looks.forEach((look) => { if (look.count && look.label) add(dot(look.shape, look.colour), `${look.label} (${thousands(look.count)})`); });
+  if (attack.controlled.length) add(ring(map.ink, ""), `controlled by the attacker (${thousands(attack.controlled.length)})`);
+  if (attack.protected.length) add((c) => { ring(map.protectedColour, "")(c); c.lineWidth = 2; c.beginPath(); c.arc(20, 20, 19, 0, 6.2832); c.stroke(); }, `protected (${thousands(attack.protected.length)})`);
+  map.legend.replaceChildren(...items);
+  const bars = [];
+  if (looks.bar) bars.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, "further flips inside its field that would leave it uncertified"));
+  if (map.attacks.some((one) => one.relaxed)) bars.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
+  map.bars.replaceChildren(...bars);
+}
+
+function colourBar(scale, low, high, label) {
+  const box = element("div", "bar"), strip = element("span", "strip");
+  strip.style.background = `linear-gradient(to right, ${scale.join(",")})`;
+  box.append(element("span", "", low), strip, element("span", "", high), element("span", "of", label));
+  return box;
+}

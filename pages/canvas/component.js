@@ -1,0 +1,10 @@
+// What Streamlit mounts: a shelf for the graph, which arrives once, and the map itself.
+
+export default function (component) {
+  const shelfRoot = component.parentElement.querySelector(".shelf");
+  if (shelfRoot) { keepGraph(component.data); return undefined; }
+  const root = component.parentElement.querySelector(".map");
+  if (!root.certcoreMap) root.certcoreMap = new AttackMap(root);
+  root.certcoreMap.update(component.data, component.setTriggerValue);
+  return () => { root.certcoreMap?.end(); root.certcoreMap = null; };
+}

@@ -1,0 +1,126 @@
+// Arrays, shapes, colours and the graphs that have arrived. Names only ever become text nodes.
+
+const decode = (text, Type) => {
+  const bytes = Uint8Array.from(atob(text || ""), (c) => c.charCodeAt(0));
+  return new Type(bytes.buffer, 0, Math.floor(bytes.length / Type.BYTES_PER_ELEMENT));
+};
+
+// Everything of ours that the window knows: graphs by version, and the read-back for tests.
+const shelf = () => (window.certcore ||= { graphs: new Map(), waiting: new Set() });
+
+// A graph arrives once; the pictures that wait for it are told.
+function keepGraph(data) {
+  const { graphs, waiting } = shelf();
+  if (graphs.has(data.version)) return;
+  const xy = decode(data.positions, Uint16Array), cells = new Map();
+  for (let i = 0; i < xy.length / 2; i++) {
+    const key = (xy[2 * i] >> 10) * 64 + (xy[2 * i + 1] >> 10);
+    if (!cells.has(key)) cells.set(key, []);
+    cells.get(key).push(i);
+  }
+  const { names, classes, groups, aspect } = data;
+  const label = data.label ? decode(data.label, Uint8Array) : null, right = data.right ? decode(data.right, Uint8Array) : null;
+  graphs.set(data.version, { n: xy.length / 2, xy, cells, edges: decode(data.edges, Uint32Array), names, classes, groups, aspect, label, right });
+  while (graphs.size > 3) graphs.delete(graphs.keys().next().value);
+  for (const tell of [...waiting]) tell(data.version);
+}
+
+const shapes = {
+  circle: (c, x, y, r) => { c.moveTo(x + r, y); c.arc(x, y, r, 0, 6.2832); },
+  square: (c, x, y, r) => { c.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8); },
+  "triangle-up": (c, x, y, r) => polygon(c, x, y, r * 1.15, [[0, -1], [0.9, 0.7], [-0.9, 0.7]]),
+  "triangle-down": (c, x, y, r) => polygon(c, x, y, r * 1.15, [[0, 1], [0.9, -0.7], [-0.9, -0.7]]),
+  diamond: (c, x, y, r) => polygon(c, x, y, r * 1.25, [[0, -1], [0.85, 0], [0, 1], [-0.85, 0]]),
+  cross: (c, x, y, r) => polygon(c, x, y, r, [[-0.35, -1], [0.35, -1], [0.35, -0.35], [1, -0.35], [1, 0.35],
+    [0.35, 0.35], [0.35, 1], [-0.35, 1], [-0.35, 0.35], [-1, 0.35], [-1, -0.35], [-0.35, -0.35]]),
+  x: (c, x, y, r) => polygon(c, x, y, r, [[-1, -0.6], [-0.6, -1], [0, -0.4], [0.6, -1], [1, -0.6], [0.4, 0],
+    [1, 0.6], [0.6, 1], [0, 0.4], [-0.6, 1], [-1, 0.6], [-0.4, 0]]),
+};
+function polygon(c, x, y, r, points) {
+  points.forEach(([px, py], i) => (i ? c.lineTo(x + px * r, y + py * r) : c.moveTo(x + px * r, y + py * r)));
+  c.closePath();
+}
+const shape = (name) => shapes[name] || shapes.circle;
+
+const thousands = (number) => number.toLocaleString("en");
+const some = (number, one, many) => `${thousands(number)} ${number === 1 ? one : many}`;
+// Whole numbers as they are; fractions exist in the relaxed adversary only and get as many digits as a mark has room for.
+const amount = (value) => (Number.isInteger(value) ? thousands(value) : value >= 9.95 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value >= 0.0095 ? value.toFixed(2) : "<.01");
+
+const mix = (scale, share) => scale[Math.max(0, Math.min(scale.length - 1, Math.round(share * (scale.length - 1))))];
+
+// States by their code, in the order of TargetState.
+const NOT_A_TARGET = 0, ALONE = 1, UNDECIDED = 2, PARTLY = 3, LOST = 4, BEFORE = 5;
+
+const element = (tag, className, text) => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+// One allocation on the graph, as arrays: sites, whose fields they lie in, what every target received and needs.
+class Attack {
+  constructor(data, graph) {
+    Object.assign(this, { title: data.title, relaxed: data.relaxed, kinds: data.kinds, spentOf: data.spentOf, sentence: data.sentence, alt: data.alt, everyField: data.everyField });
+    this.ends = decode(data.ends, Uint32Array);
+    this.amounts = decode(data.amounts, Float64Array);
+    this.count = this.ends.length / 2;
+    this.start = decode(data.start, Uint32Array);
+    this.inside = decode(data.inside, Uint32Array);
+    this.state = decode(data.state, Uint8Array);
+    this.margin = decode(data.margin, Int16Array);
+    this.broken = data.broken ? decode(data.broken, Float64Array) : null;
+    this.received = decode(data.received, Float64Array);
+    this.needed = decode(data.needed, Uint32Array);
+    this.slot = new Int32Array(graph.n).fill(-1);
+    decode(data.targets, Uint32Array).forEach((node, t) => { this.slot[node] = t; });
+    this.controlled = decode(data.controlled, Uint32Array);
+    this.share = decode(data.share, Float64Array);
+    this.protected = decode(data.protected, Uint32Array);
+    this.flips = new Float64Array(this.count);
+    this.kind = new Uint8Array(this.count);
+    this.siteOf = new Map();
+    for (let s = 0; s < this.count; s++) {
+      let most = -1;
+      for (let k = 0; k < 4; k++) {
+        const here = this.amounts[4 * s + k];
+        this.flips[s] += here;
+        if (here > most) { most = here; this.kind[s] = k; }
+      }
+      if (!this.isEdge(s)) this.siteOf.set(this.ends[2 * s], s);
+    }
+    this.lost = [];
+    this.counts = new Array(6).fill(0);
+    for (let i = 0; i < graph.n; i++) { this.counts[this.state[i]]++; if (this.state[i] === LOST) this.lost.push(i); }
+    this.breaks = Array.from({ length: this.count }, (_, s) => this.brokenBy(s).length);
+  }
+
+  isEdge(s) { return this.ends[2 * s] !== this.ends[2 * s + 1]; }
+  // Targets in whose field a site lies.
+  reachedBy(s) {
+    if (this.everyField) return [...this.slot.keys()].filter((node) => this.slot[node] >= 0);
+    return s + 1 < this.start.length ? this.inside.subarray(this.start[s], this.start[s + 1]) : [];
+  }
+  brokenBy(s) { return this.everyField ? this.lost : Array.from(this.reachedBy(s)).filter((node) => this.state[node] === LOST); }
+  sitesOf(node) {
+    const found = [];
+    for (let s = 0; s < this.count; s++) if (this.everyField ? this.slot[node] >= 0 : this.reachedBy(s).indexOf(node) >= 0) found.push(s);
+    return found;
+  }
+  // "5 of 5": what a target received of what its certificate needs, by type where there are several.
+  shareOf(node) {
+    const t = this.slot[node];
+    if (t < 0 || this.margin[node] === -1) return "";
+    const parts = [];
+    this.kinds.forEach((kind, k) => {
+      const got = this.received[this.kinds.length * t + k], need = this.needed[this.kinds.length * t + k];
+      if (this.kinds.length === 1 || need > 0) parts.push(`${amount(got)} of ${amount(need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
+    });
+    return parts.join(", ");
+  }
+  spent(s, separator = ", ") {
+    return this.kinds.map((kind) => [this.amounts[4 * s + kind.type], kind]).filter(([value]) => value > 0)
+      .map(([value, kind]) => `${amount(value)} ${value === 1 ? kind.one : kind.label}`).join(separator);
+  }
+}

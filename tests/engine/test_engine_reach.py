@@ -1,0 +1,109 @@
+"""Sites, fields and margins of an attack, against sets and enumeration that share no code with the engine."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from certcore import ThreatModel, certify
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.instance.instance import Instance
+from certcore.result.reach import NEVER, Reach, nearest_points, reach
+from tests.support import edge_field, grid_certified, hops, random_instance, random_threat
+
+
+def _brute_field(instance: Instance, target: int, ends: tuple[int, int]) -> bool:
+    i, j = ends
+    if i == j:
+        return i in hops(instance.graph, target, instance.layers or 0)
+    return instance.graph.edges.tolist().index([i, j]) in edge_field(instance, target)
+
+
+def _brute_margin(instance: Instance, node: int, received: tuple[int, ...], threat: ThreatModel, most: int = 6) -> int:
+    """The fewest further flips of the types in play that leave the node uncertified, by trying them all."""
+    kinds = [k for k in range(4) if threat.budgets[k]]
+    for number in range(most + 1):
+        for choice in itertools.combinations_with_replacement(kinds, number):
+            budget = tuple(received[k] + choice.count(k) for k in range(4))
+            if not grid_certified(instance, node, budget):
+                return number
+    return NEVER
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_sites_fields_and_margins_equal_enumeration(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng)
+    threat = random_threat(rng, instance, additions=seed % 7 == 0)
+    result = certify(instance, threat)
+    found, attack = reach(instance, result), result.attack
+    assert found is not None
+    assert attack is not None
+    node = found.ends[:, 0] == found.ends[:, 1]
+    for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+        spent = np.zeros(instance.graph.n_nodes, dtype=int)
+        spent[found.ends[node, 0]] = found.amounts[node, k]
+        assert np.array_equal(spent, attack.attributes[row])
+    gone = [tuple(e) for e in found.ends[found.amounts[:, ADJ_DEL] > 0].tolist()]
+    assert sorted(gone) == sorted(tuple(e) for e in instance.graph.edges[attack.deleted > 0].tolist())
+    new = [tuple(e) for e in found.ends[found.amounts[:, ADJ_ADD] > 0].tolist()]
+    assert sorted(new) == sorted(tuple(e) for e in attack.added.tolist())
+    assert (np.diff(found.flips) <= 0).all(), "most flips first"
+    for t, target in enumerate(found.targets.tolist()):
+        received = tuple(int(v) for v in found.received[t])
+        zero = not grid_certified(instance, target, (0, 0, 0, 0))
+        broken = not grid_certified(instance, target, received)
+        assert bool(found.lost[t]) == (broken and not zero)
+        margin = _brute_margin(instance, target, received, threat)
+        assert (found.margin[t] == margin) if threat.budgets != (0, 0, 0, 0) else (found.margin[t] in (NEVER, 0))
+        if found.lost[t]:
+            assert not grid_certified(instance, target, tuple(found.needed[t].tolist()))
+            assert (found.needed[t] <= found.received[t]).all()
+            assert (found.needed[t] <= np.array(threat.budgets)).all()
+        if threat.adj_add:
+            assert found.inside is None
+            continue
+        mine = {s for s in range(len(found.ends)) if _brute_field(instance, target, tuple(found.ends[s].tolist()))}
+        assert set(found.sites_of(t).tolist()) == mine
+        assert np.array_equal(found.amounts[sorted(mine)].sum(axis=0), found.received[t]), "shares add up"
+    for s in range(len(found.ends)):
+        expected = {t for t in range(len(found.targets)) if s in found.sites_of(t) and found.lost[t]}
+        assert set(found.broken_by(s).tolist()) == expected
+        assert found.breaks()[s] == len(expected)
+
+
+def _relaxed() -> tuple[Reach, np.ndarray, np.ndarray]:
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        instance = random_instance(rng, max_nodes=8, axes=("attr_add", "attr_del"))
+        result = certify(instance, ThreatModel(attr_add=2, attr_del=3))
+        if result.fractional is not None:
+            values = result.fractional.attributes
+            if (np.abs(values - np.round(values)) > 0.01).any():
+                found = reach(instance, result, relaxed=True)
+                assert found is not None
+                return found, values, result.fractional.attacked
+    raise AssertionError("no instance with fractional flips")
+
+
+def test_fractions_of_the_relaxed_adversary_are_not_rounded() -> None:
+    found, values, attacked = _relaxed()
+    spent = np.zeros_like(values)
+    spent[:, found.ends[:, 0]] = found.amounts[:, [ATTR_ADD, ATTR_DEL]].T
+    assert np.array_equal(spent, np.where(values.sum(axis=0) > 1e-6, values, 0))
+    assert np.array_equal(found.broken, attacked)
+
+
+def test_nothing_was_looked_for_nothing_is_shown() -> None:
+    instance = random_instance(np.random.default_rng(3))
+    assert reach(instance, certify(instance, ThreatModel(attr_del=1), attack=False)) is None
+
+
+def test_margins_ignore_types_without_budget() -> None:
+    instance = random_instance(np.random.default_rng(5), axes=("attr_add", "attr_del"))
+    fronts, nodes = instance.base.fronts(), np.arange(instance.graph.n_nodes)
+    nothing = np.zeros((len(nodes), len(TYPES)), dtype=np.int64)
+    only = nearest_points(fronts, nodes, nothing, (0, 5, 0, 0))[0]
+    assert not only[:, [0, 2, 3]].any()

@@ -27,7 +27,6 @@ from certcore.verify.proof import digest_of, proof_bytes, read_proof
 from tests.engine.strong_cases import hard_case, integer_optimum, perturbations
 from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
 
-
 #: CERTCORE_FORGERIES=10000 tries that many; what fits into every run is fewer.
 FORGERIES = int(os.environ.get("CERTCORE_FORGERIES", "2000"))
 

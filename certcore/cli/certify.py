@@ -19,6 +19,7 @@ from certcore.cli.options import (
     print_json,
     read_instance,
     read_threat,
+    targets_before_correct,
     write_csv,
 )
 from certcore.cli.progress import Progress
@@ -60,6 +61,7 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
+    before = targets_before_correct(args, instance)
     options = {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
     with Progress("certify", quiet=args.json):
         certificate = _interruptible(lambda cancel: certify(instance, threat, cancel=cancel, **options))
@@ -80,11 +82,16 @@ def run(args: argparse.Namespace) -> int:
             "guarantee": str(words.guarantee(instance, certificate)),
             "remarks": [str(remark) for remark in words.remarks(instance, threat)],
         }
+        if before is not None:
+            report["certified_accuracy"] = certificate.certified / len(before)
         if args.verbose and certificate.size:
             report["size"] = vars(certificate.size)
         print_json(report)
     else:
         print(_words(instance, certificate, verbose=args.verbose))
+        if before is not None:
+            told = words.certified_accuracy(instance, threat, certificate.verified_certified, before)
+            print(f"accuracy          {told}")
     return 0
 
 

@@ -20,7 +20,7 @@ from certcore.common.errors import InputError
 from certcore.common.numbers import INDICES
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.instance.instance import Instance, load_instance
+from certcore.instance.instance import Instance, before_correct, load_instance
 from certcore.program.relaxation import Relaxation
 
 
@@ -87,9 +87,9 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
         "--sigma", type=whole_number, metavar="N", help="how many nodes the attacker controls (default: all)"
     )
     group.add_argument(
-        "--targets", metavar="all|test|class:K|INDICES|FILE",
+        "--targets", metavar="all|test|class:K|correct|INDICES|FILE",
         help="whose labels are counted (default: the instance's own targets); INDICES such as 3,5,10:20; a FILE "
-        "has one per line",
+        "has one per line; correct (or correct:test, …): those of them whose label is right, for certified accuracy",
     )  # fmt: skip
     group.add_argument(
         "--protect", metavar="INDICES|FILE", help="nodes that cannot be touched: 3,5,10:20, or one index per line"
@@ -164,6 +164,13 @@ def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
     )
 
 
+def targets_before_correct(args: argparse.Namespace, instance: Instance) -> np.ndarray | None:
+    """All targets whose accuracy is asked for with `--targets correct`, right or wrong; None without it."""
+    if args.targets is None or args.targets.partition(":")[0] != "correct":
+        return None
+    return instance.select_targets(before_correct(args.targets))
+
+
 def print_remarks(instance: Instance, threat: ThreatModel) -> None:
     """What must be said beside every number at these budgets; on standard error where a table is on the other."""
     for remark in words.remarks(instance, threat):
@@ -200,6 +207,10 @@ def _local_count(text: str, name: str) -> int:
 
 
 def _targets(which: str) -> str:
+    if which == "correct":
+        return which
+    if which.startswith("correct:"):
+        return f"correct:{_targets(which.removeprefix('correct:'))}"
     if which in ("all", "test") or which.startswith("class:") or INDICES.fullmatch(which):
         return which
     what = "a text file with one node index per line, or say all, test, class:K or indices such as 3,5,10:20"

@@ -25,7 +25,7 @@ MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
 MAX_META_LENGTH = 10**6
 MAX_META_DEPTH = 50
-TEST = 2
+TRAIN, TEST = 0, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +119,15 @@ class Instance:
 
     def select_targets(self, which: str | None) -> np.ndarray:
         """Targets by name: None (the instance's own), `all`, `test`, `class:K`, indices such as
-        `3,5,10:20`, or a file with one index per line."""
+        `3,5,10:20`, or a file with one index per line. `correct` and `correct:NAME` keep those with the right label."""
         n = self.graph.n_nodes
         assert self.targets is not None
         if which is None:
             return self.targets
         if which == "all":
             return np.arange(n)
+        if which.partition(":")[0] == "correct":
+            return self._correct(self.select_targets(before_correct(which)))
         if which == "test":
             if self.split is None:
                 raise InputError(
@@ -154,6 +156,25 @@ class Instance:
                 raise InputError(f"the list names node {nodes[-1]:,}; expected indices from 0 to {n - 1:,}")
             return np.array(nodes, dtype=np.int64)
         return _targets_from_file(which, n)
+
+    @cached_property
+    def right(self) -> np.ndarray | None:
+        """Which labels are right, if labels and predictions are known; a node that abstains counts as wrong."""
+        if self.labels is None or self.prediction is None:
+            return None
+        same = np.asarray(self.labels) == np.asarray(self.prediction)
+        return np.asarray(same & self.base.fronts().certified((0, 0, 0, 0)), dtype=bool)
+
+    def _correct(self, chosen: np.ndarray) -> np.ndarray:
+        if self.right is None:
+            raise InputError(
+                "this instance has no true labels or no predicted ones, so nobody knows which are right; `correct` "
+                "needs both: use `all`, `test` or a file of indices"
+            )
+        kept = chosen[self.right[chosen]]
+        if not len(kept):
+            raise InputError(f"none of the {len(chosen):,} targets has the right label; `correct` leaves nobody")
+        return np.asarray(kept)
 
     def facts(self) -> dict[str, Any]:
         """What to tell about this instance in one line, and with every result."""
@@ -408,6 +429,13 @@ def _meta_of(text: str) -> dict[str, Any]:
     if level:
         raise InputError(f"meta has more than {MAX_META_DEPTH} levels; expected an object with the provenance")
     return meta
+
+
+def before_correct(which: str | None) -> str | None:
+    """Whose labels `correct` or `correct:NAME` asks about, before only the right ones are kept."""
+    if which is None or which.partition(":")[0] != "correct":
+        return which
+    return which.partition(":")[2] or None
 
 
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:

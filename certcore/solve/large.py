@@ -1,8 +1,10 @@
-"""Large programs: a restricted model, started from a first-order method, grown until nothing is missing.
+"""Large programs: a first-order method, then a restricted model that is grown until nothing is missing.
 
-Every round gives multipliers for all rows of the whole program, and so a proven bound over all of its columns. The
-solution of the restricted model, with the groups outside it filled in, is feasible for the whole program: where bound
-and solution meet, the program is solved.
+The first-order method tells within a second or two which sites are worth anything and which groups are decided. The
+restricted model holds the rest, a tenth of the program or less, and the simplex method solves it exactly. Every stage
+gives multipliers for all rows of the whole program, and so a proven bound over all of its columns. The solution of the
+restricted model, with the groups outside it filled in, is feasible for the whole program: where bound and solution
+meet, the program is solved. The next budgets start from the model as it is.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -17,6 +20,7 @@ import numpy as np
 
 from certcore.program.program import Program
 from certcore.program.structure import Structure
+from certcore.solve.first_order import FirstOrder, Found, knapsack
 from certcore.solve.restricted import Proposal, Restricted, reached, tangent_values
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
@@ -24,11 +28,22 @@ from certcore.verify.multipliers import Multipliers, plain_bound
 
 #: Bound and solution this close, relative to the bound, count as one.
 CLOSE = 1e-7
+#: The first-order method goes on until its bound and its solution are this close, relative to the bound.
+HANDOVER = 0.03
+#: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types …
+FAR, FAR_TYPES = 0.3, 1.2
+#: … and so it is if the moved model turns out to be this far from its answer, relative to the bound.
+ASTRAY = 0.05
 #: Sites whose worth is this close to the best one, and groups this close to a kink, are in the model from the start.
 NEAR = 0.02
-#: At most so many sites and groups more in one round.
-MAX_SITES, MAX_GROUPS = 2_000, 20_000
-MAX_ROUNDS = 200
+#: At most so many sites more in one round.
+MAX_SITES = 2_000
+#: More rounds than this do not pay.
+MAX_ROUNDS = 100
+#: Reduced costs and gaps below this are rounding.
+HAIR = 1e-9
+
+Publish = Callable[[Multipliers], None]
 
 
 @dataclass(eq=False)
@@ -38,54 +53,110 @@ class Outcome:
     bound: Fraction
     multipliers: Multipliers | None = None
     lower: float = -math.inf
+    """What a solution of the relaxed program reaches, as far as floating point can tell."""
     x: np.ndarray | None = field(default=None, repr=False)
     status: Status = Status.TIME_LIMIT
     solves: int = 0
 
     @property
-    def closed(self) -> bool:
-        return float(self.bound) - self.lower <= CLOSE * max(1.0, float(self.bound))
+    def gap(self) -> float:
+        """How far bound and solution are apart, relative to the bound."""
+        return (float(self.bound) - self.lower) / max(1.0, float(self.bound))
+
+    def offer(self, program: Program, multipliers: Multipliers | None) -> None:
+        """Keep multipliers if they prove more than what is known."""
+        if multipliers is not None:
+            multipliers = multipliers.settled(program)
+            bound = multipliers.bound(program)
+            if bound < self.bound or (self.multipliers is None and bound == self.bound):
+                self.bound, self.multipliers = bound, multipliers
 
 
 class Large:
-    """A structure too large to be given to the simplex method as a whole. Not thread-safe."""
+    """A structure that is not given to HiGHS as a whole. Not thread-safe."""
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
+        self._publish: Publish | None = None
+        self._first_order: FirstOrder | None = None
         self._model: Restricted | None = None
 
-    def solve(self, program: Program, *, time_limit: float, cancel: threading.Event | None = None) -> Outcome:
-        """The best bound within the time limit; `optimal` if the program was solved to its end."""
-        deadline = time.perf_counter() + time_limit
+    def forget(self) -> None:
+        """Begin anew next time."""
+        self._model = None
+
+    def solve(
+        self,
+        program: Program,
+        *,
+        time_limit: float,
+        cancel: threading.Event | None = None,
+        publish: Publish | None = None,
+    ) -> Outcome:
+        """The best bound within the time limit; `optimal` if the program was solved to its end.
+
+        `publish` is told about multipliers worth knowing while the solve is still under way.
+        """
+        deadline, self._publish = time.perf_counter() + time_limit, publish
         outcome = Outcome(plain_bound(program))
-        if self._model is None:
-            self._model = self._begin(program)
-        else:
-            self._model.move(program)
-        model = self._model
-        for _ in range(MAX_ROUNDS):
-            proposal = model.solve(time_limit=deadline - time.perf_counter(), cancel=cancel)
-            outcome.solves += 1
-            outcome.status = proposal.status
-            if proposal.status is Status.OPTIMAL:
-                grown = self._take(model, proposal, outcome)
-                if outcome.closed or not grown:
-                    break
-                outcome.status = Status.TIME_LIMIT
+        if self._model is not None:
+            if effort(self._model.program, program) > (FAR if len(self.structure.types) == 1 else FAR_TYPES):
+                self._model = None
             else:
+                self._model.move(program)
+        fresh = self._model is None
+        for _ in range(MAX_ROUNDS):
+            if self._model is None:
+                self._model = self._begin(program, outcome, deadline, cancel)
+            proposal = self._model.solve(time_limit=deadline - time.perf_counter(), cancel=cancel)
+            outcome.solves += 1
+            if proposal.status is not Status.OPTIMAL:
+                outcome.status = proposal.status
                 break
+            grown = self._take(self._model, proposal, outcome)
+            if outcome.gap <= CLOSE or not grown:
+                outcome.status = Status.OPTIMAL if outcome.gap <= CLOSE else Status.FAILED
+                break
+            if not fresh and outcome.gap > ASTRAY:
+                self._model, fresh = None, True
         return outcome
 
-    def _begin(self, program: Program) -> Restricted:
-        x, y = crude_start(program)
-        model = Restricted(program, y)
+    def _begin(self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None) -> Restricted:
+        """A model of what the first-order method leaves open."""
         s = self.structure
-        gain = s.incidence.reach(y[s.field_rows]) / s.flips.cost
+        x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
+        if FirstOrder.fits(s):
+            if self._first_order is None:
+                self._first_order = FirstOrder(s)
+            found = self._first_order.run(
+                program, gap=HANDOVER, seconds=deadline - time.perf_counter(), cancel=cancel,
+                report=lambda found: self._tell(program, outcome, found),
+            )  # fmt: skip
+            self._tell(program, outcome, found)
+            x[s.columns.flips], y[s.field_rows] = found.x, found.y
+        else:
+            y = crude_multipliers(program)
+        model = Restricted(program, y)
+        worth = s.incidence.reach(y[s.field_rows]) / s.flips.cost
         best = np.zeros(4)
-        np.maximum.at(best, s.flips.kind, gain)
-        flips = np.flatnonzero((x[s.columns.flips] > 0) | (gain >= (1 - NEAR) * best[s.flips.kind]))
-        model.admit(flips, undecided(program, x, y))
+        np.maximum.at(best, s.flips.kind, worth)
+        near = worth >= (1 - NEAR) * best[s.flips.kind]
+        model.admit(np.flatnonzero((x[s.columns.flips] > 0) | near), undecided(program, x, y))
         return model
+
+    def _tell(self, program: Program, outcome: Outcome, found: Found) -> None:
+        """Prove what the first-order method has found so far, and let others know."""
+        s = self.structure
+        y = np.zeros(s.matrix.shape[0])
+        y[s.field_rows] = found.y
+        worth = s.incidence.reach(found.y)
+        upper = program.upper[s.columns.flips]
+        for k in s.types:
+            mine = s.flips.kind == k
+            y[s.global_row[k]] = knapsack(worth[mine], s.flips.cost[mine], upper[mine], program.budgets[k])[1]
+        outcome.offer(program, Multipliers.of(s, scaled(y)))
+        if self._publish is not None and outcome.multipliers is not None:
+            self._publish(outcome.multipliers)
 
     def _take(self, model: Restricted, proposal: Proposal, outcome: Outcome) -> bool:
         """Prove what a proposal gives, keep the best, and take in what it lacked; False if it lacked nothing."""
@@ -93,41 +164,41 @@ class Large:
         assert proposal.x is not None
         assert proposal.y is not None
         x, y = proposal.x, proposal.y
-        multipliers = Multipliers.of(s, scaled(y))
-        if multipliers is not None:
-            multipliers = multipliers.settled(program)
-            bound = multipliers.bound(program)
-            if bound < outcome.bound or outcome.multipliers is None:
-                outcome.bound, outcome.multipliers = min(bound, outcome.bound), multipliers
+        outcome.offer(program, Multipliers.of(s, scaled(y)))
         value = s.constant + float(program.objective @ x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
-        if outcome.closed:
-            return False
+        if outcome.gap <= CLOSE:
+            return True
         reduced = model.reduced_costs(y)[s.columns.flips]
         price = y[s.global_row[s.flips.kind]] * s.flips.cost
         absent = ~model.has(np.arange(len(s.flips)))
-        sites = np.flatnonzero(absent & (reduced > 1e-9 * np.maximum(price, 1.0)))
+        sites = np.flatnonzero(absent & (reduced > HAIR * np.maximum(price, 1.0)))
         if len(sites):
             more = np.flatnonzero(absent & (reduced > -0.003 * price))
             sites = more[np.argsort(-reduced[more])[:MAX_SITES]]
-        gaps = model.gaps(x, y)
-        groups = np.flatnonzero(gaps > 1e-9)
-        groups = groups[np.argsort(-gaps[groups])[:MAX_GROUPS]]
+        groups = np.flatnonzero(model.gaps(x, y) > HAIR)
         model.admit(sites, groups)
         return bool(len(sites) or len(groups))
 
 
-def crude_start(program: Program) -> tuple[np.ndarray, np.ndarray]:
-    """No flips, and multipliers that leave nothing of any group."""
+def effort(here: Program, there: Program) -> float:
+    """How far it is from one place to another: steps count by their ratio, and upwards more, because points come in."""
+    sigma = (here.sigma or 0, there.sigma or 0)
+    steps = np.log1p([*there.budgets, sigma[1]]) - np.log1p([*here.budgets, sigma[0]])
+    return float(np.where(steps > 0, 1.6 * steps, -steps).sum())
+
+
+def crude_multipliers(program: Program) -> np.ndarray:
+    """Multipliers that leave nothing of any group: every flip of its field pays as if it did all of the work."""
     s = program.structure
     y = np.zeros(s.matrix.shape[0])
-    field = y[s.field_rows]
+    prices = y[s.field_rows]
     for i, k in enumerate(s.types):
         row = s.field_of_point[:, i]
         need = np.flatnonzero((row >= 0) & program.open)
-        np.maximum.at(field, row[need], s.groups.weight[s.points.group[need]] / s.points.amount[need, k])
-    return np.zeros(s.columns.count), y
+        np.maximum.at(prices, row[need], s.groups.weight[s.points.group[need]] / s.points.amount[need, k])
+    return y
 
 
 def undecided(program: Program, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -136,4 +207,4 @@ def undecided(program: Program, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     share = reached(program, x)
     best = np.bincount(s.points.group, weights=share, minlength=len(s.groups))
     gap = tangent_values(program, x, y) - s.groups.weight * np.minimum(best, 1.0)
-    return np.flatnonzero((gap > 1e-9 * s.groups.weight) | ((best > 1 - NEAR) & (best < 1)))
+    return np.flatnonzero((gap > HAIR * s.groups.weight) | ((best > 1 - NEAR) & (best < 1)))

@@ -26,6 +26,7 @@ from certcore.program.program import Place, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.solve.highs import HighsModel, Solution
+from certcore.solve.large import Large
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
 from certcore.verify.multipliers import Multipliers, plain_bound
@@ -50,6 +51,9 @@ IPM_ENTRIES = 60_000
 DENSE_ROW = 100
 #: … and beyond this many rows in any case.
 IPM_ROWS = 15_000
+
+#: Programs with more entries than this are solved by way of a restricted model.
+LARGE_ENTRIES = 300_000
 
 ModelFactory = Callable[..., HighsModel]
 """Makes a model of a program; `integer=True` asks for whole numbers."""
@@ -108,6 +112,7 @@ class Solver:
         self.structure: Structure = build_structure(problem, relaxation, extent)
         self._factory = factory
         self._lock = threading.RLock()
+        self._large = Large(self.structure) if is_large(self.structure) else None
         self._model: HighsModel | None = None
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
@@ -190,6 +195,11 @@ class Solver:
         lower = float(self.structure.constant)
         if best == self.structure.constant:
             return Answer(place, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
+        if self._large is not None:
+            answer = self._solve_large(self._large, program, deadline, cancel)
+            if answer.status is not Status.FAILED:
+                return answer
+            best, by = answer.bound, answer.multipliers
         if len(self._cuts) > MAX_CUTS:
             self._forget_cuts()
         method = self._start(place, program)
@@ -226,6 +236,24 @@ class Solver:
             if status is Status.FAILED or attempt.solution.basis is None:
                 self._forget_model()
         return Answer(place, best, lower, status, x, by, 0.0, solves)
+
+    def _solve_large(self, large: Large, program: Program, deadline: float, cancel: threading.Event | None) -> Answer:
+        """The same by a restricted model; failed if its solution does not stand up to its check."""
+        place = (program.budgets, program.sigma)
+        left = deadline - time.perf_counter()
+        found = large.solve(program, time_limit=left, cancel=cancel, publish=lambda m: self._know(place, m))
+        self.solves += found.solves
+        best, by, status = found.bound, found.multipliers, found.status
+        lower = float(self.structure.constant)
+        if found.x is not None:
+            lower = max(lower, self.structure.constant + self._objective(program, found.x))
+        if status is Status.OPTIMAL and float(best) - lower > 1e-3 + 1e-5 * float(best):
+            status = Status.FAILED
+        if status is Status.FAILED:
+            large.forget()
+        if not status.is_final:
+            best, by = min((best, by), self.best(place), key=lambda pair: pair[0])
+        return Answer(place, best, lower, status, found.x, by, 0.0, found.solves)
 
     def _attempt(self, program: Program, method: str, deadline: float, cancel: threading.Event | None) -> _Attempt:
         """One solve and its check."""
@@ -320,11 +348,15 @@ class Solver:
             if place in self._answers and place not in self._with_x:
                 self._answers[place] = replace(self._answers[place], x=None, multipliers=None)
         if answer.multipliers is not None:
-            entries = [entry for entry in self._known if entry[0] != answer.place]
-            entries.append((answer.place, answer.multipliers))
-            if len(entries) > MAX_KNOWN:
-                entries.pop(_crowded([place for place, _ in entries]))
-            self._known = tuple(entries)
+            self._know(answer.place, answer.multipliers)
+
+    def _know(self, place: Place, multipliers: Multipliers) -> None:
+        """Keep multipliers for `best`, in the place of those that were known there."""
+        entries = [entry for entry in self._known if entry[0] != place]
+        entries.append((place, multipliers))
+        if len(entries) > MAX_KNOWN:
+            entries.pop(_crowded([known for known, _ in entries]))
+        self._known = tuple(entries)
 
     def _keep_basis(self, place: Place, basis: Any) -> None:
         self._at = place if basis is not None else None
@@ -334,6 +366,11 @@ class Solver:
         self._bases.append((place, len(self._cuts), basis))
         if len(self._bases) > MAX_BASES:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
+
+
+def is_large(structure: Structure) -> bool:
+    """Whether the machine for large programs is the quicker one (where they cross was measured)."""
+    return not structure.has_sigma and structure.matrix.nnz > LARGE_ENTRIES
 
 
 def cold_method(structure: Structure) -> str:

@@ -7,7 +7,7 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
-from certcore.words.accuracy import Accuracy, accuracy, accuracy_words
+from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy
 from certcore.words.attacker import attacks_nothing, threat_words
 from certcore.words.guarantee import (
     accepted,
@@ -47,6 +47,7 @@ __all__ = [
     "base_kind",
     "bracket",
     "budget_words",
+    "certified_accuracy",
     "confidence",
     "dataset_title",
     "gain",

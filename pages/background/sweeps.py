@@ -14,13 +14,14 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.sweep import Curve, Radius, Surface, curve, radius, surfaces
-from pages.background.engine import session
-from pages.background.jobs import Job
-from pages.background.work import Work, ask
-from pages.files import bundles
-from pages.frame.sidebar import slider_end, stops
-from pages.state import state
-from pages.state.state import MAX_BUDGET, View
+
+from ..files import bundles
+from ..frame.sidebar import slider_end, stops
+from ..state import state
+from ..state.state import MAX_BUDGET, View
+from .engine import session
+from .jobs import Job
+from .work import Work, ask
 
 #: Seconds between two pictures of work that is going on.
 REFRESH = 1.5

@@ -9,8 +9,9 @@ import streamlit as st
 from certcore.domain.threat import ThreatModel
 from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
-from pages.files import bundles
-from pages.state.state import View
+
+from ..files import bundles
+from ..state.state import View
 
 
 @st.fragment

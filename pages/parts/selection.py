@@ -7,10 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from certcore.result.certificate import Certificate
-from pages.frame.sidebar import class_name, node_name
-from pages.parts.text import count
-from pages.state import state
-from pages.state.state import View
+
+from ..frame.sidebar import class_name, node_name
+from ..state import state
+from ..state.state import View
+from .text import count
 
 
 def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:

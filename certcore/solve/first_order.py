@@ -1,0 +1,419 @@
+"""A first-order method for the adversary's program: good multipliers of the fields within seconds, at any size.
+
+What the adversary gains is Σ_g φ_g(flips in the field of g), maximised over flips within the budgets. With a price y
+for every flip in every field this is at most, and for the best prices exactly,
+
+    Σ_types budget · (largest worth of a flip)  +  Σ_g max(0, largest open point's weight − point · y_g),
+
+a saddle point problem: flips move towards what is worth most, prices towards fields that receive too much. The method
+is the primal-dual hybrid gradient (Chambolle and Pock), with steps per row and column, averages and restarts. Rows
+of local edge budgets and of σ are left out here: their multipliers stay 0, which costs quality and never soundness.
+Products are taken over the flips in use and over the prices that moved, which soon are few.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from certcore.program.hull import Hull
+from certcore.program.incidence import Incidence
+from certcore.program.program import Program
+from certcore.program.structure import Structure
+
+#: Iterations between two looks at the gap.
+LOOK = 8
+#: Prices are reported from this gap on.
+TELL = 0.25
+#: So many iterations without a gap smaller by a tenth are enough.
+STALLED = 400
+#: Steps of the small problem that prices solve within a group with several points.
+INNER = 6
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where the method stands: flips, prices of the field rows, points, and the balance of the step lengths."""
+
+    x: np.ndarray
+    y: np.ndarray
+    s: np.ndarray
+    omega: float
+    budgets: np.ndarray
+
+
+@dataclass(eq=False)
+class Found:
+    """The best prices and flips so far; `upper` and `lower` are floating-point and tell when to stop."""
+
+    state: State
+    y: np.ndarray
+    x: np.ndarray
+    upper: float = np.inf
+    lower: float = -np.inf
+    iterations: int = 0
+
+    @property
+    def gap(self) -> float:
+        return (self.upper - self.lower) / max(abs(self.upper), 1.0)
+
+
+class FirstOrder:
+    """The method for one structure in the tight form; programs at other budgets start from the last state."""
+
+    def __init__(self, structure: Structure) -> None:
+        s = self.structure = structure
+        self.types, self.count = len(s.types), len(s.groups)
+        self.incidence = s.incidence
+        self.lengths = np.diff(self.incidence.starts).astype(np.float64)
+        self.block = np.searchsorted(np.array(s.types), s.flips.kind)
+        self.cost = s.flips.cost.astype(np.float64)
+        self.hull = Hull(s)
+        self.weight = s.groups.weight.astype(np.float64)
+        sizes = np.diff(np.append(s.points.first, len(s.points)))
+        self.width = int(sizes.max(initial=1))
+        self.slot = np.arange(len(s.points)) - s.points.first[s.points.group]
+        self.last: State | None = None
+
+    @staticmethod
+    def fits(structure: Structure) -> bool:
+        """Whether every group has one field row of each type: always, but for the paper's form of several types."""
+        return bool(structure.incidence.shape[0] == len(structure.types) * len(structure.groups) > 0)
+
+    def run(
+        self,
+        program: Program,
+        *,
+        gap: float,
+        seconds: float,
+        cancel: threading.Event | None = None,
+        report: Callable[[Found], None] | None = None,
+    ) -> Found:
+        """Iterate until the relative gap is small, time is over or somebody cancels.
+
+        `report` is told about the first useful prices, and then each time the gap has halved.
+        """
+        found = _Run(self, program, self.last).until(gap, time.perf_counter() + seconds, cancel, report)
+        self.last = found.state
+        return found
+
+
+class _Run:
+    def __init__(self, method: FirstOrder, program: Program, start: State | None) -> None:
+        self.m, self.program = method, program
+        s, m = method.structure, method
+        columns = s.columns
+        open_ = m.hull.thin(program.upper)[columns.points] > 0
+        self.budget = program.rhs[s.rows["global"]].astype(np.float64)
+        self.cap = program.upper[columns.flips].astype(np.float64)
+        self._points(open_)
+        reach = np.maximum(self.incidence.reach(self.scale), 1e-9)
+        self.tau = 1.0 / reach
+        self.sigma = self.scale / np.maximum(m.lengths, 1.0)
+        state = start if start is not None else self._cold()
+        grown = np.where(state.budgets > 0, self.budget / np.maximum(state.budgets, 1e-9), 0.0)
+        x = np.minimum(state.x * grown[m.block], self.cap)
+        y = np.where(self.scale > 0, state.y, 0.0)
+        self.state = replace(state, x=x, y=y, budgets=self.budget)
+        self.price = np.zeros(m.types)
+
+    @property
+    def incidence(self) -> Incidence:
+        return self.m.incidence
+
+    def _points(self, open_: np.ndarray) -> None:
+        """Open points of every group, side by side; closed ones can never be worth their price."""
+        s, m = self.m.structure, self.m
+        self.need = np.zeros((m.types, m.width, m.count))  # groups last: sums over a few points are quick then
+        self.worth = np.full((m.width, m.count), -np.inf)
+        at = m.slot[open_], s.points.group[open_]
+        self.worth[at] = m.weight[at[1]]
+        least = np.full((m.types, m.count), np.inf)
+        for i, k in enumerate(s.types):
+            amount = s.points.amount[open_, k].astype(np.float64)
+            self.need[(i, *at)] = amount
+            np.minimum.at(least[i], at[1][amount > 0], amount[amount > 0])
+        self.scale = np.where(np.isfinite(least), m.weight / np.where(np.isfinite(least), least, 1.0), 0.0).ravel()
+        self.simple = m.types == 1 and m.width == 1
+        self.unit = float(m.weight.min(initial=1.0))
+
+    def _cold(self) -> State:
+        m = self.m
+        total = np.bincount(m.block, weights=m.cost, minlength=m.types)
+        x = (self.budget / np.maximum(total, 1.0))[m.block]
+        return State(np.minimum(x, self.cap), self.scale / m.types, np.zeros((m.width, m.count)), 1.0, self.budget)
+
+    # The iteration.
+
+    def until(
+        self,
+        gap: float,
+        deadline: float,
+        cancel: threading.Event | None,
+        report: Callable[[Found], None] | None,
+    ) -> Found:
+        m, inc = self.m, self.incidence
+        x, y, s, omega = self.state.x.copy(), self.state.y.copy(), self.state.s.copy(), self.state.omega
+        into, gain = inc.into(x), inc.reach(y)
+        found = Found(self.state, y.copy(), x.copy())
+        mean = _Mean(x, y, s, into, gain)
+        anchor = (x.copy(), y.copy())
+        first = before = np.inf
+        settled = np.zeros(m.count, dtype=bool)
+        iteration, told, last_gain, best_gap = 0, TELL, 0, np.inf
+        while True:
+            iteration += 1
+            tau = self.tau / omega
+            moved = self._project(x + tau * gain, tau)
+            received = self._into(moved)
+            same = settled & self._by_group(received == into)
+            active = np.flatnonzero(~same)
+            rows = self._rows(active)
+            target = y[rows] - omega * self.sigma[rows] * (2 * received[rows] - into[rows])
+            priced, s[:, active] = self._prices(active, target, omega, s[:, active])
+            step = priced - y[rows]
+            large = np.abs(step) > 1e-7 * self.scale[rows]
+            settled[:] = True
+            settled[active] = self._by_group(~large & (received[rows] == into[rows]))
+            changed, by = rows[large], step[large]
+            y[changed] += by
+            gain = self._reach(gain, y, changed, by)
+            x, into = moved, received
+            mean.add(x, y, s, into, gain)
+            over = time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
+            if iteration % LOOK and not over:
+                continue
+            here, average = (
+                (self._upper(a, g), self._lower(i, p)) for a, g, i, p in ((y, gain, into, s), mean.parts())
+            )
+            for (upper, lower), (fx, fy) in ((here, (x, y)), (average, (mean.x, mean.y))):
+                if upper < found.upper:
+                    found.upper, found.y = upper, fy.copy()
+                if lower > found.lower:
+                    found.lower, found.x = lower, fx.copy()
+            found.iterations = iteration
+            if found.gap < 0.9 * best_gap:
+                best_gap, last_gain = found.gap, iteration
+            if over or found.gap <= gap or iteration - last_gain > STALLED:
+                break
+            if report is not None and found.gap <= told:
+                report(found)
+                told = found.gap / 2
+            gaps = (here[0] - here[1], average[0] - average[1])
+            now = min(gaps)
+            if now <= 0.3 * first or (now <= 0.8 * first and now > before) or mean.count >= max(0.36 * iteration, 20):
+                if gaps[1] < gaps[0]:
+                    x, y, s = mean.x.copy(), mean.y.copy(), mean.s.copy()
+                into, gain = inc.into(x), inc.reach(y)
+                omega = self._balance(omega, x - anchor[0], y - anchor[1])
+                anchor = (x.copy(), y.copy())
+                mean = _Mean(x, y, s, into, gain)
+                settled[:] = False
+                first = now
+            before = now
+        found.state = State(x, y, s, omega, self.budget)
+        return found
+
+    def _balance(self, omega: float, dx: np.ndarray, dy: np.ndarray) -> float:
+        """Steps in proportion to how far flips and prices have moved since the last restart."""
+        a = float((dx**2 / self.tau).sum())
+        used = self.sigma > 0
+        b = float((dy[used] ** 2 / self.sigma[used]).sum())
+        return float(np.sqrt(omega * np.sqrt(b / a))) if a > 1e-20 and b > 1e-20 else omega
+
+    # Flips.
+
+    def _project(self, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """The nearest flips within the budgets and caps: v − τ·cost·λ, clipped, λ by Newton's method per type."""
+        m = self.m
+        result = np.zeros(len(v))
+        for b in range(m.types):
+            mine = np.flatnonzero((m.block == b) & (v > 0)) if m.types > 1 else np.flatnonzero(v > 0)
+            value, cost, cap = v[mine], m.cost[mine], self.cap[mine]
+            slope = tau[mine] * cost
+            budget, price = self.budget[b], 0.0
+            flips = np.minimum(value, cap)
+            if cost @ flips > budget:
+                low, high, price = 0.0, np.inf, self.price[b]
+                for _ in range(60):
+                    flips = value - slope * price
+                    inner = (flips > 0) & (flips < cap)
+                    flips = np.clip(flips, 0.0, cap)
+                    excess = float(cost @ flips) - budget
+                    if abs(excess) <= 1e-9 * budget:
+                        break
+                    low, high = (max(low, price), high) if excess > 0 else (low, min(high, price))
+                    steep = float((slope * cost)[inner].sum())
+                    price = price + excess / steep if steep > 0 else -1.0
+                    if not low < price < high:
+                        price = 0.5 * (low + high) if np.isfinite(high) else 2 * low + 1e-12
+                self.price[b] = price
+            result[mine] = flips
+        return result
+
+    def _into(self, x: np.ndarray) -> np.ndarray:
+        inc = self.incidence
+        used = np.flatnonzero(x)
+        lengths = inc.flip_starts[used + 1] - inc.flip_starts[used]
+        total = int(lengths.sum())
+        if 4 * total > inc.entries:
+            return inc.into(x)
+        rows = inc.fields[_ranges(inc.flip_starts[used], lengths, total)]
+        return np.bincount(rows, weights=np.repeat(x[used], lengths), minlength=inc.shape[0])
+
+    # Prices.
+
+    def _reach(self, gain: np.ndarray, y: np.ndarray, rows: np.ndarray, by: np.ndarray) -> np.ndarray:
+        inc = self.incidence
+        lengths = inc.starts[rows + 1] - inc.starts[rows]
+        total = int(lengths.sum())
+        if 4 * total > inc.entries:
+            return inc.reach(y)
+        flips = inc.flips[_ranges(inc.starts[rows], lengths, total)]
+        return gain + np.bincount(flips, weights=np.repeat(by, lengths), minlength=inc.shape[1])
+
+    def _rows(self, groups: np.ndarray) -> np.ndarray:
+        return (np.arange(self.m.types)[:, None] * self.m.count + groups).ravel()
+
+    def _by_group(self, flags: np.ndarray) -> np.ndarray:
+        return np.logical_and.reduce(flags.reshape(self.m.types, -1))
+
+    def _prices(
+        self, groups: np.ndarray, target: np.ndarray, omega: float, s: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The prices nearest to the target that charge for what they leave of a group, and its points."""
+        m, count = self.m, len(groups)
+        sigma = omega * self.sigma.reshape(m.types, m.count)[:, groups]
+        target = target.reshape(m.types, count)
+        need, worth = self.need[:, :, groups], self.worth[:, groups]
+        if self.simple:
+            need_, worth_ = need[0, 0], worth[0]
+            usable = np.isfinite(worth_) & (need_ > 0)
+            share = np.zeros(count)
+            steep = sigma[0] * need_**2
+            np.divide(worth_ - need_ * target[0], steep, out=share, where=usable & (steep > 0))
+            share = np.clip(share, 0.0, 1.0)
+            return np.where(usable, np.maximum(0.0, target[0] + sigma[0] * need_ * share), 0.0), share[None]
+        s = np.where(np.isfinite(worth), s, 0.0)
+        self._pairwise(target, sigma, need, worth, s)
+        return np.maximum(0.0, target + sigma * _used(need, s)).ravel(), s
+
+    def _pairwise(
+        self, target: np.ndarray, sigma: np.ndarray, need: np.ndarray, worth: np.ndarray, s: np.ndarray
+    ) -> None:
+        """Several points: move weight from the point that is worth least to the one worth most, a few times."""
+        todo = np.arange(worth.shape[1])
+        for _ in range(INNER):
+            each = np.arange(len(todo))
+            mine, points = s[:, todo], need[:, :, todo]
+            price = np.maximum(0.0, target[:, todo] + sigma[:, todo] * _used(points, mine))
+            value = worth[:, todo] - _paid(points, price)
+            slack = np.maximum(0.0, 1.0 - mine.sum(axis=0))
+            top, best = _extreme(value, np.greater)
+            used = np.where(mine > 0, value, np.inf)
+            bottom, worst = _extreme(used, np.less)
+            from_slack = (slack > 0) & (worst > 0)
+            worst = np.where(from_slack, 0.0, worst)
+            gainful = np.maximum(best, 0.0) - worst
+            keep = np.flatnonzero(np.isfinite(worst) & (gainful > 1e-5 * self.unit))
+            if not len(keep):
+                break
+            each, todo, top, bottom = each[keep], todo[keep], top[keep], bottom[keep]
+            gainful, slack, from_slack, to = gainful[keep], slack[keep], from_slack[keep], best[keep] > 0
+            a = np.where(to, points[:, top, each], 0.0)
+            b = np.where(from_slack, 0.0, points[:, bottom, each])
+            curve = (sigma[:, todo] * (a - b) ** 2).sum(axis=0)
+            room = np.where(from_slack, slack, mine[bottom, each])
+            move = np.where(curve > 0, np.minimum(room, gainful / np.where(curve > 0, curve, 1.0)), room)
+            left = room - move
+            s[bottom[~from_slack], todo[~from_slack]] = np.where(left < 1e-13, 0.0, left)[~from_slack]
+            s[top[to], todo[to]] += move[to]
+
+    # Values.
+
+    def _upper(self, y: np.ndarray, gain: np.ndarray) -> float:
+        m = self.m
+        left = self.worth - _paid(self.need, y.reshape(m.types, m.count))
+        total = float(np.maximum(left.max(axis=0, initial=0.0), 0.0).sum())
+        for b in range(m.types):
+            mine = m.block == b
+            total += knapsack(gain[mine], m.cost[mine], self.cap[mine], self.budget[b])[0]
+        return total
+
+    def _lower(self, into: np.ndarray, s: np.ndarray) -> float:
+        """What these flips break: the best single point of each group, or its points scaled down to what is there."""
+        m = self.m
+        flow = into.reshape(m.types, m.count)
+        share = np.full((m.width, m.count), 1.0)
+        for need, inside in zip(self.need, flow):
+            share = np.minimum(share, np.where(need > 0, inside / np.maximum(need, 1e-9), 1.0))
+        best = np.where(np.isfinite(self.worth), np.maximum(share, 0.0), 0.0).max(axis=0, initial=0.0)
+        if not self.simple:
+            used = _used(self.need, s)
+            scale = np.where(used > 0, flow / np.where(used > 0, used, 1.0), 1.0).min(axis=0)
+            best = np.maximum(best, np.minimum(1.0, s.sum(axis=0) * np.clip(scale, 0.0, 1.0)))
+        return float(m.weight @ best)
+
+
+class _Mean:
+    """Averages since the last restart; products are linear, so they are averaged too."""
+
+    def __init__(self, *start: np.ndarray) -> None:
+        self.x, self.y, self.s, self.into, self.gain = (part.copy() for part in start)
+        self.count = 0
+
+    def add(self, *parts: np.ndarray) -> None:
+        self.count += 1
+        for mean, part in zip((self.x, self.y, self.s, self.into, self.gain), parts):
+            mean += (part - mean) / self.count
+
+    def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return self.y, self.gain, self.into, self.s
+
+
+def _used(need: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """(types, groups): what the points take of each type."""
+    return np.stack([(amount * s).sum(axis=0) for amount in need])
+
+
+def _paid(need: np.ndarray, price: np.ndarray) -> np.ndarray:
+    """(points, groups): what each point costs."""
+    total = need[0] * price[0]
+    for amount, each in zip(need[1:], price[1:]):
+        total += amount * each
+    return np.asarray(total)
+
+
+def _extreme(values: np.ndarray, better: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
+    """For each group the point with the largest (or least) value, and that value."""
+    at, best = np.zeros(values.shape[1], dtype=np.int64), values[0].copy()
+    for i, row in enumerate(values[1:], 1):
+        beats = better(row, best)
+        at[beats] = i
+        np.copyto(best, row, where=beats)
+    return at, best
+
+
+def knapsack(worth: np.ndarray, cost: np.ndarray, cap: np.ndarray, budget: float) -> tuple[float, float]:
+    """The most that flips within caps and budget can be worth together, and the price of the budget that proves it."""
+    useful = np.flatnonzero((worth > 0) & (cap > 0))
+    if not len(useful) or budget <= 0:
+        return 0.0, 0.0
+    ratio, size = worth[useful] / cost[useful], (cost * cap)[useful]
+    if size.min() >= budget:
+        price = float(ratio.max())
+        return budget * price, price
+    order = np.argsort(-ratio)
+    spent = np.cumsum(size[order])
+    last = int(np.searchsorted(spent, budget))
+    price = float(ratio[order[last]]) if last < len(order) else 0.0
+    return budget * price + float((np.maximum(ratio - price, 0.0) * size).sum()), price
+
+
+def _ranges(starts: np.ndarray, lengths: np.ndarray, total: int) -> np.ndarray:
+    offsets = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    return offsets + np.arange(total, dtype=offsets.dtype)

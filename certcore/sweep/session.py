@@ -276,6 +276,11 @@ class Session:
             found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(place, at)]
         return sorted(found, key=lambda attack: -float(attack.attacked.sum()))[:4]
 
+    def best_attack(self, threat: ThreatModel) -> int:
+        """How many targets the best attack found so far at these budgets or smaller ones breaks; 0 if none was."""
+        known = self._known_attacks(Problem(self.instance, threat))
+        return int(known[0].attacked.sum()) if known else 0
+
     def _keep_attack(self, problem: Problem, certificate: Certificate) -> None:
         if certificate.attack is None:
             return

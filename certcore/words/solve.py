@@ -75,6 +75,14 @@ def closed(broken: int) -> Text:
     )
 
 
+@sentence("strengthening", "while the search improves a number in place", 1577, 1611, 1870, 241, 4.2)
+def strengthening(before: int, now: int, targets: int, broken: int, seconds: float) -> Text:
+    better = f"at least {count(before)} … now {count(now)}" if now > before else f"at least {count(now)}"
+    return say(
+        f"{better} of {count(targets)}, {seconds:.0f} s; left uncertified: {count(broken)} … {count(targets - now)}"
+    )
+
+
 @sentence(
     "status.searched", "the count is verified and found by a search, by status",
     Status.OPTIMAL, others=((Status.TIME_LIMIT,), (Status.INTERRUPTED,)),

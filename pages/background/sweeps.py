@@ -13,7 +13,7 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
-from certcore.sweep import Curve, Radius, Surface, curve, radius, surfaces
+from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
 
 from ..files import bundles
 from ..frame.sidebar import slider_end, stops
@@ -27,6 +27,8 @@ from .work import Work, ask
 REFRESH = 1.5
 #: No axis is longer, whatever it takes to reach zero.
 MOST_VALUES = 20_000
+#: Seconds of strong search at each point of a curve and each cell of a map.
+SECONDS_PER_POINT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +200,65 @@ def curves(members: list[Member], vary: str, values: list[int] | None, paper: bo
 
     key = ("curves", vary, values and tuple(values), tuple(kinds), *(member.key for member in members))
     return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
+
+
+def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
+    """The lines of the chosen relaxation strengthened, point by point; None if that is not wanted or not the time."""
+    lines = first_kind(found)
+    if not view.strengthen or view.relaxation != "tight" or not found.fresh or not lines:
+        return None
+
+    def run(job: Job) -> list[list[Curve]]:
+        done = [list(line) for line in lines]
+        for i, line in enumerate(lines):
+            for j, one in enumerate(line):
+                known = session(_instance_of(one, view))
+
+                def told(points: int, total: int) -> None:
+                    job.report(points / max(total, 1), f"point {points + 1:,} of {total:,}, widest bracket first")
+
+                for better in strengthen_curve(
+                    known, one, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told
+                ):
+                    done[i][j] = better
+                    job.report(job.share, job.note, [list(part) for part in done])
+        return done
+
+    key = ("strengthened", *found.key) if isinstance(found.key, tuple) else ("strengthened", found.key)
+    return ask(slot, key, run, "Strengthening the curve", same=key, patience=0.3)
+
+
+def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
+    """The map strengthened cell by cell; None if that is not wanted or not the time."""
+    if not view.strengthen or view.relaxation != "tight" or not found.fresh or found.result is None:
+        return None
+
+    def run(job: Job) -> Surface:
+        last: Surface = found.result
+
+        def told(cells: int, total: int) -> None:
+            job.report(cells / max(total, 1), f"cell {cells + 1:,} of {total:,}, widest bracket first")
+
+        for last in strengthen_surface(
+            session(view.instance), last, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told
+        ):
+            job.report(job.share, job.note, last)
+        return last
+
+    key = ("strengthened", *found.key) if isinstance(found.key, tuple) else ("strengthened", found.key)
+    return ask(slot, key, run, "Strengthening the map", same=key, patience=0.3)
+
+
+def _instance_of(one: Curve, view: View) -> Instance:
+    """The instance a curve was computed on: this one, or another split of it."""
+    digest = one.facts.get("instance_digest")
+    if digest in (None, view.instance.digest):
+        return view.instance
+    return next(
+        instance
+        for instance in (bundles.load(name, view.rule) for name in splits_of(view))
+        if instance.digest == digest
+    )
 
 
 def first_kind(work: Work) -> list[list[Curve]]:

@@ -102,6 +102,9 @@ def draw(view: View) -> None:
     family = sweeps.family(view, by, members, vary, instances)
     task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
     ours = sweeps.first_kind(task)
+    better = sweeps.strengthened_curves(view, task, "curves_strong")
+    if better is not None and better.result:
+        ours = better.result
     if ours:
         shows_paper = paper and view.relaxation != "paper"
         figure = figures.curve_figure(
@@ -138,5 +141,5 @@ def draw(view: View) -> None:
             state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
     else:
         st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
-    work.line(task)
+    work.line(task if better is None else better)
     promise(view, vary)

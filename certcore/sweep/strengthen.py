@@ -64,7 +64,8 @@ def strengthen_surface(
     start = [bounds[cell] for cell in cells]
     for place, bound in _points(session, threats, start, time_limit, cancel, progress):
         i, j = cells[place]
-        bounds[: i + 1, : j + 1] = np.minimum(bounds[: i + 1, : j + 1], bound)
+        smaller = bounds[: i + 1, : j + 1]
+        smaller[smaller > bound] = bound
         certified = np.array([[certified_count(found.targets, b) for b in row] for row in bounds])
         yield replace(found, bounds=bounds.copy(), certified=certified, relaxation=Relaxation.STRONG)
 

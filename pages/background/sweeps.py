@@ -234,16 +234,17 @@ def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
         return None
 
     def run(job: Job) -> Surface:
-        last: Surface = found.result
+        best: Surface = found.result
 
         def told(cells: int, total: int) -> None:
             job.report(cells / max(total, 1), f"cell {cells + 1:,} of {total:,}, widest bracket first")
 
-        for last in strengthen_surface(
-            session(view.instance), last, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told
-        ):
-            job.report(job.share, job.note, last)
-        return last
+        known = session(view.instance)
+        limits: dict[str, Any] = {"time_limit": SECONDS_PER_POINT, "cancel": job.cancel, "progress": told}
+        for better in strengthen_surface(known, found.result, **limits):
+            best = better
+            job.report(job.share, job.note, best)
+        return best
 
     key = ("strengthened", *found.key) if isinstance(found.key, tuple) else ("strengthened", found.key)
     return ask(slot, key, run, "Strengthening the map", same=key, patience=0.3)

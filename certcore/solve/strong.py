@@ -111,12 +111,18 @@ class StrongSearch:
         return max(self.structure.constant, -1 if self.attack is None else self.attack.found)
 
     def run(
-        self, *, time_limit: float = math.inf, rounds: int | None = None, cancel: threading.Event | None = None
+        self,
+        *,
+        time_limit: float = math.inf,
+        rounds: int | None = None,
+        cancel: threading.Event | None = None,
+        attack_seconds: float | None = None,
     ) -> Iterator[Progress]:
         """Search until the time is over, the rounds are done, it is cancelled, or nothing is left to be found.
 
         Yields whenever bound or attack have improved, each bound proven in exact integers; `status` tells how it
-        ended. With `rounds` no clock is looked at, so that the same call gives the same numbers everywhere.
+        ended. With `rounds` no clock is looked at, so that the same call gives the same numbers everywhere. The first
+        `attack_seconds` (default: a tenth of the time) go into the attack.
         """
         began, before = time.perf_counter(), self.seconds
         clock = rounds is None
@@ -143,7 +149,8 @@ class StrongSearch:
             if self.x is not None:
                 self.attack.hint(self.x)
             start = time.perf_counter()
-            self._attack(ATTACK_SHARE * time_limit * 0.5 if clock else None, stop)
+            first = 0.5 * ATTACK_SHARE * min(time_limit, 60.0) if attack_seconds is None else attack_seconds
+            self._attack(first if clock else None, stop)
             attacked = time.perf_counter() - start
             yield now()
         if self.progress.closed or not len(self.structure.groups) or not len(self.structure.flips):

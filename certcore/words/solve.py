@@ -75,12 +75,10 @@ def closed(broken: int) -> Text:
     )
 
 
-@sentence("strengthening", "while the search improves a number in place", 1577, 1611, 1870, 241, 4.2)
-def strengthening(before: int, now: int, targets: int, broken: int, seconds: float) -> Text:
+@sentence("strengthening", "while the search improves a number in place", 1577, 1611, 1870)
+def strengthening(before: int, now: int, targets: int) -> Text:
     better = f"at least {count(before)} … now {count(now)}" if now > before else f"at least {count(now)}"
-    return say(
-        f"{better} of {count(targets)}, {seconds:.0f} s; left uncertified: {count(broken)} … {count(targets - now)}"
-    )
+    return say(f"{better} of {count(targets)}")
 
 
 @sentence(

@@ -57,10 +57,10 @@ def strengthened(view: View, result: Certificate) -> Work:
         def told(step: Progress) -> None:
             better = min(step.bound, result.bound)
             proven = certified_count(result.targets, better)
-            note = words.strengthening(result.verified_certified, proven, result.targets, step.attack, step.seconds)
+            note = words.strengthening(result.verified_certified, proven, result.targets)
             part = replace(
                 result, bound=better, certified=proven, verified_certified=proven, relaxation="strong", attack=None,
-                status=Status.TIME_LIMIT, rounds=step.rounds,
+                status=Status.TIME_LIMIT, rounds=step.rounds, seconds=step.seconds,
             )  # fmt: skip
             job.report(min(1.0, step.seconds / view.time_limit), str(note), part)
 

@@ -28,6 +28,10 @@ from certcore.result.attack import find_attack
 from certcore.solve.highs import HighsModel
 from certcore.solve.strong import StrongSearch
 
+WHAT = """Targets left uncertified at most: the tight bound, the strong one and that of HiGHS's integer program (the
+solver's word, not verified) within the same processor seconds of one process, and targets broken by the best attack
+found. All but the integer program's are verified in exact integers. "Closed" is the part of the bracket between the
+tight bound and the best attack that ten seconds of search close."""
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 
 
@@ -164,14 +168,8 @@ def main() -> None:
         print(name, json.dumps(row), flush=True)
         if keep is not None:
             keep.write_text(json.dumps(rows, indent=1))
-    text = (
-        f"{STRONG_MARK}\n## Strong certificates\n\n`python -m benchmarks.strong`, {time.strftime('%Y-%m-%d')}. "
-        f"{machine()}.\n\nTargets left uncertified at most: the tight bound, the strong one and that of HiGHS's integer "
-        "program (the solver's word, not verified) within the same processor seconds of one process, and targets broken "
-        "by the best attack found. All but the integer program's are verified in exact integers. “Closed” is the part of "
-        "the bracket between the tight bound and the best attack that the strong bound closes.\n\n"
-        f"{table(rows, marks)}\n"
-    )
+    when = f"`python -m benchmarks.strong`, {time.strftime('%Y-%m-%d')}. {machine()}."
+    text = f"{STRONG_MARK}\n## Strong certificates\n\n{when}\n\n{WHAT}\n\n{table(rows, marks)}\n"
     before = RESULTS.read_text(encoding="utf-8").split(STRONG_MARK)[0].rstrip()
     RESULTS.write_text(f"{before}\n\n{text}", encoding="utf-8")
 

@@ -22,7 +22,7 @@ from certcore.cli.options import (
     targets_before_correct,
     write_csv,
 )
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.common.rounding import share_down
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     threat = read_threat(args, instance)
     before = targets_before_correct(args, instance)
     options = {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
-    with Progress("certify", quiet=args.json):
+    with StatusLine("certify", quiet=args.json):
         certificate = _interruptible(lambda cancel: certify(instance, threat, cancel=cancel, **options))
     if args.proof is not None:
         assert certificate.proof is not None

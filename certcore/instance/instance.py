@@ -270,9 +270,16 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
 def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> BaseCertificate:
     if base_rule not in ("binary", "multiclass"):
         raise InputError(f"the base rule is {base_rule!r}; expected 'binary' or 'multiclass'")
+    kinds = [key for key in ("base_grid", "votes", "division_votes") if key in arrays]
+    if len(kinds) > 1:
+        raise InputError(
+            f"the file has both {kinds[0]} and {kinds[1]}; expected one base certificate: remove one of them"
+        )
+    if "division_votes" in arrays:
+        from certcore.base.division import DivisionBase
+
+        return DivisionBase.from_arrays(arrays)
     if "base_grid" in arrays:
-        if "votes" in arrays:
-            raise InputError("the file has both base_grid and votes; expected one base certificate: remove one of them")
         axes = _need(arrays, "base_axes")
         if axes.dtype.kind != "U" or axes.ndim != 1:
             raise InputError("base_axes is no flat list of names; expected one perturbation type per axis of base_grid")
@@ -286,7 +293,8 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         )
     if "votes" not in arrays:
         raise InputError(
-            "the file has no base certificate; expected base_grid with base_axes, or votes with theta and alpha"
+            "the file has no base certificate; expected base_grid with base_axes, votes with theta and alpha, or "
+            "division_votes"
         )
     from certcore.base.smoothing import SmoothingBase
 

@@ -23,10 +23,15 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray | int]
 
 def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] | None = None) -> Structure:
     """Build the program's structure for all budgets up to `extent` (default: the threat model's own)."""
-    return _Builder(problem, Relaxation(relaxation), extent or problem.threat.budgets).build()
+    from certcore.program.division import DivisionBuilder  # it builds on the blocks below
+
+    builder = DivisionBuilder if problem.by_division else Builder
+    return builder(problem, Relaxation(relaxation), extent or problem.threat.budgets).build()
 
 
-class _Builder:
+class Builder:
+    """The usual program: flips inside a field against the points of a front."""
+
     def __init__(self, problem: Problem, relaxation: Relaxation, extent: tuple[int, ...]) -> None:
         self.problem, self.relaxation = problem, relaxation
         self.graph = problem.instance.graph
@@ -252,7 +257,7 @@ class _Builder:
             nodes, entries, rows, columns, self.problem.capacities[kinds, of_node], kinds, costs, touch
         )  # fmt: skip
 
-    def _touch(self, nodes: np.ndarray) -> sp.csr_array:
+    def _touch(self, nodes: np.ndarray) -> sp.csr_array | None:
         """Groups × attackers: nodes of the field if attributes are in play, and both ends of every edge of it."""
         parts = [self.node_field] if self.attributes else []
         if self.edge_field is not None:

@@ -87,7 +87,7 @@ class Session:
         self._solvers: OrderedDict[Any, Solver] = OrderedDict()
         self._past_solves = 0
         self._searches = Searches()
-        self._attacks: OrderedDict[tuple[Family, Place], Allocation] = OrderedDict()
+        self._attacks: OrderedDict[tuple[ThreatFamily, Place], Allocation] = OrderedDict()
 
     def certify(
         self,
@@ -113,7 +113,8 @@ class Session:
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
-            if form is Relaxation.STRONG and not problem.whole_graph:
+            # Division voting has a program of its own, to which strong rows do not apply: its tight bound stands.
+            if form is Relaxation.STRONG and not (problem.whole_graph or problem.by_division):
                 return self._strong(problem, limit, rounds, proof, cancel, started, progress)
             return self._certify(problem, form, limit, attack, proof, cancel, started)
 
@@ -174,7 +175,7 @@ class Session:
     def _solver(self, threat: ThreatModel, relaxation: Relaxation, types: Iterable[int]) -> Solver:
         own = [k for k in range(len(TYPES)) if threat.budgets[k] > 0]
         wanted = tuple(sorted({*own, *types}))
-        key = (wanted, Family.of(threat), relaxation, threat.budgets if self._once else None)
+        key = (wanted, ThreatFamily.of(threat), relaxation, threat.budgets if self._once else None)
         with self._lock:
             found = self._solvers.get(key)
             if found is not None:
@@ -239,7 +240,7 @@ class Session:
         )
         self._keep_attack(problem, certificate)
         if proof and not self._once:
-            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxation, cancel=cancel))
+            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel))
         return certificate
 
     def _strong(
@@ -255,7 +256,7 @@ class Session:
         """A strong search, begun or continued; it never certifies less than what is known without it."""
         certificate = self._searches.certify(
             problem,
-            Family.of(problem.threat),
+            ThreatFamily.of(problem.threat),
             started=started,
             limit=limit,
             rounds=rounds,
@@ -271,7 +272,7 @@ class Session:
 
     def _known_attacks(self, problem: Problem) -> list[Allocation]:
         """The best attacks found at smaller budgets of the same threat model, the strongest first."""
-        family, place = Family.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
+        family, place = ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
         with self._lock:
             found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(place, at)]
         return sorted(found, key=lambda attack: -float(attack.attacked.sum()))[:4]
@@ -284,7 +285,7 @@ class Session:
     def _keep_attack(self, problem: Problem, certificate: Certificate) -> None:
         if certificate.attack is None:
             return
-        key = (Family.of(problem.threat), (problem.threat.budgets, problem.threat.sigma))
+        key = (ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma))
         with self._lock:
             before = self._attacks.get(key)
             if before is None or before.attacked.sum() < certificate.attack.attacked.sum():
@@ -296,7 +297,7 @@ class Session:
     def _best_known(self, problem: Problem, relaxation: Relaxation) -> tuple[Fraction, bool]:
         threat = problem.threat
         best = Fraction(len(problem.targets) - problem.naive_certified)
-        family = Family.of(threat)
+        family = ThreatFamily.of(threat)
         with self._lock:
             solvers = list(self._solvers.items())
         final = False
@@ -400,7 +401,7 @@ def read_options(relaxation: str, time_limit: float | None, rounds: int | None =
 
 
 @dataclass(frozen=True)
-class Family:
+class ThreatFamily:
     """What stays the same of a threat model while the global budgets and the value of σ move."""
 
     sigma: bool
@@ -408,12 +409,12 @@ class Family:
     rest: str
 
     @classmethod
-    def of(cls, threat: ThreatModel) -> Family:
+    def of(cls, threat: ThreatModel) -> ThreatFamily:
         local = _digest(threat.local_mode, *threat.local) if threat.has_local else ""
         rest = _digest(threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
         return cls(threat.sigma is not None, local, rest)
 
-    def holds_for(self, other: Family) -> bool:
+    def holds_for(self, other: ThreatFamily) -> bool:
         """Whether bounds found for this family hold for the other one: its attacker can do no more."""
         return self.rest == other.rest and self.sigma <= other.sigma and self.local in ("", other.local)
 

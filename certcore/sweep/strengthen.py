@@ -14,9 +14,9 @@ import numpy as np
 
 from certcore.domain.threat import ThreatModel
 from certcore.program.relaxation import Relaxation
-from certcore.sweep.curve import Curve
+from certcore.sweep.curves import Curve
 from certcore.sweep.session import Session
-from certcore.sweep.surface import Surface
+from certcore.sweep.surface_maps import Surface
 from certcore.verify.proof import certified_count
 
 Told = Callable[[int, int], None]

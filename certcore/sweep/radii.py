@@ -95,7 +95,7 @@ def radius(
     problem = Problem(session.instance, axis.at(threat, 0))
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
-    search = _Search(session, threat, axis, relaxation, time_limit, rounds, cancel)
+    search = _RadiusSearch(session, threat, axis, relaxation, time_limit, rounds, cancel)
     largest, all_there_is = largest_useful(problem, axis)
     low, high = -1, largest + 1  # certified enough at `low`, not at `high`
     if search.enough(0, needed):
@@ -180,7 +180,7 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
     return min(last, MAX_BUDGET), min(exists, asked) <= MAX_BUDGET
 
 
-class _Search:
+class _RadiusSearch:
     def __init__(
         self,
         session: Session,

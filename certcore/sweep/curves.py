@@ -16,14 +16,14 @@ from certcore.common.splits import average_radius
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.problem import Problem
+from certcore.program.problem import Problem, whole_graph
 from certcore.program.relaxation import Relaxation
 from certcore.result.assemble import result_facts
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
-from certcore.sweep.line import Line, sweep_line
+from certcore.sweep.line import LineOfBounds, sweep_line
 from certcore.sweep.session import Cancelled, Session, as_session, read_options
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
@@ -129,7 +129,7 @@ def curve(
     session = as_session(source)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    job = _Job(session, threat, axis, numbers, form, limit, rounds, cancel, progress)
+    job = _CurveWork(session, threat, axis, numbers, form, limit, rounds, cancel, progress)
     if checkpoint is None:
         line = job.run()
     else:
@@ -155,7 +155,7 @@ def curve(
     )
 
 
-def _resumed(job: _Job, path: str | os.PathLike[str]) -> Line:
+def _resumed(job: _CurveWork, path: str | os.PathLike[str]) -> LineOfBounds:
     """Compute in portions and keep each on disk as soon as it is there."""
     own = job.threat.targets
     key = {
@@ -187,11 +187,11 @@ def _resumed(job: _Job, path: str | os.PathLike[str]) -> Line:
             status = line.status
         if status is Status.INTERRUPTED:
             break
-    return Line(bounds[:, 0].tolist(), final[:, 0].tolist(), status, solves).monotone()
+    return LineOfBounds(bounds[:, 0].tolist(), final[:, 0].tolist(), status, solves).monotone()
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class _CurveWork:
     session: Session
     threat: ThreatModel
     axis: Axis
@@ -202,18 +202,18 @@ class _Job:
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
-    def run(self) -> Line:
+    def run(self) -> LineOfBounds:
         if self.relaxation.is_timed or self.axis.is_local:
             return self._one_by_one()
         return self._together()
 
-    def _together(self) -> Line:
+    def _together(self) -> LineOfBounds:
         """All values on one structure; those whose fields are the whole graph need no program."""
         largest = Problem(self.session.instance, self.axis.at(self.threat, self.values[-1]))
         whole = [self._whole_graph(v) for v in self.values]
         head = [v for v, flag in zip(self.values, whole) if not flag]
         if not head:
-            line = Line()
+            line = LineOfBounds()
         else:
             types = [k for k in range(len(TYPES)) if self.axis.at(self.threat, head[-1]).budgets[k] > 0]
             start = self.axis.at(self.threat, head[-1])
@@ -231,18 +231,18 @@ class _Job:
             line = line.plus(Fraction(whole_graph_attacked(problem)))
         return line.monotone()
 
-    def _unsolved(self, largest: Problem, values: list[int]) -> Line:
+    def _unsolved(self, largest: Problem, values: list[int]) -> LineOfBounds:
         """What is true without any program: targets certified one by one stay certified."""
         naive = naive_counts(largest.fronts, largest.targets, largest.threat.budgets, self.axis, values)
         attacked = [Fraction(len(largest.targets) - count) for count in naive.tolist()]
-        return Line(attacked, [False] * len(values), Status.INTERRUPTED, 0)
+        return LineOfBounds(attacked, [False] * len(values), Status.INTERRUPTED, 0)
 
     def _whole_graph(self, value: int) -> bool:
-        return self.session.instance.base.global_fields or self.axis.at(self.threat, value).adj_add > 0
+        return whole_graph(self.session.instance, self.axis.at(self.threat, value))
 
-    def _one_by_one(self) -> Line:
+    def _one_by_one(self) -> LineOfBounds:
         """Every value has a program of its own; it starts from the one before where both have the same form."""
-        line = Line()
+        line = LineOfBounds()
         before: tuple[np.ndarray, Solver | None] | None = None
         for value in self.values:
             threat = self.axis.at(self.threat, value)

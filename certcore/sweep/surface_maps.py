@@ -17,7 +17,7 @@ from certcore.common.executor import open_executor, run_tasks
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.problem import Problem
+from certcore.program.problem import Problem, by_division, whole_graph
 from certcore.program.relaxation import Relaxation
 from certcore.result.assemble import result_facts
 from certcore.solve.solver import Solver
@@ -280,7 +280,7 @@ class _Grid:
         """One program for all cells whose fields are not the whole graph."""
         if self._solver is None:
             last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
-            local = last.replace(adj_add=0)
+            local = last if by_division(self.session.instance, last) else last.replace(adj_add=0)
             types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
             self._solver = self.session.solver(local, self.task.relaxation, types, cancel)
         return self._solver
@@ -288,10 +288,13 @@ class _Grid:
     def solve(self, cell: Cell, cancel: threading.Event | None) -> tuple[Fraction, Status, int]:
         """Proven bound, status and number of solves of one cell."""
         threat = self.task.threat_at(cell)
-        if self.session.instance.base.global_fields or threat.adj_add > 0:
+        if whole_graph(self.session.instance, threat):
             problem = Problem(self.session.instance, threat, self.problem)
             return Fraction(whole_graph_attacked(problem)), Status.OPTIMAL, 0
-        if self.task.relaxation.is_timed:
+        # Cells without attribute flips have a program of their own against division voting.
+        last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
+        alone = by_division(self.session.instance, threat) and not by_division(self.session.instance, last)
+        if alone or self.task.relaxation.is_timed:
             certificate = self.session.certify(
                 threat,
                 relaxation=self.task.relaxation,
@@ -338,7 +341,7 @@ class _Grid:
             solves=self.solves,
             seconds=time.perf_counter() - self.started,
             facts=self.facts,
-            by_totals=self.session.instance.base.global_fields or self.task.threat_at((0, 0)).adj_add > 0,
+            by_totals=whole_graph(self.session.instance, self.task.threat_at((0, 0))),
         )
 
 

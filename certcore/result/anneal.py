@@ -26,6 +26,10 @@ STYLES = ((0.5, 3.0, 2.0), (0.8, 6.0, 4.0), (0.3, 2.0, 1.5), (0.6, 10.0, 3.0), (
 COLD = 0.08
 #: The last part of a run counts broken targets only.
 POLISH = 0.75
+#: How often flips are spent several at a time.
+BLOCKS = 0.4
+#: How often everything is taken back at once.
+AFRESH = 0.02
 #: Steps of the first run per flip that can be spent, and at most.
 STEPS, MAX_STEPS = 30, 6000
 
@@ -42,7 +46,8 @@ class Annealer:
         self.runs = 0
         useful = len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0
         self._work = _State(problem, structure, self.sites, self.rng) if useful else None
-        self._hooked: list[np.ndarray] = []
+        self._hint: np.ndarray | None = None
+        self._waiting = False
 
     @property
     def found(self) -> int:
@@ -59,8 +64,19 @@ class Annealer:
             self.best_amount = self.sites.amounts_of(again)
 
     def hint(self, x: np.ndarray) -> None:
-        """A relaxed solution: the next run starts from its whole parts."""
-        self._hooked = [self.sites.whole_parts(self.structure, x)]
+        """A relaxed solution: its whole parts, filled up greedily, are an attack, and the next run starts from them."""
+        if self._work is None:
+            return
+        whole = self.sites.whole_parts(self.structure, x)
+        if self._hint is not None and np.array_equal(whole, self._hint):
+            return
+        self._hint, self._waiting = whole, True
+        state = self._work
+        state.reset(whole)
+        state.value_by(0.5, 3.0)
+        state.refill(0.0)
+        if state.broken > self.found - self.structure.constant:
+            self._keep(state)
 
     def run(
         self, *, steps: int | None = None, seconds: float = math.inf, stop: Callable[[], bool] | None = None
@@ -79,8 +95,9 @@ class Annealer:
         units = int(sum(self.problem.threat.budgets[k] for k in self.structure.types))
         length = min(MAX_STEPS, max(200, STEPS * units) * (1 + self.runs // len(STYLES)))
         share, power, hot = style
-        if self._hooked:
-            state.reset(self._hooked.pop())
+        if self._waiting and self._hint is not None and self.runs % 2 == 0:
+            state.reset(self._hint)
+            self._waiting = False
         elif self.runs % 3 == 1 or self.best is None:
             state.reset(np.zeros_like(self.best_amount))
         else:
@@ -200,6 +217,11 @@ class _State:
             for site in used[~self.attackers[self.sites.ends[used]].any(axis=1)].tolist():
                 self._place(site, -int(self.amount[site]))
             return
+        if self.rng.random() < AFRESH:
+            for site in used.tolist():
+                self._place(site, -int(self.amount[site]))
+            self.attackers[:] = False
+            return
         for _ in range(1 if self.rng.random() < 0.7 else 2):
             site = int(used[self.rng.integers(len(used))])
             has = int(self.amount[site])
@@ -219,13 +241,33 @@ class _State:
                     open_ &= self.attackers[self.sites.ends[mine]].any(axis=1)
                 if not open_.any():
                     break
-                score = (matrix @ self.gain[place]) / self.cost[mine]
+                count = self._block(k) if self.rng.random() < BLOCKS else 1
+                gain = self.gain[place] if count == 1 else self._gain_of(place, count)
+                if count > 1:
+                    fits = (self.sites.cap[mine] - self.amount[mine] >= count) & (
+                        self.cost[mine] * count <= self.left[k]
+                    )
+                    count, open_ = (count, open_ & fits) if (open_ & fits).any() else (1, open_)
+                score = (matrix @ gain) / self.cost[mine]
                 score += heat * self.rng.gumbel(size=len(score))
                 score[~open_] = -np.inf
                 site = int(mine[int(np.argmax(score))])
                 if not self._admit(site):
                     break
-                self._place(site, 1)
+                self._place(site, count)
+
+    def _block(self, kind: int) -> int:
+        """How many flips go to one site together: targets that need many see nothing in a single one."""
+        left = int(self.left[kind])
+        if kind == ADJ_DEL or left == 1:
+            return 1
+        return (left, left // 2, (left + 1) // 2, int(self.rng.integers(1, left + 1)))[int(self.rng.integers(4))]
+
+    def _gain_of(self, place: int, count: int) -> np.ndarray:
+        """What so many flips more of a type are worth to each group."""
+        missing = np.maximum(self.need - self.inside[:, None, :], 0.0)
+        missing[:, :, place] = np.maximum(missing[:, :, place] - count, 0.0)
+        return np.asarray((self._value(missing @ self.effort, self.whole)[0] - self.value) * self.weight)
 
     def _admit(self, site: int) -> bool:
         """With σ: make sure that somebody in charge is at the site."""

@@ -170,7 +170,7 @@ class StrongSearch:
             more = self._core.round(deadline - time.perf_counter() if clock else 1e6, cancel)
             self.rounds += 1
             if self.attack is not None and not self.progress.closed:
-                if self._core.x is not None and self.rounds % 8 == 1:
+                if self._core.x is not None:
                     self.attack.hint(self._core.x[: self.structure.columns.count])
                 start, spent = time.perf_counter(), time.perf_counter() - began
                 if not clock:

@@ -113,7 +113,7 @@ def _interruptible(work: Callable[[threading.Event], Certificate]) -> Certificat
 
 
 def _write_allocation(path: str, certificate: Certificate, instance: Instance, *, integer: bool) -> None:
-    columns: dict[str, Any] = certificate.nodes(instance.base.fronts(), instance.graph.edges, integer=integer)
+    columns: dict[str, Any] = certificate.node_columns(instance.base.fronts(), instance.graph.edges, integer=integer)
     columns["hit"] = np.where(columns["hit"], "yes", "no")
     if instance.node_names is not None:
         columns = {"node": columns.pop("node"), "name": instance.node_names, **columns}

@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from certcore.common.shown import Shown
 from certcore.common.splits import average_radius
 from certcore.domain.perturbations import TYPES
-from certcore.domain.threat import ThreatModel
+from certcore.domain.threat import Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, whole_graph
 from certcore.program.relaxation import Relaxation
@@ -23,16 +24,17 @@ from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
+from certcore.sweep.interrupt import interruptible
 from certcore.sweep.line import LineOfBounds, sweep_line
-from certcore.sweep.session import Cancelled, Session, as_session, read_options
+from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.
 PORTION = 64
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Shown):
     """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
     vary: str
@@ -52,6 +54,12 @@ class Curve:
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     by_totals: bool = False
     """Whether every field is the whole graph at every value: then totals decide, and no solver is asked."""
+    instance: Instance | None = field(default=None, repr=False)
+    """What was certified."""
+
+    def __repr__(self) -> str:
+        span = f"{self.vary} {self.values[0]}…{self.values[-1]}"
+        return f"<Curve {span}: {len(self.values)} values, {self.targets} targets; {self.relaxation}, {self.status}>"
 
     @property
     def bound(self) -> np.ndarray:
@@ -107,9 +115,9 @@ class Curve:
 
 def curve(
     source: Instance | Session,
-    threat: ThreatModel,
-    vary: str,
-    values: Sequence[Any] | np.ndarray,
+    threat: ThreatModel | None = None,
+    vary: str = "attr_del",
+    values: Sequence[Any] | np.ndarray = range(101),
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
@@ -117,23 +125,28 @@ def curve(
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    **budgets: Unpack[Budgets],
 ) -> Curve:
     """Certified counts at all values of one budget (`attr_del`, …), of σ (`sigma`) or of a local budget (`local_…`).
 
-    Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds for each
-    solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other bounds
-    are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
+    What stays fixed is a `ThreatModel`, or plain arguments: `curve(instance, vary="attr_del", values=range(51),
+    sigma=5)`. Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds
+    for each solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other
+    bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
     """
     form, limit = read_options(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
+    threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
     job = _CurveWork(session, threat, axis, numbers, form, limit, rounds, cancel, progress)
-    if checkpoint is None:
-        line = job.run()
-    else:
-        line = _resumed(job, checkpoint)
+
+    def work(stop: threading.Event | None) -> LineOfBounds:
+        stoppable = replace(job, cancel=stop)
+        return stoppable.run() if checkpoint is None else _resumed(stoppable, checkpoint)
+
+    line = interruptible(work, cancel)
     problem = Problem(session.instance, axis.at(threat, numbers[-1]))
     targets = len(problem.targets)
     naive = naive_counts(problem.fronts, problem.targets, problem.threat.budgets, axis, numbers)
@@ -152,6 +165,7 @@ def curve(
         seconds=time.perf_counter() - started,
         facts=result_facts(session.instance),
         by_totals=Problem(session.instance, axis.at(threat, numbers[0])).whole_graph,
+        instance=session.instance,
     )
 
 

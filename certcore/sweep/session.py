@@ -9,14 +9,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_number
 from certcore.domain.perturbations import TYPES
-from certcore.domain.threat import MAX_BUDGET, ThreatModel
+from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.program.program import Place
@@ -28,6 +28,7 @@ from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
+from certcore.sweep.interrupt import interruptible
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
@@ -353,7 +354,7 @@ class Session:
 
 def certify(
     instance: Instance,
-    threat: ThreatModel,
+    threat: ThreatModel | None = None,
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
@@ -363,25 +364,39 @@ def certify(
     cancel: threading.Event | None = None,
     progress: Callable[[Progress], None] | None = None,
     factory: ModelFactory = HighsModel,
+    **budgets: Unpack[Budgets],
 ) -> Certificate:
     """Certify how many targets keep their labels under one shared perturbed graph: a session used once.
 
-    `relaxation` is `tight` (default), `strong`, `paper` or `exact`; `time_limit` is in seconds (default: 10 for strong,
-    30 for exact, 600 otherwise). For `strong`, `rounds` instead of a time limit gives the same numbers every time, and
-    `progress` sees every improvement (seconds, bound, attack) once it is proven. Setting `cancel` stops the solve; what
-    has been proven by then still stands.
+    What the attacker may do is a `ThreatModel`, or plain arguments: `certify(instance, attr_del=10, sigma=5)`; targets
+    may be given by name there (`targets="test"`). `relaxation` is `tight` (default), `strong`, `paper` or `exact`;
+    `time_limit` is in seconds (default: 10 for strong, 30 for exact, 600 otherwise). For `strong`, `rounds` instead of
+    a time limit gives the same numbers every time, and `progress` sees every improvement (seconds, bound, attack) once
+    it is proven. Setting `cancel`, or interrupting a notebook, stops the solve; what has been proven by then stands.
     """
+    model = threat_for(instance, threat, budgets)
     session = Session(instance, factory=factory, once=True)
-    return session.certify(
-        threat,
-        relaxation=relaxation,
-        time_limit=time_limit,
-        rounds=rounds,
-        attack=attack,
-        proof=proof,
-        cancel=cancel,
-        progress=progress,
+    return interruptible(
+        lambda stop: session.certify(
+            model,
+            relaxation=relaxation,
+            time_limit=time_limit,
+            rounds=rounds,
+            attack=attack,
+            proof=proof,
+            cancel=stop,
+            progress=progress,
+        ),
+        cancel,
     )
+
+
+def threat_for(instance: Instance, threat: ThreatModel | None, budgets: Budgets) -> ThreatModel:
+    """The threat model, as given or from plain arguments, in which targets may be named."""
+    named = budgets.get("targets")
+    if isinstance(named, str):
+        budgets = {**budgets, "targets": instance.select_targets(named)}
+    return read_threat(threat, budgets)
 
 
 def as_session(source: Instance | Session) -> Session:

@@ -100,7 +100,7 @@ def main() -> None:
         f'<circle cx="310" cy="90" r="5" fill="{ORANGE}"/><circle cx="250" cy="24" r="5" fill="{ORANGE}"/>',
         f'<line x1="250" y1="24" x2="330" y2="112" stroke="{BLUE}" stroke-width="2"/>',
         text(322, 86, "w · rest ≥ M", BLUE),
-        line("shift: what is left lies beyond a line through the rest points"),
+        line("shift: what is left lies on a line or beyond it"),
     )
     picture(
         "pack",

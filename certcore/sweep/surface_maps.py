@@ -32,7 +32,7 @@ from certcore.verify.proof import certified_count, whole_graph_attacked
 Cell = tuple[int, int]
 
 #: What `surfaces` can be asked for besides budgets.
-_OPTIONS = frozenset({"relaxation", "time_limit", "checkpoint", "jobs", "scheduler"})
+_OPTIONS = frozenset({"relaxation", "time_limit", "rounds", "checkpoint", "jobs", "scheduler"})
 #: Seconds between two looks at a growing surface.
 REFRESH = 0.25
 

@@ -28,7 +28,7 @@ def frame(first: int, last: int, colour: str, name: str, *, dashed: bool = False
     y, height = MIDDLE - 23 - grow, 46 + 2 * grow
     dash = ' stroke-dasharray="5 4"' if dashed else ""
     label = (
-        text(x + 4, y - 5, name, colour) if not dashed else text(x + width - 4, y + height + 15, name, colour, "end")
+        text(x + 4, y - 13, name, colour) if not dashed else text(x + width - 4, y + height + 15, name, colour, "end")
     )
     box = f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="14" fill="none" stroke="{colour}"'
     return f'{box} stroke-width="2"{dash}/>{label}'

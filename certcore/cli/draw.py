@@ -6,7 +6,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from certcore.cli.options import add_relaxation, add_threat, open_instance, print_json, read_threat, whole_number
+from certcore.cli.options import (
+    add_json,
+    add_relaxation,
+    add_threat,
+    open_instance,
+    print_json,
+    read_threat,
+    whole_number,
+)
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
 from certcore.common.errors import InputError
@@ -85,7 +93,7 @@ def add(subparsers: Any) -> None:
     add_threat(parser)
     add_relaxation(parser)
     parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from certcore.common.errors import InputError
 
 from ..background import sweeps, work
 from ..files import bundles
+from ..frame.sidebar import stops
 from ..parts import charts, exports
 from ..parts.promise import promise
 from ..parts.text import markdown
@@ -74,21 +75,23 @@ def draw(view: View) -> None:
         switches, "Paper's relaxation", key="paper", help="Add the published relaxation as a dash-dotted line."
     )
     log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
-    every = controls.toggle(
+    to_zero = controls.toggle(
         switches,
-        "Every integer, with r̄",
+        "To zero, with r̄",
         key="every",
-        help="Also shows the average certifiable radius r̄. The axis then ends where nothing is certified any more, "
-        "unless you say otherwise under “Up to”; a shorter axis gives no r̄.",
+        help="The axis ends where nothing is certified any more, unless you say otherwise under “Up to”. The average "
+        "certifiable radius r̄ needs that; a shorter axis gives none.",
     )
     names = sweeps.splits_of(view)
     splits = controls.toggle(
         switches,
         f"Mean over {len(names)} splits" if len(names) > 1 else "Mean over splits",
         key="splits",
-        disabled=len(names) < 2,
-        help="A band shows one standard deviation.",
+        disabled=len(names) < 2 or view.counted is not None,
+        help="A band shows one standard deviation. Not together with certified accuracy: every split has right labels "
+        "of its own.",
     )
+    splits = splits and view.counted is None
 
     try:
         members = state.parse_nodes(text or "", 10**6).tolist()[:8] if by != "none" else []
@@ -98,10 +101,15 @@ def draw(view: View) -> None:
     instances = (
         tuple(bundles.load(name, view.rule) for name in names) if splits and len(names) > 1 else (view.instance,)
     )
-    values = sweeps.values_to(end and int(end), every, view.instance, vary)
+    values = sweeps.values_to(end and int(end), to_zero, view.instance, vary)
     family = sweeps.family(view, by, members, vary, instances)
     task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
     ours = sweeps.first_kind(task)
+    single = len(family) == len(instances) == 1
+    search = None
+    if ours and single:
+        few = values if values is not None else stops(int(ours[0][0].values[-1]))
+        search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
     if ours:
         shows_paper = paper and view.relaxation != "paper"
         figure = figures.curve_figure(
@@ -111,6 +119,8 @@ def draw(view: View) -> None:
             paper=task.result.get("paper", []) if shows_paper else [],
             log=log,
             marker=sweeps.position(view.threat, vary),
+            attacks=sweeps.known_attacks(search, ours[0][0]),
+            accuracy_of=None if view.counted is None else len(view.counted),
             recipe=exports.recipe(
                 view,
                 "curve",
@@ -123,6 +133,8 @@ def draw(view: View) -> None:
                 members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
                 paper=shows_paper,
                 log=log,
+                **sweeps.told_attacks(search),
+                accuracy_of=None if view.counted is None else len(view.counted),
             ),
         )
         clicked = charts.show(
@@ -130,8 +142,8 @@ def draw(view: View) -> None:
             key="curve",
             height=470,
             select=True,
-            note="Click a point to move the sliders there. Between two values a line keeps the ratio of the larger "
-            "one: nothing is interpolated.",
+            note="Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the "
+            "ratio of the next larger value: nothing is interpolated.",
         )
         if clicked is not None:
             moved = {vary: int(clicked[0])}
@@ -139,4 +151,6 @@ def draw(view: View) -> None:
     else:
         st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
     work.line(task)
+    if search is not None and search.running:
+        work.line(search)
     promise(view, vary)

@@ -71,6 +71,8 @@ def recipe(
     selection = {"all": "all", "test": "test"}.get(chosen)
     if chosen == "class":
         selection = f"class:{st.session_state.get('class', 0)}"
+    if view.counted is not None:
+        selection = "correct" if selection is None else f"correct:{selection}"
     nodes = (
         tuple(view.targets.tolist())
         if chosen == "chosen" or (len(instances) > 1 and selection not in (None, "all"))

@@ -99,13 +99,15 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
 def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {name.partition("/")[0] for name in names} == {"certcore", f"certcore-{__version__}.dist-info"}
+    tops = {name.partition("/")[0] for name in names}
+    assert tops == {"certcore", "certcore_check.py", f"certcore-{__version__}.dist-info"}
+    assert "certcore/reproduce/claims.toml" in names
     assert "certcore/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     kept = {".py", ".css", ".js", ".html", ".svg", ".png"}
     for folder, inside in (("certcore", "certcore"), ("pages", "certcore/_dashboard")):
         for path in (ROOT / folder).rglob("*"):
-            if path.suffix in kept and "__pycache__" not in path.parts:
+            if path.suffix in kept and not {"__pycache__", "standalone"} & set(path.parts):
                 assert f"{inside}/{path.relative_to(ROOT / folder).as_posix()}" in names
     assert "certcore/_streamlit/config.toml" in names
 

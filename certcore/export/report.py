@@ -30,6 +30,7 @@ from certcore.figures.kinds.bars import class_counts
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance
+from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.sweep import Session, curve, surface
@@ -178,7 +179,7 @@ class _Maker:
         self.base_rule = base_rule
         # Sweeps use the relaxed program also when the certificate itself is exact: one integer program is enough.
         self.relaxation = relaxation
-        self.swept = "tight" if relaxation == "exact" else relaxation
+        self.swept = Relaxation.parse(relaxation).relaxed
         self.cancel = cancel
         self.certificate: Any = None
         self.facts = instance.facts() | {"threat": threat.to_json()}

@@ -14,6 +14,7 @@ from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
 from certcore.figures.escape import clean
 from certcore.instance.instance import Instance, load_instance
+from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import read_attack
 from certcore.result.certificate import Certificate
 from certcore.sweep import Curve, Session, curve
@@ -66,7 +67,7 @@ class LoadedRecipe:
         self.instance = instances[0]
         self.options = dict(recipe.options)
         # The integer program answers one certificate, not a whole sweep of them.
-        self.swept = "tight" if recipe.relaxation == "exact" else recipe.relaxation
+        self.swept = Relaxation.parse(recipe.relaxation).relaxed
 
     def need(self, name: str) -> Any:
         value = self.options.get(name)

@@ -26,7 +26,7 @@ from certcore.program.program import Place, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.solve.highs import HighsModel, Solution
-from certcore.solve.large import Large
+from certcore.solve.large import Large, large_program
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
 from certcore.verify.multipliers import Multipliers, plain_bound
@@ -112,7 +112,7 @@ class Solver:
         self.structure: Structure = build_structure(problem, relaxation, extent)
         self._factory = factory
         self._lock = threading.RLock()
-        self._large = Large(self.structure) if is_large(self.structure) else None
+        self._large = large_program(self.structure) if is_large(self.structure) else None
         self._model: HighsModel | None = None
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
@@ -370,7 +370,7 @@ class Solver:
 
 def is_large(structure: Structure) -> bool:
     """Whether the machine for large programs is the quicker one (where they cross was measured)."""
-    return not structure.has_sigma and structure.matrix.nnz > LARGE_ENTRIES
+    return structure.matrix.nnz > LARGE_ENTRIES
 
 
 def cold_method(structure: Structure) -> str:

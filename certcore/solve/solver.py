@@ -52,8 +52,9 @@ DENSE_ROW = 100
 #: … and beyond this many rows in any case.
 IPM_ROWS = 15_000
 
-#: Programs with more entries than this are solved by way of a restricted model.
-LARGE_ENTRIES = 300_000
+#: Programs with more groups than this, or with σ and more entries than this, go by way of a restricted model. Smaller
+#: ones are as quick as a whole from the second budget on, because then a basis of all of it is at hand.
+LARGE_GROUPS, LARGE_ENTRIES_WITH_SIGMA = 5_000, 1_000_000
 
 ModelFactory = Callable[..., HighsModel]
 """Makes a model of a program; `integer=True` asks for whole numbers."""
@@ -370,7 +371,8 @@ class Solver:
 
 def is_large(structure: Structure) -> bool:
     """Whether the machine for large programs is the quicker one (where they cross was measured)."""
-    return structure.matrix.nnz > LARGE_ENTRIES
+    many = structure.has_sigma and structure.matrix.nnz > LARGE_ENTRIES_WITH_SIGMA
+    return many or len(structure.groups) > LARGE_GROUPS
 
 
 def cold_method(structure: Structure) -> str:

@@ -112,6 +112,10 @@ class Large:
         for _ in range(MAX_ROUNDS):
             if self._model is None:
                 self._model = self._begin(program, outcome, deadline, cancel)
+            if self._model is None:  # no time left for more than the first-order bound
+                stopped = cancel is not None and cancel.is_set()
+                outcome.status = Status.INTERRUPTED if stopped else Status.TIME_LIMIT
+                break
             proposal = self._model.solve(time_limit=deadline - time.perf_counter(), cancel=cancel)
             outcome.solves += 1
             if proposal.status is not Status.OPTIMAL:
@@ -125,8 +129,10 @@ class Large:
                 self._model, fresh = None, True
         return outcome
 
-    def _begin(self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None) -> Restricted:
-        """A model of what the first-order method leaves open."""
+    def _begin(
+        self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
+    ) -> Restricted | None:
+        """A model of what the first-order method leaves open; None if the time is over by then."""
         s = self.structure
         x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
         if self._first_order is not None:
@@ -138,6 +144,8 @@ class Large:
             x[s.columns.flips], y[s.field_rows] = found.x, found.y
         else:
             y = crude_multipliers(program)
+        if over(deadline, cancel):
+            return None
         model = Restricted(program, y)
         worth = s.incidence.reach(y[s.field_rows]) / s.flips.cost
         best = np.zeros(4)
@@ -189,6 +197,10 @@ def large_program(structure: Structure) -> Large:
     from certcore.solve.large_sigma import LargeWithSigma
 
     return LargeWithSigma(structure) if structure.has_sigma else Large(structure)
+
+
+def over(deadline: float, cancel: threading.Event | None) -> bool:
+    return time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
 
 
 def effort(here: Program, there: Program) -> float:

@@ -13,7 +13,7 @@ from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.attackers import LINKS, TOUCHES, AttackerPrices, Prices, Valued
 from certcore.solve.first_order import Found, Limits
-from certcore.solve.large import CLOSE, HAIR, HANDOVER, Large, Outcome, crude_multipliers
+from certcore.solve.large import CLOSE, HAIR, HANDOVER, Large, Outcome, crude_multipliers, over
 from certcore.solve.restricted import Proposal, Restricted
 
 #: Attackers worth this share of the last one chosen, and flips worth this share of what an attacker asks of a flip,
@@ -37,7 +37,9 @@ class LargeWithSigma(Large):
         self._cuts = Cuts.none()
         self._reaches = sp.csr_array(structure.attackers.touch.T) if structure.attackers.touch is not None else None
 
-    def _begin(self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None) -> Restricted:
+    def _begin(
+        self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
+    ) -> Restricted | None:
         s = self.structure
         flow, attackers = np.zeros(len(s.flips)), np.zeros(len(s.attackers.nodes))
         self._best = None
@@ -52,6 +54,8 @@ class LargeWithSigma(Large):
                 attackers = found.x[len(flow) :]
         else:
             valued = self._prices.value(program, Prices(crude_multipliers(program), np.zeros(len(s.groups))))
+        if over(deadline, cancel):
+            return None
         self._touch = valued.prices.touch.copy()
         model = Restricted(program, valued.prices.rows)
         self._cuts = Cuts.none()
@@ -105,8 +109,7 @@ class LargeWithSigma(Large):
             return True
         # The price of σ in the model; an attacker worth more than that, with all of its flips, is missing something.
         asked = float(rows[s.rows["sigma"]][0])
-        over = valued.value - asked
-        missing = over > HAIR * max(asked, 1.0)
+        missing = valued.value - asked > HAIR * max(asked, 1.0)
         if missing.any():
             missing |= valued.value > MORE_VALUE * asked
         unpaid = (valued.gain > valued.threshold + HAIR) & ~self._prices.linked

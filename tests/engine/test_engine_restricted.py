@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,11 +12,13 @@ import scipy.sparse as sp
 from certcore import Instance, ThreatModel
 from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
+from certcore.program.program import Place
 from certcore.program.relaxation import Relaxation
 from certcore.solve.large import large_program
 from certcore.solve.restricted import Restricted
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
+from certcore.verify.multipliers import Multipliers, plain_bound
 from tests.support import random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
 
@@ -50,6 +55,34 @@ def test_the_same_bound_as_the_whole_program(relaxation: str, with_sigma: bool, 
             assert float(found.bound) == pytest.approx(float(expected.bound), abs=1e-7)
             if found.multipliers is not None:
                 assert found.multipliers.bound(program) == found.bound
+
+
+@pytest.mark.parametrize("sigma", [None, 3])
+def test_a_stopped_solve_leaves_a_proven_bound(sigma: int | None) -> None:
+    """What the first-order method published before the stop stands, and previews know it."""
+    threat = ThreatModel(attr_del=9, sigma=sigma)
+    place = (threat.budgets, sigma)
+    solver = solver_of(smoothed_like(5, n=300), threat, "tight")
+    optimum = solver.solve(place, time_limit=60)
+    solver = solver_of(smoothed_like(5, n=300), threat, "tight")
+    solver._large = large_program(solver.structure)
+    cancel = threading.Event()
+    seen: list[Fraction] = []
+
+    def publish(place: Place, multipliers: Multipliers) -> None:
+        know(place, multipliers)
+        seen.append(solver.best(place)[0])
+        cancel.set()
+
+    know, solver._know = solver._know, publish  # type: ignore[method-assign]
+    stopped = solver.solve(place, time_limit=60, cancel=cancel)
+    assert stopped.status is Status.INTERRUPTED
+    assert seen
+    assert optimum.bound <= stopped.bound <= seen[0] < plain_bound(solver.program(place))
+    assert stopped.multipliers is not None
+    assert stopped.multipliers.bound(solver.program(place)) == stopped.bound
+    final = solver.solve(place, time_limit=60)
+    assert float(final.bound) == pytest.approx(float(optimum.bound), abs=1e-7)
 
 
 def test_further_columns_and_rows() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import streamlit as st
 from streamlit import runtime
 
 if runtime.exists():
-    from pages.frame.frame import MENU
+    from pages.frame import frame
 
-    st.navigation([st.Page(entry.file, default=entry is MENU[0]) for entry in MENU], position="hidden").run()
+    frame.run()
 elif __name__ == "__main__":
-    from pages.server.serve import main
+    from pages.server import serve
 
-    main(__file__)
+    serve.main(__file__)

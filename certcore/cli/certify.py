@@ -20,9 +20,10 @@ from certcore.cli.options import (
     print_json,
     read_instance,
     read_threat,
+    targets_before_correct,
     write_csv,
 )
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.common.rounding import share_down
@@ -56,8 +57,9 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
+    before = targets_before_correct(args, instance)
     options = {"relaxation": args.relaxation, "time_limit": args.time_limit}
-    with Progress("certify", quiet=args.json):
+    with StatusLine("certify", quiet=args.json):
         certificate = _interruptible(lambda cancel: certify(instance, threat, cancel=cancel, **options))
     if args.proof is not None:
         with atomic_write(args.proof, "w") as handle:
@@ -75,11 +77,16 @@ def run(args: argparse.Namespace) -> int:
             "guarantee": str(words.guarantee(instance, certificate)),
             "remarks": [str(remark) for remark in words.remarks(instance, threat)],
         }
+        if before is not None:
+            report["certified_accuracy"] = certificate.certified / len(before)
         if args.verbose and certificate.size:
             report["size"] = vars(certificate.size)
         print_json(report)
     else:
         print(_words(instance, certificate, verbose=args.verbose))
+        if before is not None:
+            told = words.certified_accuracy(instance, threat, certificate.verified_certified, before)
+            print(f"accuracy          {told}")
     return 0
 
 
@@ -101,7 +108,7 @@ def _interruptible(work: Callable[[threading.Event], Certificate]) -> Certificat
 
 
 def _write_allocation(path: str, certificate: Certificate, instance: Instance, *, integer: bool) -> None:
-    columns: dict[str, Any] = certificate.nodes(instance.base.fronts(), instance.graph.edges, integer=integer)
+    columns: dict[str, Any] = certificate.node_columns(instance.base.fronts(), instance.graph.edges, integer=integer)
     columns["hit"] = np.where(columns["hit"], "yes", "no")
     if instance.node_names is not None:
         columns = {"node": columns.pop("node"), "name": instance.node_names, **columns}

@@ -15,12 +15,12 @@ import numpy as np
 
 from certcore import words
 from certcore.cli.paths import require_file
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.numbers import INDICES
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.instance.instance import Instance, load_instance
+from certcore.instance.instance import Instance, before_correct, load_instance
 from certcore.program.relaxation import Relaxation
 
 
@@ -87,9 +87,9 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
         "--sigma", type=whole_number, metavar="N", help="how many nodes the attacker controls (default: all)"
     )
     group.add_argument(
-        "--targets", metavar="all|test|class:K|INDICES|FILE",
+        "--targets", metavar="all|test|class:K|correct|INDICES|FILE",
         help="whose labels are counted (default: the instance's own targets); INDICES such as 3,5,10:20; a FILE "
-        "has one per line",
+        "has one per line; correct (or correct:test, …): those of them whose label is right, for certified accuracy",
     )  # fmt: skip
     group.add_argument(
         "--protect", metavar="INDICES|FILE", help="nodes that cannot be touched: 3,5,10:20, or one index per line"
@@ -133,7 +133,7 @@ def read_instance(args: argparse.Namespace) -> Instance:
 def open_instance(path: str, args: argparse.Namespace) -> Instance:
     """Read an instance file by the rule that was asked for."""
     require_file(path, "an instance file (.npz)", suffix=".npz")
-    with Progress("reading the instance", quiet=args.json):
+    with StatusLine("reading the instance", quiet=args.json):
         return load_instance(path, base_rule=args.base_rule)
 
 
@@ -152,6 +152,13 @@ def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
         node_costs=None if args.node_costs is None else _numbers(args.node_costs),
         edge_costs=None if args.edge_costs is None else _numbers(args.edge_costs),
     )
+
+
+def targets_before_correct(args: argparse.Namespace, instance: Instance) -> np.ndarray | None:
+    """All targets whose accuracy is asked for with `--targets correct`, right or wrong; None without it."""
+    if args.targets is None or args.targets.partition(":")[0] != "correct":
+        return None
+    return instance.select_targets(before_correct(args.targets))
 
 
 def print_remarks(instance: Instance, threat: ThreatModel) -> None:
@@ -190,6 +197,10 @@ def _local_count(text: str, name: str) -> int:
 
 
 def _targets(which: str) -> str:
+    if which == "correct":
+        return which
+    if which.startswith("correct:"):
+        return f"correct:{_targets(which.removeprefix('correct:'))}"
     if which in ("all", "test") or which.startswith("class:") or INDICES.fullmatch(which):
         return which
     what = "a text file with one node index per line, or say all, test, class:K or indices such as 3,5,10:20"

@@ -19,7 +19,7 @@ _PROGRAM = "python -m certcore"
 #: A shell takes no longer words.
 _LONGEST = 120_000
 #: Options of a recipe that are lists of numbers, or switches; all others are words.
-_LISTS = ("values", "members", "x_values", "y_values")
+_LISTS = ("values", "bracket", "members", "x_values", "y_values")
 _SWITCHES = ("paper", "no_naive", "log", "relaxed")
 
 
@@ -123,7 +123,7 @@ def python_script(figure: Figure) -> str:
         f"from certcore import export, figures\n\n{_figure_code(figure)}\n"
         'for format in ("pdf", "svg", "png", "csv"):\n'
         "    with open(export.file_name(figure, format), 'wb') as handle:\n"
-        "        handle.write(export.export(figure, format, width='one-column'))\n"
+        "        handle.write(export.render(figure, format, width='one-column'))\n"
     )
 
 

@@ -11,7 +11,7 @@ here, or from arrays with the classes themselves. Nothing here computes a certif
     figures.alt_text(figure)                            # one or two sentences for those who cannot see it
     figures.table(figure)                               # Table(columns, rows): exactly the plotted numbers
     figures.from_json(figures.to_json(figure))          # the same figure again
-    export.export(figure, "pdf", width="one-column")    # bytes; see certcore.export for all formats
+    export.render(figure, "pdf", width="one-column")    # bytes; see certcore.export for all formats
 
 Figure classes (all fields by keyword; every one also takes name, title, facts, recipe):
 
@@ -58,7 +58,8 @@ from certcore.figures.figure import Figure
 from certcore.figures.kinds.bars import BarFigure, Bars, class_figure, votes_figure
 from certcore.figures.kinds.compare import CompareEntry, CompareFigure, compare_figure
 from certcore.figures.kinds.contour import ContourFigure, base_figure, contour_figure
-from certcore.figures.kinds.curve import CurveFigure, Line, curve_figure, lines_of, mean_lines
+from certcore.figures.kinds.curve import CurveFigure, Line
+from certcore.figures.kinds.curve_lines import curve_figure, lines_of, mean_lines
 from certcore.figures.kinds.distribution import DistributionFigure, distribution_figure
 from certcore.figures.kinds.front import FrontFigure, front_figure
 from certcore.figures.kinds.graph import GraphFigure, graph_figure

@@ -79,7 +79,7 @@ KINDS: Final[dict[str, Kind]] = {
 
 
 @dataclass(frozen=True)
-class State:
+class StateStyle:
     """How nodes of one state look in the graph."""
 
     label: str
@@ -89,8 +89,8 @@ class State:
     scale: float
 
 
-STATES: Final[dict[str, State]] = {
-    state: State(state, colour, marker, scale)
+STATES: Final[dict[str, StateStyle]] = {
+    state: StateStyle(state, colour, marker, scale)
     for state, colour, marker, scale in (
         (TargetState.NOT_A_TARGET, "#BDBDBD", MARKERS[5], 0.8),
         (TargetState.ALONE, SKY, MARKERS[0], 1.0),
@@ -116,6 +116,9 @@ RATIO_LABEL: Final = "certified ratio"
 RADIUS_SIGN: Final = "r̄"
 PLATEAU_LABEL: Final = "constant from here on"
 BAND_LABEL: Final = "band: mean ± one sample deviation over splits"
+BRACKET_LABEL: Final = "band: from what is proven to what the best attack found leaves"
+ACCURACY_LABEL: Final = "certified accuracy"
+CLEAN_LABEL: Final = "accuracy without an attack"
 MARKS_LABEL: Final = "marks tell lines apart: not every value has one"
 
 

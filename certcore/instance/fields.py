@@ -28,14 +28,14 @@ class Fields:
 
 
 def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> Fields:
-    """Derive the fields of the targets from the instance's declaration (design section 3)."""
+    """Derive the fields of the targets from the instance's declaration."""
     if instance.node_field is not None:
         if need_edges:
             raise InputError(
                 "this instance has explicit node fields, which hold for attribute budgets only; "
                 "set the edge budgets to 0, or give layers and edge_field"
             )
-        return Fields(_pattern(instance.node_field[targets]), None)
+        return Fields(as_pattern(instance.node_field[targets]), None)
     assert instance.layers is not None
     return hop_fields(instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges)
 
@@ -54,16 +54,16 @@ def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, nee
     inner = sp.csr_array((len(targets), graph.n_nodes), dtype=np.int32)
     for _ in range(layers):
         inner = reach
-        reach = _pattern(reach + _product(reach, adjacency))
+        reach = as_pattern(reach + product_of_patterns(reach, adjacency))
     if not need_edges:
-        return Fields(_pattern(reach), None)
+        return Fields(as_pattern(reach), None)
     receivers = _incidence(graph, both=not graph.directed)
     near, incidence = (inner, receivers) if rule == "messages" else (reach, _incidence(graph, both=True))
-    edges = _product(near, incidence)
-    return Fields(_pattern(reach), _pattern(edges))
+    edges = product_of_patterns(near, incidence)
+    return Fields(as_pattern(reach), as_pattern(edges))
 
 
-def _product(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_array:
+def product_of_patterns(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_array:
     """The product of two patterns, some rows at a time where it may be too large."""
     lengths = np.diff(steps.indptr).astype(np.int64)
     work = np.concatenate([[0], np.cumsum(lengths[fields.indices])])[fields.indptr]  # before each row
@@ -92,7 +92,7 @@ def _incidence(graph: Graph, *, both: bool) -> sp.csr_array:
     return sp.csr_array(sp.coo_array((data, (nodes, columns)), shape=(graph.n_nodes, len(edges))))
 
 
-def _pattern(matrix: sp.csr_array) -> sp.csr_array:
+def as_pattern(matrix: sp.csr_array) -> sp.csr_array:
     """The same non-zero entries, all with value one, indices sorted."""
     result = sp.csr_array(matrix)
     result.eliminate_zeros()

@@ -17,6 +17,7 @@ from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, read_numbers
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
+from certcore.common.shown import ask
 from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
 
@@ -25,10 +26,10 @@ MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
 MAX_META_LENGTH = 10**6
 MAX_META_DEPTH = 50
-TEST = 2
+TRAIN, TEST = 0, 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instance:
     """Everything a collective certificate is computed from; validates itself.
 
@@ -78,9 +79,10 @@ class Instance:
             object.__setattr__(self, "edge_field", EDGE_FIELDS[0])
         given = np.arange(n) if self.targets is None else self.targets
         object.__setattr__(self, "targets", distinct_nodes(given, "targets", n))
-        for name, largest in (("labels", MAX_CLASSES - 1), ("split", TEST)):
+        # A node may be in no part of the split: −1, as in the public splits of citation graphs.
+        for name, least, largest in (("labels", 0, MAX_CLASSES - 1), ("split", -1, TEST)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole_numbers(getattr(self, name), name, 0, largest, shape=(n,)))
+                object.__setattr__(self, name, whole_numbers(getattr(self, name), name, least, largest, shape=(n,)))
         if self.layout is not None:
             object.__setattr__(self, "layout", _positions(self.layout, n))
         for name, most in (("class_names", MAX_CLASSES), ("node_names", n)):
@@ -89,6 +91,15 @@ class Instance:
         if self.node_names is not None and len(self.node_names) != n:
             raise InputError(f"node_names has {len(self.node_names)} entries; expected one per node, {n}")
         object.__setattr__(self, "meta", _plain_meta(self.meta))
+
+    def __repr__(self) -> str:
+        facts = self.facts()
+        size = f"{facts['nodes']} nodes, {facts['edges']} edges, {facts['attributes']} attributes"
+        kind = facts["base"].get("kind", "base certificate")
+        return f"<Instance {size}; {facts['fields']}; {kind}; {len(np.asarray(self.targets))} targets>"
+
+    def _repr_html_(self) -> str:
+        return str(ask("cards", "card", self))
 
     @property
     def prediction(self) -> np.ndarray | None:
@@ -119,13 +130,15 @@ class Instance:
 
     def select_targets(self, which: str | None) -> np.ndarray:
         """Targets by name: None (the instance's own), `all`, `test`, `class:K`, indices such as
-        `3,5,10:20`, or a file with one index per line."""
+        `3,5,10:20`, or a file with one index per line. `correct` and `correct:NAME` keep those with the right label."""
         n = self.graph.n_nodes
         assert self.targets is not None
         if which is None:
             return self.targets
         if which == "all":
             return np.arange(n)
+        if which.partition(":")[0] == "correct":
+            return self._correct(self.select_targets(before_correct(which)))
         if which == "test":
             if self.split is None:
                 raise InputError(
@@ -154,6 +167,25 @@ class Instance:
                 raise InputError(f"the list names node {nodes[-1]:,}; expected indices from 0 to {n - 1:,}")
             return np.array(nodes, dtype=np.int64)
         return _targets_from_file(which, n)
+
+    @cached_property
+    def right(self) -> np.ndarray | None:
+        """Which labels are right, if labels and predictions are known; a node that abstains counts as wrong."""
+        if self.labels is None or self.prediction is None:
+            return None
+        same = np.asarray(self.labels) == np.asarray(self.prediction)
+        return np.asarray(same & self.base.fronts().certified((0, 0, 0, 0)), dtype=bool)
+
+    def _correct(self, chosen: np.ndarray) -> np.ndarray:
+        if self.right is None:
+            raise InputError(
+                "this instance has no true labels or no predicted ones, so nobody knows which are right; `correct` "
+                "needs both: use `all`, `test` or a file of indices"
+            )
+        kept = chosen[self.right[chosen]]
+        if not len(kept):
+            raise InputError(f"none of the {len(chosen):,} targets has the right label; `correct` leaves nobody")
+        return np.asarray(kept)
 
     def facts(self) -> dict[str, Any]:
         """What to tell about this instance in one line, and with every result."""
@@ -249,9 +281,16 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
 def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> BaseCertificate:
     if base_rule not in ("binary", "multiclass"):
         raise InputError(f"the base rule is {base_rule!r}; expected 'binary' or 'multiclass'")
+    kinds = [key for key in ("base_grid", "votes", "division_votes") if key in arrays]
+    if len(kinds) > 1:
+        raise InputError(
+            f"the file has both {kinds[0]} and {kinds[1]}; expected one base certificate: remove one of them"
+        )
+    if "division_votes" in arrays:
+        from certcore.base.division import DivisionBase
+
+        return DivisionBase.from_arrays(arrays)
     if "base_grid" in arrays:
-        if "votes" in arrays:
-            raise InputError("the file has both base_grid and votes; expected one base certificate: remove one of them")
         axes = _need(arrays, "base_axes")
         if axes.dtype.kind != "U" or axes.ndim != 1:
             raise InputError("base_axes is no flat list of names; expected one perturbation type per axis of base_grid")
@@ -265,7 +304,8 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         )
     if "votes" not in arrays:
         raise InputError(
-            "the file has no base certificate; expected base_grid with base_axes, or votes with theta and alpha"
+            "the file has no base certificate; expected base_grid with base_axes, votes with theta and alpha, or "
+            "division_votes"
         )
     from certcore.base.smoothing import SmoothingBase
 
@@ -408,6 +448,13 @@ def _meta_of(text: str) -> dict[str, Any]:
     if level:
         raise InputError(f"meta has more than {MAX_META_DEPTH} levels; expected an object with the provenance")
     return meta
+
+
+def before_correct(which: str | None) -> str | None:
+    """Whose labels `correct` or `correct:NAME` asks about, before only the right ones are kept."""
+    if which is None or which.partition(":")[0] != "correct":
+        return which
+    return which.partition(":")[2] or None
 
 
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.memory import check_memory
 from certcore.domain.perturbations import ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.groups import LiveFronts, live_fronts, merge_rows, undominated
 from certcore.program.problem import Problem
@@ -23,10 +24,15 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray | int]
 
 def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] | None = None) -> Structure:
     """Build the program's structure for all budgets up to `extent` (default: the threat model's own)."""
-    return _Builder(problem, Relaxation(relaxation), extent or problem.threat.budgets).build()
+    from certcore.program.division import DivisionBuilder  # it builds on the blocks below
+
+    builder = DivisionBuilder if problem.by_division else Builder
+    return builder(problem, Relaxation(relaxation), extent or problem.threat.budgets).build()
 
 
-class _Builder:
+class Builder:
+    """The usual program: flips inside a field against the points of a front."""
+
     def __init__(self, problem: Problem, relaxation: Relaxation, extent: tuple[int, ...]) -> None:
         self.problem, self.relaxation = problem, relaxation
         self.graph = problem.instance.graph
@@ -39,6 +45,7 @@ class _Builder:
     def build(self) -> Structure:
         fronts = live_fronts(self.problem.fronts, self.problem.targets, np.array(self.extent))
         self._groups(fronts)
+        check_memory(self._entries())
         self.flips = self._flips()
         self.is_edge = self.flips.kind == ADJ_DEL
         nodes = self._attackers()
@@ -103,6 +110,15 @@ class _Builder:
         first = np.cumsum(sizes) - sizes
         within = np.arange(len(owner)) - np.repeat(first, sizes)
         self.points = Points(owner, fronts.points[fronts.indptr[front][owner] + within], first)
+
+    def _entries(self) -> int:
+        """How many entries the fields will have in the program, before any of them is made."""
+        total = len(self.attributes) * self.node_field.nnz
+        if self.edge_field is not None:
+            total += self.edge_field.nnz * (2 if self.two_payers else 1)
+        if self.relaxation.has_indicators and len(self.groups):
+            total = total * len(self.points) // len(self.groups)
+        return int(total)
 
     def _flips(self) -> Flips:
         """Sites that lie in some field, type by type."""
@@ -252,7 +268,7 @@ class _Builder:
             nodes, entries, rows, columns, self.problem.capacities[kinds, of_node], kinds, costs, touch
         )  # fmt: skip
 
-    def _touch(self, nodes: np.ndarray) -> sp.csr_array:
+    def _touch(self, nodes: np.ndarray) -> sp.csr_array | None:
         """Groups × attackers: nodes of the field if attributes are in play, and both ends of every edge of it."""
         parts = [self.node_field] if self.attributes else []
         if self.edge_field is not None:

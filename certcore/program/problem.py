@@ -7,10 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from certcore.base.division import DivisionBase
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
 from certcore.domain.threat import ThreatModel
+from certcore.instance.division import Division, division_of
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
 
@@ -54,8 +56,18 @@ class Problem:
 
     @property
     def whole_graph(self) -> bool:
-        """Whether every field is the whole graph: edges may be added, by the attacker or by the smoothing."""
-        return self.threat.adj_add > 0 or self.instance.base.global_fields
+        return whole_graph(self.instance, self.threat)
+
+    @property
+    def by_division(self) -> bool:
+        return by_division(self.instance, self.threat)
+
+    @cached_property
+    def division(self) -> Division:
+        """The votes' own fields, one row per target; only where division voting decides."""
+        if self.like is not None and self.like.by_division:
+            return self.like.division
+        return division_of(self.instance, self.targets)
 
     @cached_property
     def fields(self) -> Fields:
@@ -105,6 +117,21 @@ class Problem:
     def naive_certified(self) -> int:
         """Targets certified one by one at the global budgets (the paper's naive certificate)."""
         return int(self.fronts.certified(self.threat.budgets)[self.targets].sum())
+
+
+def whole_graph(instance: Instance, threat: ThreatModel) -> bool:
+    """Whether every field is the whole graph: edges may be added, by the attacker or by the smoothing."""
+    return (threat.adj_add > 0 and not by_division(instance, threat)) or instance.base.global_fields
+
+
+def by_division(instance: Instance, threat: ThreatModel) -> bool:
+    """Whether votes over groups of edges decide: their fields stay local under additions while attributes stay.
+
+    With attribute flips beside them the usual program holds: a deletion changes one vote at most, and any attribute
+    flip counts as uncertified.
+    """
+    edges, attributes = threat.adj_add + threat.adj_del, threat.attr_add + threat.attr_del
+    return isinstance(instance.base, DivisionBase) and edges > 0 and attributes == 0
 
 
 def whole_graph_totals(problem: Problem) -> np.ndarray:

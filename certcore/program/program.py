@@ -41,12 +41,8 @@ class Program:
 
     @cached_property
     def open(self) -> np.ndarray:
-        """Points within the budgets and, except in the paper's form, within what the field can supply."""
-        points = self.structure.points
-        possible: np.ndarray = np.all(points.amount <= self.amounts, axis=1)
-        for k, supply in self.structure.supply.items():
-            possible &= points.amount[:, k] <= supply.limit(self.sigma)[points.group]
-        return possible
+        """The points within reach at this place."""
+        return self.structure.open_points(self.amounts, self.sigma)
 
     @cached_property
     def coefficients(self) -> np.ndarray:
@@ -82,6 +78,7 @@ class Program:
         upper[structure.columns.points] = self.open
         if structure.relaxation.has_indicators:
             upper[structure.columns.indicators] = structure.any_open(self.open)
+        upper[structure.columns.inner] = structure.inner_upper(self.amounts)
         return upper
 
     @property

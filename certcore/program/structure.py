@@ -100,15 +100,17 @@ class Columns:
     attackers: slice
     points: slice
     indicators: slice
+    inner: slice
+    """Columns between flips and points: which votes change, and by whom (division voting only)."""
 
     @classmethod
-    def of(cls, flips: int, attackers: int, points: int, indicators: int) -> Columns:
-        ends = np.cumsum([0, flips, attackers, points, indicators]).tolist()
+    def of(cls, flips: int, attackers: int, points: int, indicators: int, inner: int = 0) -> Columns:
+        ends = np.cumsum([0, flips, attackers, points, indicators, inner]).tolist()
         return cls(*(slice(a, b) for a, b in pairwise(ends)))
 
     @property
     def count(self) -> int:
-        end: int = self.indicators.stop
+        end: int = self.inner.stop
         return end
 
 
@@ -199,6 +201,17 @@ class Structure:
     def largest_coefficient(self) -> float:
         """The largest one in `steady_columns`, at least 1."""
         return float(np.abs(self.steady_columns.data).max(initial=1))
+
+    def open_points(self, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
+        """Points within the budgets and, except in the paper's form, within what the field can supply."""
+        possible: np.ndarray = np.all(self.points.amount <= amounts, axis=1)
+        for k, supply in self.supply.items():
+            possible &= self.points.amount[:, k] <= supply.limit(sigma)[self.points.group]
+        return possible
+
+    def inner_upper(self, amounts: np.ndarray) -> np.ndarray:
+        """Upper bounds of the inner columns."""
+        return np.zeros(0, dtype=np.int64)
 
     def attacked(self, x: np.ndarray) -> np.ndarray:
         """How far a solution breaks each group: 0 to 1 per target of it."""

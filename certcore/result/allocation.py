@@ -49,12 +49,21 @@ class Allocation:
         return (attr_add, attr_del, len(self.added), self.deleted.sum().item())
 
 
-def inside_fields(problem: Problem, attributes: np.ndarray, deleted: np.ndarray, n_added: int) -> np.ndarray:
-    """(targets, 4): the perturbation inside each target's field, recomputed from the allocation."""
+def inside_fields(problem: Problem, attributes: np.ndarray, deleted: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """(targets, 4): the perturbation inside each target's field, recomputed from the allocation.
+
+    Against division voting what counts are votes that can change: by added pairs, and by deleted edges alone.
+    """
     inside = np.zeros((len(problem.targets), len(TYPES)), dtype=attributes.dtype)
+    if problem.by_division:
+        graph = problem.instance.graph
+        by_adding, by_deleting = problem.division.touched(graph, np.flatnonzero(deleted > 0), added)
+        inside[:, ADJ_ADD] = by_adding.sum(axis=1)
+        inside[:, ADJ_DEL] = (by_deleting & ~by_adding).sum(axis=1)
+        return inside
     if problem.whole_graph:
         inside[:, [ATTR_ADD, ATTR_DEL]] = attributes.sum(axis=1)
-        inside[:, ADJ_ADD] = n_added
+        inside[:, ADJ_ADD] = len(added)
         inside[:, ADJ_DEL] = deleted.sum()
         return inside
     fields = problem.fields
@@ -76,7 +85,7 @@ def replay(
     deleted = whole_numbers(deleted, "the deleted edges", -UNLIMITED, UNLIMITED, shape=(graph.n_edges,))
     pairs = added if np.size(added) else np.zeros((0, 2), dtype=np.int64)
     added = whole_numbers(pairs, "the added edges", 0, graph.n_nodes - 1, shape=(None, 2))
-    inside = inside_fields(problem, attributes, deleted, len(added))
+    inside = inside_fields(problem, attributes, deleted, added)
     attacked = problem.fronts.uncertified_at(problem.targets, inside)
     return Allocation(
         attributes, deleted, added, np.asarray(attackers, dtype=float), inside, attacked.astype(float), True
@@ -140,7 +149,7 @@ def fractional(problem: Problem, structure: Structure, x: np.ndarray) -> Allocat
     attacked = np.where(group >= 0, np.clip(np.append(share, 0.0)[group], 0.0, 1.0), 0.0)
     zero = problem.fronts.uncertified_at(problem.targets, np.zeros((len(problem.targets), 4), dtype=np.int64))
     attacked = np.where(zero, 1.0, attacked)
-    inside = inside_fields(problem, attributes, deleted, 0)
+    inside = inside_fields(problem, attributes, deleted, empty_edges())
     return Allocation(attributes, deleted, np.zeros((0, 2), np.int64), attackers, inside, attacked, False)
 
 

@@ -15,6 +15,7 @@ from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, columns_of, empty_edges, inadmissible, replay
+from certcore.result.division_attack import division_attack
 
 
 def find_attack(
@@ -26,12 +27,14 @@ def find_attack(
     best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
     if problem.whole_graph:
         candidates = [_spend_everything(problem)]
+    elif problem.by_division:
+        candidates = [division_attack(problem, time_limit)]
     elif structure is None or not len(structure.groups) or not len(structure.flips) or problem.threat.sigma == 0:
         return best
     else:
         deadline = time.perf_counter() + time_limit
         candidates = []
-        search = _Search(problem, structure)
+        search = _AttackSearch(problem, structure)
         attackers = search.attacker_sets(x)
         for power, start in ((2.0, x), (2.0, None), (1.0, x), (4.0, None), (1.0, None)):
             for chosen in attackers:
@@ -47,7 +50,7 @@ def find_attack(
     return best
 
 
-class _Search:
+class _AttackSearch:
     """Greedy search over flip sites: attribute flips per type and node, deletions per edge."""
 
     def __init__(self, problem: Problem, structure: Structure) -> None:

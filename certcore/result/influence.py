@@ -46,13 +46,16 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
         return None
     state = certificate.states(instance.base.fronts())
     alone = Problem(instance, certificate.threat.replace(targets=np.array([node])))
-    received = inside_fields(alone, attack.attributes, attack.deleted, len(attack.added))[0]
+    received = inside_fields(alone, attack.attributes, attack.deleted, attack.added)[0]
     nodes, edges = _within(alone)
+    added = attack.added.tolist()
+    if alone.by_division:
+        added = [pair for pair in added if alone.division.reached_by(pair).any()]
     flipped = np.flatnonzero(attack.attributes.sum(axis=0) * nodes)
     flipped = flipped[np.argsort(-attack.attributes[:, flipped].sum(axis=0), kind="stable")]
     spent = attack.spent_at(instance.graph.edges)
     changed = [(*instance.graph.edges[e].tolist(), TYPES[ADJ_DEL]) for e in np.flatnonzero(attack.deleted * edges)]
-    changed += [(*pair, TYPES[ADJ_ADD]) for pair in attack.added.tolist()]
+    changed += [(*pair, TYPES[ADJ_ADD]) for pair in added]
     return Influence(
         node=node,
         state=TargetState(state[node]),
@@ -81,6 +84,13 @@ def _within(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     if problem.whole_graph:
         return np.ones(graph.n_nodes, dtype=bool), np.ones(graph.n_edges, dtype=bool)
     nodes, edges = np.zeros(graph.n_nodes, dtype=bool), np.zeros(graph.n_edges, dtype=bool)
+    if problem.by_division:
+        everything = np.arange(graph.n_edges)
+        for t, near in enumerate(problem.division.near):
+            nodes[near.indices] = True
+            mine = everything[problem.division.group_of_edge == t]
+            edges[mine] = np.isin(graph.edges[mine], near.indices).any(axis=1)
+        return nodes, edges
     nodes[problem.fields.nodes.indices] = True
     if problem.fields.edges is not None:
         edges[problem.fields.edges.indices] = True
@@ -100,6 +110,11 @@ def _broken_through(
     if problem.whole_graph:
         return lost.tolist()
     through = np.zeros(len(lost), dtype=bool)
+    if problem.by_division:
+        pairs = [*instance.graph.edges[here].tolist(), *(pair for pair in attack.added.tolist() if node in pair)]
+        for pair in pairs:
+            through |= problem.division.reached_by(pair)
+        return lost[through].tolist()
     if flips:
         through |= problem.fields.nodes[:, [node]].toarray().ravel() > 0
     if len(here) and problem.fields.edges is not None:

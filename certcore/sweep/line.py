@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from certcore.program.division import DivisionStructure
 from certcore.program.program import Place, Program
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
@@ -28,7 +29,7 @@ HAIR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LineOfBounds:
     """Proven bounds along an axis, and where they are final."""
 
     bounds: list[Fraction] = field(default_factory=list)
@@ -36,11 +37,13 @@ class Line:
     status: Status = Status.OPTIMAL
     solves: int = 0
 
-    def plus(self, bound: Fraction, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0) -> Line:
+    def plus(
+        self, bound: Fraction, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0
+    ) -> LineOfBounds:
         """One more value at the end."""
-        return Line([*self.bounds, bound], [*self.final, final], self.status.then(status), self.solves + solves)
+        return LineOfBounds([*self.bounds, bound], [*self.final, final], self.status.then(status), self.solves + solves)
 
-    def monotone(self) -> Line:
+    def monotone(self) -> LineOfBounds:
         """A bound at a larger value holds at every smaller one."""
         best = list(self.bounds)
         for i in range(len(best) - 2, -1, -1):
@@ -57,7 +60,7 @@ def sweep_line(
     time_limit: float,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Line:
+) -> LineOfBounds:
     """Bounds at all values (ascending) of one budget or of σ."""
     return _Sweep(solver, place, axis, values, time_limit, cancel, progress).run()
 
@@ -85,14 +88,14 @@ class _Sweep:
         self.status = Status.OPTIMAL
         self.solves = 0
 
-    def run(self) -> Line:
+    def run(self) -> LineOfBounds:
         try:
             for first, last in self._stretches():
                 self._stretch(first, last)
                 self._report(last)
         except _Stopped:
             pass
-        return Line(self._filled(), self.final, self.status, self.solves).monotone()
+        return LineOfBounds(self._filled(), self.final, self.status, self.solves).monotone()
 
     def _filled(self) -> list[Fraction]:
         """What has not been reached gets the plain bound: every target with a point within reach."""
@@ -107,7 +110,7 @@ class _Sweep:
     def _stretches(self) -> list[tuple[int, int]]:
         """Ranges of values between which only right-hand sides change."""
         s = self.solver.structure
-        if self.axis.is_sigma:
+        if self.axis.is_sigma or isinstance(s, DivisionStructure):  # points open by more than their own amounts
             programs = [self._program(i) for i in range(len(self.values))]
             same = [a.same_stretch(b) for a, b in pairwise(programs)]
         else:

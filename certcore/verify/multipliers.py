@@ -19,7 +19,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from certcore.domain.perturbations import ADJ_ADD
 from certcore.program.cuts import Cuts, Rows
+from certcore.program.division import DivisionStructure
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.verify.bound import SCALE
@@ -145,7 +147,7 @@ class Multipliers:
 
     def _moving(self, amounts: np.ndarray, sigma: int | None, attackers: np.ndarray) -> int:
         """What depends on the budgets themselves: their rows, unpaid flips and unpaid attackers."""
-        s, total = self.structure, 0
+        s, total = self.structure, self._inner(amounts)
         for k in s.types:
             total += int(self.y[s.global_row[k]]) * int(amounts[k])
             if len(self.unpaid_flips):
@@ -157,6 +159,13 @@ class Multipliers:
                 positive = np.maximum(attackers, 0)
                 total += min(_total(positive), int(positive.max()) * sigma)
         return total
+
+    def _inner(self, amounts: np.ndarray) -> int:
+        """What the inner columns cost: each its own surplus, up to its upper bound."""
+        inner = self.structure.columns.inner
+        if inner.start == inner.stop:
+            return 0
+        return _dot(np.maximum(self.surplus[inner], 0), self.structure.inner_upper(amounts))
 
     def _unpaid(self, k: int, amounts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         flips = self.structure.flips
@@ -214,6 +223,33 @@ def plain_multipliers(program: Program) -> np.ndarray:
     if not s.relaxation.has_indicators:
         y[s.rows["choose"]] = np.where(s.any_open(program.open), s.groups.weight, 0) * SCALE
     return y
+
+
+def counted(program: Program) -> tuple[Multipliers, np.ndarray] | None:
+    """Multipliers and the relaxed adversary where counting tokens settles division voting without a solver.
+
+    Every target is then near itself only, and a flip brings two tokens, each for one vote of one target. The price of
+    a token is what the first target pays that they do not suffice for. With additions a token can go anywhere, so
+    that the program has little to add; deletions alone are tied to the edges that exist and are left to it.
+    """
+    s = program.structure
+    if not isinstance(s, DivisionStructure) or not s.by_tokens or not program.amounts[ADJ_ADD]:
+        return None
+    x = np.zeros(s.columns.count)
+    x[s.columns.points] = s.counted(program.amounts, program.open)
+    last = s.tokens_run_out_at(program.amounts, program.open)
+    y = plain_multipliers(program)
+    if last is not None:
+        price = -(-SCALE // last)
+        per_vote = np.minimum(price, -(-SCALE // s.need))
+        y[:] = 0
+        y[s.rows["global"]] = 2 * price
+        y[s.rows["tokens"]] = price
+        for name, rows in s.rows.items():
+            if name == "need" or name.startswith("near"):
+                y[rows] = per_vote
+    multipliers = Multipliers.of(s, y)
+    return None if multipliers is None else (multipliers, x)
 
 
 def _total(values: np.ndarray) -> int:

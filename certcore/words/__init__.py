@@ -7,8 +7,9 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
-from certcore.words.accuracy import Accuracy, accuracy, accuracy_words
+from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy
 from certcore.words.attacker import attacks_nothing, threat_words
+from certcore.words.field import field_words
 from certcore.words.guarantee import (
     accepted,
     base_kind,
@@ -47,8 +48,10 @@ __all__ = [
     "base_kind",
     "bracket",
     "budget_words",
+    "certified_accuracy",
     "confidence",
     "dataset_title",
+    "field_words",
     "gain",
     "guarantee",
     "known_already",

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from certcore.common.rounding import share_down
-from certcore.instance.instance import Instance
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import TRAIN, Instance
+from certcore.words.attacker import attacks_nothing
 from certcore.words.registry import sentence
-from certcore.words.text import Text, count, say, strong
+from certcore.words.text import Text, count, paragraph, say, strong
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,14 @@ class Accuracy:
 
 def accuracy(instance: Instance) -> Accuracy | None:
     """The accuracy of the certified labels, if labels and predictions are known."""
-    if instance.labels is None or instance.prediction is None:
+    if instance.right is None:
         return None
     split = instance.split
     nodes = np.ones(instance.graph.n_nodes, dtype=bool) if split is None else np.asarray(split) == 2
     if not nodes.any():
         return None
     same = np.asarray(instance.labels) == np.asarray(instance.prediction)
-    speaks = instance.base.fronts().certified((0, 0, 0, 0))
-    return Accuracy(int((same & speaks & nodes).sum()), int((same & nodes).sum()), int(nodes.sum()), split is not None)
+    return Accuracy(int((instance.right & nodes).sum()), int((same & nodes).sum()), int(nodes.sum()), split is not None)
 
 
 def accuracy_words(found: Accuracy) -> Text:
@@ -58,3 +59,35 @@ def right_labels(right: int, anyway: int, nodes: int, test: bool) -> Text:
         strong(share_down(right, nodes)),
         f" of the {count(nodes)} {which} have the right label; nodes that abstain count as wrong.{also}",
     )
+
+
+def certified_accuracy(instance: Instance, threat: ThreatModel, certified: int, of: np.ndarray) -> Text:
+    """What a certificate over the right labels says about the accuracy on the targets `of`, training nodes or not."""
+    if not len(of):
+        return say()
+    right = 0 if instance.right is None else int(instance.right[of].sum())
+    head = under_attack(certified, len(of), right, attacks_nothing(threat))
+    trained = instance.split is not None and bool((np.asarray(instance.split)[of] == TRAIN).any())
+    return paragraph([head, not_for_training()]) if trained else head
+
+
+@sentence(
+    "accuracy.certified", "the targets are the right labels of a larger set; the attacker has a budget or not",
+    1190, 1870, 1402, False, others=((1402, 1870, 1402, True),),
+)  # fmt: skip
+def under_attack(certified: int, nodes: int, right: int, nothing: bool) -> Text:
+    share = strong(f"at least {share_down(certified, nodes)}")
+    start = f"{count(certified)} of {count(nodes)} labels are right and "
+    if nothing:
+        return say("Accuracy is ", share, f": {start}have a certificate. Nothing is attacked at these budgets.")
+    return say(
+        "Accuracy is ",
+        share,
+        f" under this attacker: {start}stay, all at once; without an attack {count(right)} are right "
+        f"({share_down(right, nodes)}). Nodes that abstain count as wrong.",
+    )
+
+
+@sentence("accuracy.training", "nodes of the training split are among the nodes whose accuracy is told")
+def not_for_training() -> Text:
+    return say("Training nodes are among them: accuracy on labels the model has seen says nothing about new nodes.")

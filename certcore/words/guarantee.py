@@ -12,6 +12,7 @@ from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.program.problem import whole_graph
 from certcore.result.certificate import Certificate
 from certcore.words.attacker import attacks_nothing, threat_words, whatever, without
 from certcore.words.registry import sentence
@@ -202,8 +203,8 @@ def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     missing = uncovered(instance, threat)
     if missing:
         found.append(not_covered(listing([LABELS[kind] for kind in missing])))
-    whole_graph = threat.adj_add > 0 or instance.base.global_fields
-    if threat.adj_del and instance.node_field is None and instance.edge_field == "messages" and not whole_graph:
+    hops = instance.node_field is None and instance.edge_field == "messages"
+    if threat.adj_del and hops and not whole_graph(instance, threat):
         found.append(messages())
     return found
 

@@ -13,10 +13,11 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.sweep import Defence, Session, defend
-from pages.background.jobs import Job
-from pages.background.work import Work, ask
-from pages.parts.text import listing
-from pages.state.state import View, within_base
+
+from ..parts.text import listing
+from ..state.state import View, within_base
+from .jobs import Job
+from .work import Work, ask
 
 
 def session(instance: Instance) -> Session:

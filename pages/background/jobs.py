@@ -12,7 +12,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from certcore.common.errors import InputError
-from pages.server.log import set_up
+
+from ..server.log import set_up
 
 #: One worker more than the smallest server has cores: it is kept free for numbers (see `Job.lane`).
 WORKERS = 3

@@ -15,8 +15,9 @@ from pathlib import Path
 import streamlit as st
 
 from certcore.common.errors import InputError
-from pages.background.jobs import Job, Pool
-from pages.files.bundles import ROOT
+
+from ..files.bundles import ROOT
+from .jobs import Job, Pool
 
 HOW_TO_ADD = "Training needs torch, which is not installed here. Add it with `pip install -r requirements-train.txt`."
 

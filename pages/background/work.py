@@ -14,9 +14,10 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
-from pages.background.delivery import keep_in_order
-from pages.background.jobs import URGENT, Job, Pool
-from pages.parts.text import markdown, seconds
+
+from ..parts.text import markdown, seconds
+from .delivery import keep_in_order
+from .jobs import URGENT, Job, Pool
 
 #: So long a page waits before it shows progress instead: most solves are done by then and nothing flickers.
 PATIENCE = 0.9

@@ -14,9 +14,10 @@ from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.result.reach import Reach
 from certcore.result.states import NOTHING
-from pages.canvas.view import pack
-from pages.frame.sidebar import class_name, node_name
-from pages.parts.text import SHORT, count, plain
+
+from ..frame.sidebar import class_name, node_name
+from ..parts.text import SHORT, count, plain
+from .view import pack
 
 #: Entries of fields that travel with one attack; sites beyond are drawn, their reach is in the table of labels.
 MOST_REACH = 1_500_000

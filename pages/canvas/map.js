@@ -44,7 +44,7 @@ class AttackMap {
     if (!this.player.active) this.showAttacks(this.ready);
     else this.showAttacks([this.player.attackAt(this.player.at)]);
     const given = JSON.stringify(data.chosen ?? null);
-    if (given !== this.given && !this.sent.includes(given)) { this.chosen = data.chosen; if (data.chosen && this.given !== undefined || (data.chosen && !fresh)) this.goTo(data.chosen); this.beside(); }
+    if (given !== this.given && !this.sent.includes(given)) { this.chosen = data.chosen; if (data.chosen) this.goTo(data.chosen); this.beside(); }
     this.given = given;
     if (data.selection) this.selection = data.selection;
     this.paint();

@@ -17,7 +17,7 @@ import numpy as np
 import streamlit as st
 
 from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
-from certcore.figures.layout import positions_of
+from certcore.figures.kinds.graph import positions_of
 from certcore.figures.style import (
     LOST_COLOUR,
     ORANGE,
@@ -30,8 +30,9 @@ from certcore.figures.style import (
 )
 from certcore.instance.instance import Instance
 from certcore.result.states import TargetState
-from pages.frame.sidebar import class_name
-from pages.parts.text import plain
+
+from ..frame.sidebar import class_name
+from ..parts.text import plain
 
 _HERE = Path(__file__).parent
 SCRIPTS = ("graph", "hand", "panel", "beside", "player", "map")
@@ -120,10 +121,9 @@ def graph_data(instance: Instance) -> dict[str, Any]:
             {"label": name, "colour": _ink(series_colour(k)), "shape": series_marker(k).screen}
             for k, name in enumerate(names)
         ]
-        if instance.labels is not None:
+        if instance.right is not None:
             speaks = instance.base.fronts().certified((0, 0, 0, 0))
-            right = np.asarray(instance.labels) == np.asarray(instance.prediction)
-            data["right"] = pack(np.where(speaks, right, 2), np.uint8)
+            data["right"] = pack(np.where(speaks, instance.right, 2), np.uint8)
     seen = hashlib.sha256()
     for name in sorted(data):
         seen.update(repr(data[name]).encode())

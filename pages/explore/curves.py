@@ -6,14 +6,18 @@ import streamlit as st
 
 from certcore import figures
 from certcore.common.errors import InputError
-from pages.background import sweeps, work
-from pages.files import bundles
-from pages.frame.frame import frame
-from pages.parts import charts, exports
-from pages.parts.promise import promise
-from pages.parts.text import markdown
-from pages.state import controls, state
 
+from ..background import sweeps, work
+from ..files import bundles
+from ..frame.sidebar import stops
+from ..parts import charts, exports
+from ..parts.promise import promise
+from ..parts.text import markdown
+from ..state import controls, state
+from ..state.state import View
+
+TITLE = "Curves"
+LEAD = "The certified ratio as one budget grows, everything else as in the sidebar."
 OWN: dict[str, state.Control] = {
     "vary": ("", state.short_text),
     "to": (None, state.whole(1, 20_000)),
@@ -26,111 +30,127 @@ OWN: dict[str, state.Control] = {
     "share": (80, state.whole(1, 100)),
 }
 
-view = frame("curves", "Curves", "The certified ratio as one budget grows, everything else as in the sidebar.", OWN)
-choices = sweeps.varied(view.instance)
-if st.session_state["vary"] not in choices:
-    in_play = [name for name in choices if name in state.SHARED and getattr(view.threat, name)]
-    state.replace("vary", next(iter(in_play or choices)), "this cannot be varied on this instance")
 
-bar = st.container(horizontal=True, vertical_alignment="bottom")
-vary = controls.selectbox(
-    bar,
-    "Vary",
-    list(choices),
-    format_func=choices.__getitem__,
-    key="vary",
-    width=230,
-    help="The budget on the horizontal axis.",
-)
-end = controls.number_input(
-    bar,
-    "Up to",
-    1,
-    20_000,
-    key="to",
-    width=110,
-    placeholder=f"{sweeps.end_of(view.instance, vary):,}",
-    help="Largest value on the axis. Empty: a useful one.",
-)
-kinds = {"none": "None", "local": "Local budgets", "sigma": "Attacker counts σ"}
-by = controls.selectbox(
-    bar,
-    "Family of lines",
-    list(kinds),
-    format_func=kinds.__getitem__,
-    key="family",
-    width=180,
-    help="Several lines: one for each local budget, or one for each number of attackers.",
-)
-text = controls.text_input(
-    bar, "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
-)
-switches = st.container(horizontal=True)
-paper = controls.toggle(
-    switches, "Paper's relaxation", key="paper", help="Add the published relaxation as a dash-dotted line."
-)
-log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
-every = controls.toggle(
-    switches,
-    "Every integer, with r̄",
-    key="every",
-    help="Also shows the average certifiable radius r̄. The axis then ends where nothing is certified any more, unless "
-    "you say otherwise under “Up to”; a shorter axis gives no r̄.",
-)
-names = sweeps.splits_of(view)
-splits = controls.toggle(
-    switches,
-    f"Mean over {len(names)} splits" if len(names) > 1 else "Mean over splits",
-    key="splits",
-    disabled=len(names) < 2,
-    help="A band shows one standard deviation.",
-)
+def draw(view: View) -> None:
+    choices = sweeps.varied(view.instance)
+    if st.session_state["vary"] not in choices:
+        in_play = [name for name in choices if name in state.SHARED and getattr(view.threat, name)]
+        state.replace("vary", next(iter(in_play or choices)), "this cannot be varied on this instance")
 
-try:
-    members = state.parse_nodes(text or "", 10**6).tolist()[:8] if by != "none" else []
-except InputError as error:
-    st.warning(f"Members of the family: {markdown(error, 200)}")
-    members = []
-instances = tuple(bundles.load(name, view.rule) for name in names) if splits and len(names) > 1 else (view.instance,)
-values = sweeps.values_to(end and int(end), every, view.instance, vary)
-family = sweeps.family(view, by, members, vary, instances)
-task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
-ours = sweeps.first_kind(task)
-if ours:
-    shows_paper = paper and view.relaxation != "paper"
-    figure = figures.curve_figure(
-        ours,
-        vary=vary,
-        names=[member.name for member in family],
-        paper=task.result.get("paper", []) if shows_paper else [],
-        log=log,
-        marker=sweeps.position(view.threat, vary),
-        recipe=exports.recipe(
-            view,
-            "curve",
-            threat=family[0].threat,
-            instances=names if len(instances) > 1 else (),
+    bar = st.container(horizontal=True, vertical_alignment="bottom")
+    vary = controls.selectbox(
+        bar,
+        "Vary",
+        list(choices),
+        format_func=choices.__getitem__,
+        key="vary",
+        width=230,
+        help="The budget on the horizontal axis.",
+    )
+    end = controls.number_input(
+        bar,
+        "Up to",
+        1,
+        20_000,
+        key="to",
+        width=110,
+        placeholder=f"{sweeps.end_of(view.instance, vary):,}",
+        help="Largest value on the axis. Empty: a useful one.",
+    )
+    kinds = {"none": "None", "local": "Local budgets", "sigma": "Attacker counts σ"}
+    by = controls.selectbox(
+        bar,
+        "Family of lines",
+        list(kinds),
+        format_func=kinds.__getitem__,
+        key="family",
+        width=180,
+        help="Several lines: one for each local budget, or one for each number of attackers.",
+    )
+    text = controls.text_input(
+        bar, "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
+    )
+    switches = st.container(horizontal=True)
+    paper = controls.toggle(
+        switches, "Paper's relaxation", key="paper", help="Add the published relaxation as a dash-dotted line."
+    )
+    log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
+    to_zero = controls.toggle(
+        switches,
+        "To zero, with r̄",
+        key="every",
+        help="The axis ends where nothing is certified any more, unless you say otherwise under “Up to”. The average "
+        "certifiable radius r̄ needs that; a shorter axis gives none.",
+    )
+    names = sweeps.splits_of(view)
+    splits = controls.toggle(
+        switches,
+        f"Mean over {len(names)} splits" if len(names) > 1 else "Mean over splits",
+        key="splits",
+        disabled=len(names) < 2 or view.counted is not None,
+        help="A band shows one standard deviation. Not together with certified accuracy: every split has right labels "
+        "of its own.",
+    )
+    splits = splits and view.counted is None
+
+    try:
+        members = state.parse_nodes(text or "", 10**6).tolist()[:8] if by != "none" else []
+    except InputError as error:
+        st.warning(f"Members of the family: {markdown(error, 200)}")
+        members = []
+    instances = (
+        tuple(bundles.load(name, view.rule) for name in names) if splits and len(names) > 1 else (view.instance,)
+    )
+    values = sweeps.values_to(end and int(end), to_zero, view.instance, vary)
+    family = sweeps.family(view, by, members, vary, instances)
+    task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
+    ours = sweeps.first_kind(task)
+    single = len(family) == len(instances) == 1
+    search = None
+    if ours and single:
+        few = values if values is not None else stops(int(ours[0][0].values[-1]))
+        search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
+    if ours:
+        shows_paper = paper and view.relaxation != "paper"
+        figure = figures.curve_figure(
+            ours,
             vary=vary,
-            values=[int(v) for v in ours[0][0].values],
-            family=family[0].axis or None,
-            # Only the lines that are there already.
-            members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
-            paper=shows_paper,
+            names=[member.name for member in family],
+            paper=task.result.get("paper", []) if shows_paper else [],
             log=log,
-        ),
-    )
-    clicked = charts.show(
-        figure,
-        key="curve",
-        height=470,
-        select=True,
-        note="Click a point to move the sliders there. Between two values a line keeps the ratio of the larger one: "
-        "nothing is interpolated.",
-    )
-    if clicked is not None:
-        moved = {vary: int(clicked[0])}
-        state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
-else:
-    st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
-work.line(task)
-promise(view, vary)
+            marker=sweeps.position(view.threat, vary),
+            attacks=sweeps.known_attacks(search, ours[0][0]),
+            accuracy_of=None if view.counted is None else len(view.counted),
+            recipe=exports.recipe(
+                view,
+                "curve",
+                threat=family[0].threat,
+                instances=names if len(instances) > 1 else (),
+                vary=vary,
+                values=[int(v) for v in ours[0][0].values],
+                family=family[0].axis or None,
+                # Only the lines that are there already.
+                members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
+                paper=shows_paper,
+                log=log,
+                **sweeps.told_attacks(search),
+                accuracy_of=None if view.counted is None else len(view.counted),
+            ),
+        )
+        clicked = charts.show(
+            figure,
+            key="curve",
+            height=470,
+            select=True,
+            note="Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the "
+            "ratio of the next larger value: nothing is interpolated.",
+        )
+        if clicked is not None:
+            moved = {vary: int(clicked[0])}
+            state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
+    else:
+        st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
+    work.line(task)
+    if search is not None and search.running:
+        work.line(search)
+    promise(view, vary)

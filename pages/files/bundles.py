@@ -20,7 +20,8 @@ from certcore.common.npz import read_npz
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance, load_instance, named
 from certcore.words import dataset_title
-from pages.parts.text import count, markdown, samples
+
+from ..parts.text import count, markdown, samples
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_IMPORTED = 20

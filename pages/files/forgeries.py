@@ -23,7 +23,8 @@ from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.instance import Instance, instance_from_arrays, instance_to_arrays
 from certcore.verify.proof import Verdict, certified_count, digest_of, verify_proof
-from pages.files.examples import npz
+
+from .examples import npz
 
 Claim = tuple[str, dict[str, Any], Instance]
 #: Variants of one forgery that are tried before it is given up.

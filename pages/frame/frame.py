@@ -1,50 +1,19 @@
-"""The frame around every page: page settings, our own menu, the sidebar, and what to do when there is no instance."""
+"""The frame around every page: settings, menu, password, sidebar, heading, and what to do when there is no instance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import streamlit as st
 
-from pages.files import bundles
-from pages.frame import sidebar
-from pages.parts.text import markdown
-from pages.server.gate import gate
-from pages.state import state
-from pages.state.state import Control, View
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of the menu."""
-
-    file: str
-    label: str
-    icon: str
-
-    @property
-    def slug(self) -> str:
-        return Path(self.file).stem
-
+from ..files import bundles
+from ..parts.text import markdown
+from ..server.gate import gate
+from ..state import state
+from . import menu, sidebar
 
 #: A file of our own: icons by name would be fetched from a font server.
 ICON = Path(__file__).with_name("icon.png")
-
-MENU = (
-    Entry("pages/explore/overview.py", "Overview", ":material/verified_user:"),
-    Entry("pages/explore/curves.py", "Curves", ":material/show_chart:"),
-    Entry("pages/explore/contours.py", "Contours", ":material/contrast_square:"),
-    Entry("pages/inspect/attack_map.py", "Attack map", ":material/hub:"),
-    Entry("pages/inspect/node.py", "Node", ":material/center_focus_strong:"),
-    Entry("pages/inspect/base.py", "Base certificate", ":material/bar_chart:"),
-    Entry("pages/explore/compare.py", "Compare", ":material/compare_arrows:"),
-    Entry("pages/own/bring.py", "Bring your own", ":material/upload_file:"),
-    Entry("pages/own/check.py", "Check a claim", ":material/fact_check:"),
-    Entry("pages/learn/method.py", "Method", ":material/school:"),
-    Entry("pages/learn/the_paper.py", "Paper", ":material/article:"),
-)
 
 CSS = """
 <style>
@@ -54,6 +23,8 @@ section[data-testid="stSidebar"] .stPageLink p {font-size: 0.86rem; white-space:
 section[data-testid="stSidebar"] [data-testid="stVerticalBlock"] {gap: 0.55rem;}
 section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-left: 0.6rem; padding-right: 0.6rem;}
 .st-key-menu [data-testid="stVerticalBlock"], .st-key-menu {gap: 0.1rem !important;}
+.st-key-menu [data-testid="stCaptionContainer"] {margin: 0.15rem 0 0 0.3rem !important;}
+.st-key-menu [data-testid="stCaptionContainer"] p {font-size: 0.72rem; margin: 0;}
 [data-testid="stSidebarContent"] [data-testid="stNumberInputContainer"] input {padding: 0 0.3rem 0 0.5rem;}
 [data-testid="stSidebarHeader"] {height: 2.2rem; padding-bottom: 0; margin-bottom: 0;}
 [class*="st-key-work_"] {min-height: 2.5rem; justify-content: center;}
@@ -65,68 +36,41 @@ section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-l
 """
 
 
-def frame(slug: str, title: str, lead: str = "", own: dict[str, Control] | None = None) -> View:
-    """Draw everything that surrounds a page and return the view; ends the page if there is nothing to show."""
-    view = frame_without_instance(slug, title, lead, own)
-    if view is None:
-        stop()
-    if view.problem:
-        st.warning(markdown(view.problem, 400), icon=":material/edit:")
-        stop()
-    return view
-
-
-def frame_without_instance(slug: str, title: str, lead: str = "", own: dict[str, Control] | None = None) -> View | None:
-    """The same for pages that make sense before there is any instance."""
-    entry = next(entry for entry in MENU if entry.slug == slug)
+def run() -> None:
+    """Draw the page that was asked for: what `app.py` does on every run."""
+    st.html(CSS)
+    entry, page = menu.chosen(lambda: _draw(entry, view))
     st.set_page_config(
         page_title=f"{entry.label} · Collective certificates",
         page_icon=str(ICON),
         layout="wide",
         initial_sidebar_state=352,
     )
-    st.html(CSS)
     gate()
-    st.session_state.setdefault("_own", {})[entry.slug] = own or {}
     with st.sidebar:
         place = st.container(key="menu")
-        view = sidebar.draw(entry.slug, own or {})
-    with place:
-        _draw_menu()
-    st.title(title, anchor=False)
-    if lead:
+        view = sidebar.draw(entry.slug, getattr(entry.module(), "OWN", {}))
+        with place:
+            menu.draw()  # when everything is set that its links carry
+    page.run()
+
+
+def _draw(entry: menu.Entry, view: state.View | sidebar.Absence) -> None:
+    """A page below its heading; pages that need an instance are drawn only with one that can be certified."""
+    module = entry.module()
+    st.title(module.TITLE, anchor=False)
+    if lead := getattr(module, "LEAD", ""):
         st.caption(lead)
     _ignored()
     if isinstance(view, sidebar.Absence):
         _absent(view)
-        return None
-    return view
-
-
-def _draw_menu() -> None:
-    half = (len(MENU) + 1) // 2
-    columns = st.columns([1, 0.94], gap="small")
-    for i, entry in enumerate(MENU):
-        columns[i >= half].page_link(
-            entry.file, label=entry.label, icon=entry.icon, query_params=link_parameters(entry), width="stretch"
-        )
-
-
-def link_parameters(entry: Entry) -> dict[str, str]:
-    """What the link to a page carries: the shared controls, and what was last set on that page itself."""
-    return state.parameters(st.session_state["_own"].get(entry.slug))
-
-
-def go_to_node(node: int) -> NoReturn:
-    """Open the page of one node, keeping the view."""
-    st.switch_page("pages/inspect/node.py", query_params=state.parameters(node=node))
-    raise AssertionError("switching pages ends the run")
-
-
-def stop() -> NoReturn:
-    """End the page here."""
-    st.stop()
-    raise AssertionError("stopping ends the run")
+    if not getattr(module, "NEEDS_INSTANCE", True):
+        module.draw(None if isinstance(view, sidebar.Absence) else view)
+    elif isinstance(view, state.View):
+        if view.problem:
+            st.warning(markdown(view.problem, 400), icon=":material/edit:")
+        else:
+            module.draw(view)
 
 
 def _ignored() -> None:

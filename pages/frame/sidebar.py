@@ -14,10 +14,11 @@ from certcore.common.errors import InputError
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from pages.files import bundles
-from pages.parts.text import count, markdown, plain
-from pages.state import controls, state
-from pages.state.state import MAX_BUDGET, SHARED, START, Control, View
+
+from ..files import bundles
+from ..parts.text import count, markdown, plain
+from ..state import controls, state
+from ..state.state import MAX_BUDGET, SHARED, START, Control, View
 
 ALL = "all"
 CHOOSE_FIRST = "Choose “Absolute” or “Relative” above first: while local budgets are off, no limit counts."
@@ -82,6 +83,7 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
     mode = _local(instance)
     _sigma(instance)
     targets, problem = _targets(instance)
+    counted, targets = _only_right(instance, targets)
     relaxation, limit = _relaxation(instance)
     protected, wrong = _protected(instance)
     st.button("Reset", on_click=_reset, icon=":material/restart_alt:", width="stretch", help="Back to the first view.")
@@ -105,7 +107,7 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
     except InputError as error:
         problem = str(error)
         threat = ThreatModel(targets=targets)
-    return View(name, instance, threat, relaxation, float(limit), rule, problem or wrong)
+    return View(name, instance, threat, relaxation, float(limit), rule, problem or wrong, counted)
 
 
 def _none_at_all() -> str:
@@ -358,6 +360,26 @@ def _targets(instance: Instance) -> tuple[np.ndarray | None, str | None]:
     if which == "file":
         return None, None
     return instance.select_targets(which), None
+
+
+def _only_right(instance: Instance, targets: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Certified accuracy: all targets, and those among them whose label is right; None where all labels count."""
+    right = instance.right
+    if right is None:
+        if st.session_state["right"]:
+            state.replace("right", False, "this instance has no true labels, or no predicted ones")
+        return None, targets
+    wanted = controls.toggle(
+        st,
+        "Certified accuracy",
+        key="right",
+        help="Count labels that stay and are right. Abstentions count as wrong. For training nodes the number is "
+        "meaningless: choose “Test nodes” above.",
+    )
+    if not wanted:
+        return None, targets
+    counted = np.asarray(instance.targets if targets is None else targets)
+    return counted, counted[right[counted]]
 
 
 def class_name(instance: Instance, label: int) -> str:

@@ -12,18 +12,21 @@ from certcore.figures.style import STATES
 from certcore.result.attack_text import attack_text
 from certcore.result.reach import reach
 from certcore.result.states import FORMER, TargetState
-from pages.canvas import attack
-from pages.canvas import view as canvas
-from pages.frame.frame import frame, go_to_node, stop
-from pages.frame.sidebar import node_name
-from pages.parts import exports, headline
-from pages.parts.charts import is_dark
-from pages.parts.protect import suggestions
-from pages.parts.search import search
-from pages.parts.selection import selected_nodes
-from pages.parts.text import count
-from pages.state import controls, state
 
+from ..canvas import attack
+from ..canvas import view as canvas
+from ..frame import menu
+from ..frame.sidebar import node_name
+from ..parts import exports, headline
+from ..parts.charts import is_dark
+from ..parts.protect import suggestions
+from ..parts.search import search
+from ..parts.selection import selected_nodes
+from ..parts.text import count
+from ..state import controls, state
+from ..state.state import View
+
+TITLE = "Attack map"
 #: States in the address; their former names still open what they meant.
 CHOICES = [member.name.lower() for member in TargetState]
 COLOURS = {"state": "State", "margin": "Margin", "class": "Predicted class", "correct": "Right or wrong"}
@@ -45,156 +48,155 @@ OWN: dict[str, state.Control] = {
     "marked": ("", state.short_text),
 }
 
-view = frame("attack_map", "Attack map", own=OWN)
-instance, n = view.instance, view.instance.graph.n_nodes
-result = headline.with_attack(view)
-if result is None:
-    st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
-    stop()
 
-bar = st.container(horizontal=True, vertical_alignment="bottom")
-adversary = controls.segmented_control(
-    bar,
-    "Adversary",
-    ["attack", "relaxed", "both"],
-    format_func={"attack": "Replayed attack", "relaxed": "LP adversary", "both": "Side by side"}.__getitem__,
-    key="adversary",
-    help="The integer attack was replayed: these targets really lose their certificate. The relaxed adversary of the "
-    "linear program spends fractions of flips; it explains the bound, but it is not an attack.",
-)
-known = [
-    name
-    for name in COLOURS
-    if (name != "class" or instance.prediction is not None)
-    and (name != "correct" or (instance.labels is not None and instance.prediction is not None))
-]
-if st.session_state["colour"] not in known:
-    state.replace("colour", "state", "this instance does not say that about its nodes")
-colour = controls.segmented_control(
-    bar,
-    "Colour by",
-    known,
-    format_func=COLOURS.__getitem__,
-    key="colour",
-    help="State: what happens to the node. Margin: how many further flips inside its field would leave this target "
-    "uncertified. Class: the label that is certified. Where the flips go and what they break stays on top.",
-)
-wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)
-only = controls.multiselect(
-    bar,
-    "Show only",
-    CHOICES,
-    format_func=lambda choice: str(TargetState[choice.upper()]).split(" (")[0],
-    key="only",
-    placeholder="all states",
-    help="Fade all nodes in other states.",
-    width=200,
-)
+def draw(view: View) -> None:
+    instance, n = view.instance, view.instance.graph.n_nodes
+    result = headline.with_attack(view)
+    if result is None:
+        st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
+        return
 
-if adversary != "attack" and result.fractional is None:
-    st.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
-    adversary = "attack"
-relaxed = adversary == "relaxed"
-found = reach(instance, result, relaxed=relaxed)
-assert found is not None
-shown = [attack.data(instance, result, found, relaxed=relaxed)]
-if adversary == "both":
-    fractions = reach(instance, result, relaxed=True)
-    assert fractions is not None
-    shown = [
-        attack.data(instance, result, found, title=attack.title(result, relaxed=False)),
-        attack.data(instance, result, fractions, relaxed=True, title=attack.title(result, relaxed=True)),
+    bar = st.container(horizontal=True, vertical_alignment="bottom")
+    adversary = controls.segmented_control(
+        bar,
+        "Adversary",
+        ["attack", "relaxed", "both"],
+        format_func={"attack": "Replayed attack", "relaxed": "LP adversary", "both": "Side by side"}.__getitem__,
+        key="adversary",
+        help="The integer attack was replayed: these targets really lose their certificate. The relaxed adversary of "
+        "the linear program spends fractions of flips; it explains the bound, but it is not an attack.",
+    )
+    known = [
+        name
+        for name in COLOURS
+        if (name != "class" or instance.prediction is not None)
+        and (name != "correct" or (instance.labels is not None and instance.prediction is not None))
     ]
-
-chosen: dict[str, Any] | None = None
-if st.session_state["edge"]:
-    chosen = {"edge": st.session_state["edge"]}
-elif st.session_state["picked"] is not None and st.session_state["picked"] < n:
-    chosen = {"node": st.session_state["picked"]}
-    if st.session_state["role"] == "target":
-        chosen["as"] = "target"
-matches = search(instance.node_names, n, wanted)
-sought, st.session_state["_sought"] = st.session_state.get("_sought", ""), wanted
-if wanted and not matches:
-    st.caption(":orange[No node has this name or index.]")
-elif wanted and wanted != sought:  # only a new search moves the choice; clicks may move it on
-    state.move(picked=matches[0], edge="", role="site")
-marked = state.parse_nodes(st.session_state["marked"], n).tolist() if st.session_state["marked"] else []
-
-codes = [list(STATES).index(TargetState[choice.upper()]) for choice in only]
-event = canvas.draw(
-    instance, {"attacks": shown, **canvas.settings(colour, codes, chosen, marked, 620)}, key="attack_map_canvas"
-)
-if event.opened is not None:
-    go_to_node(event.opened)
-if event.chose:
-    now = event.chosen or {}
-    state.move(picked=now.get("node"), edge=now.get("edge", ""), role=now.get("as", "site"))
-if event.selected is not None:
-    state.move(marked=state.write_nodes(event.selected))
-
-replayed = None if relaxed or result.attack is None else attack_text(instance, result.threat, result.attack)
-figure = figures.graph_figure(
-    instance,
-    result,
-    relaxed=relaxed,
-    recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed),
-    facts=result.facts,
-)
-exports.menu(figure, "graph", is_dark())
-selected_nodes(view, result, marked)
-
-
-def table(frame: pd.DataFrame, name: str, alt: str) -> None:
-    """One of the two tables; a chosen row is chosen in the picture too."""
-    key = f"{name}_{hash((adversary, *view.key))}"  # another attack, another selection
-    choice = st.dataframe(
-        frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=330, alt=alt
+    if st.session_state["colour"] not in known:
+        state.replace("colour", "state", "this instance does not say that about its nodes")
+    colour = controls.segmented_control(
+        bar,
+        "Colour by",
+        known,
+        format_func=COLOURS.__getitem__,
+        key="colour",
+        help="State: what happens to the node. Margin: how many further flips inside its field would leave this target "
+        "uncertified. Class: the label that is certified. Where the flips go and what they break stays on top.",
     )
-    rows = choice["selection"]["rows"] if choice else []
-    now = (key, rows[0] if rows and rows[0] < len(frame) else None)
-    before, st.session_state[f"_row_{name}"] = st.session_state.get(f"_row_{name}"), now
-    if now[1] is not None and before != now:
-        line = frame.iloc[now[1]]
-        if line.get("what") == "edge":
-            state.move(picked=None, edge=f"{line['node']}-{line['other end']}", role="site")
-        state.move(picked=int(line["node"]), edge="", role="site" if name == "sites" else "target")
-    st.download_button(
-        "Download as CSV",
-        lambda: frame.to_csv(index=False).encode(),
-        f"{name}.csv",
-        "text/csv",
-        on_click="ignore",
-        icon=":material/download:",
-        key=f"csv_{name}",
-        help="The rows of this table, as comma-separated values.",
+    wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)
+    only = controls.multiselect(
+        bar,
+        "Show only",
+        CHOICES,
+        format_func=lambda choice: str(TargetState[choice.upper()]).split(" (")[0],
+        key="only",
+        placeholder="all states",
+        help="Fade all nodes in other states.",
+        width=200,
     )
 
+    if adversary != "attack" and result.fractional is None:
+        st.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
+        adversary = "attack"
+    relaxed = adversary == "relaxed"
+    found = reach(instance, result, relaxed=relaxed)
+    assert found is not None
+    shown = [attack.data(instance, result, found, relaxed=relaxed)]
+    if adversary == "both":
+        fractions = reach(instance, result, relaxed=True)
+        assert fractions is not None
+        shown = [
+            attack.data(instance, result, found, title=attack.title(result, relaxed=False)),
+            attack.data(instance, result, fractions, relaxed=True, title=attack.title(result, relaxed=True)),
+        ]
 
-left, right = st.columns(2, gap="large")
-with left:
-    st.subheader("Where the flips go", anchor=False)
-    sites = attack.sites_table(instance, result, found, relaxed=relaxed)
-    st.caption(f"{count(len(sites))} places. Select a row to find it in the picture.")
-    table(sites, "sites", "One row per site: the flips spent there and how many labels it helps to break.")
-with right:
-    st.subheader("Which labels are lost", anchor=False)
-    lost = attack.lost_table(instance, result, found, relaxed=relaxed)
-    uncertified = int((result.states(instance.base.fronts()) == TargetState.BEFORE).sum())
-    who = "that the relaxed adversary breaks, by fractions" if relaxed else "that lose their certificate"
-    st.caption(
-        f"{count(len(lost))} targets {who}, what each received and needed. "
-        f"{count(uncertified)} more were uncertified before the attack."
+    chosen: dict[str, Any] | None = None
+    if st.session_state["edge"]:
+        chosen = {"edge": st.session_state["edge"]}
+    elif st.session_state["picked"] is not None and st.session_state["picked"] < n:
+        chosen = {"node": st.session_state["picked"]}
+        if st.session_state["role"] == "target":
+            chosen["as"] = "target"
+    matches = search(instance.node_names, n, wanted)
+    sought, st.session_state["_sought"] = st.session_state.get("_sought", ""), wanted
+    if wanted and not matches:
+        st.caption(":orange[No node has this name or index.]")
+    elif wanted and wanted != sought:  # only a new search moves the choice; clicks may move it on
+        state.move(picked=matches[0], edge="", role="site")
+    marked = state.parse_nodes(st.session_state["marked"], n).tolist() if st.session_state["marked"] else []
+
+    codes = [list(STATES).index(TargetState[choice.upper()]) for choice in only]
+    event = canvas.draw(
+        instance, {"attacks": shown, **canvas.settings(colour, codes, chosen, marked, 620)}, key="attack_map_canvas"
     )
-    table(lost, "lost", "One row per lost label: what its field received and what its certificate needed.")
-if (
-    chosen is not None
-    and "node" in chosen
-    and st.button(
-        f"Open {node_name(instance, chosen['node'])}",
-        icon=":material/center_focus_strong:",
-        help="The page of the chosen node: its field, its front and its votes.",
+    if event.opened is not None:
+        menu.go("node", node=event.opened)
+    if event.chose:
+        now = event.chosen or {}
+        state.move(picked=now.get("node"), edge=now.get("edge", ""), role=now.get("as", "site"))
+    if event.selected is not None:
+        state.move(marked=state.write_nodes(event.selected))
+
+    replayed = None if relaxed or result.attack is None else attack_text(instance, result.threat, result.attack)
+    figure = figures.graph_figure(
+        instance,
+        result,
+        relaxed=relaxed,
+        recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed),
+        facts=result.facts,
     )
-):
-    go_to_node(chosen["node"])
-suggestions(view, result)
+    exports.menu(figure, "graph", is_dark())
+    selected_nodes(view, result, marked)
+
+    def table(frame: pd.DataFrame, name: str, alt: str) -> None:
+        """One of the two tables; a chosen row is chosen in the picture too."""
+        key = f"{name}_{hash((adversary, *view.key))}"  # another attack, another selection
+        choice = st.dataframe(
+            frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=330, alt=alt
+        )
+        rows = choice["selection"]["rows"] if choice else []
+        now = (key, rows[0] if rows and rows[0] < len(frame) else None)
+        before, st.session_state[f"_row_{name}"] = st.session_state.get(f"_row_{name}"), now
+        if now[1] is not None and before != now:
+            line = frame.iloc[now[1]]
+            if line.get("what") == "edge":
+                state.move(picked=None, edge=f"{line['node']}-{line['other end']}", role="site")
+            state.move(picked=int(line["node"]), edge="", role="site" if name == "sites" else "target")
+        st.download_button(
+            "Download as CSV",
+            lambda: frame.to_csv(index=False).encode(),
+            f"{name}.csv",
+            "text/csv",
+            on_click="ignore",
+            icon=":material/download:",
+            key=f"csv_{name}",
+            help="The rows of this table, as comma-separated values.",
+        )
+
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader("Where the flips go", anchor=False)
+        sites = attack.sites_table(instance, result, found, relaxed=relaxed)
+        st.caption(f"{count(len(sites))} places. Select a row to find it in the picture.")
+        table(sites, "sites", "One row per site: the flips spent there and how many labels it helps to break.")
+    with right:
+        st.subheader("Which labels are lost", anchor=False)
+        lost = attack.lost_table(instance, result, found, relaxed=relaxed)
+        uncertified = int((result.states(instance.base.fronts()) == TargetState.BEFORE).sum())
+        who = "that the relaxed adversary breaks, by fractions" if relaxed else "that lose their certificate"
+        st.caption(
+            f"{count(len(lost))} targets {who}, what each received and needed. "
+            f"{count(uncertified)} more were uncertified before the attack."
+        )
+        table(lost, "lost", "One row per lost label: what its field received and what its certificate needed.")
+    if (
+        chosen is not None
+        and "node" in chosen
+        and st.button(
+            f"Open {node_name(instance, chosen['node'])}",
+            icon=":material/center_focus_strong:",
+            help="The page of the chosen node: its field, its front and its votes.",
+        )
+    ):
+        menu.go("node", node=chosen["node"])
+    suggestions(view, result)

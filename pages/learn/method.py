@@ -6,34 +6,40 @@ import numpy as np
 import streamlit as st
 
 from certcore import figures
-from pages.background import engine, work
-from pages.frame.frame import frame
-from pages.parts import charts, method_text
-from pages.parts.text import count
 
-view = frame("method", "Method", "How many labels can one attacker break at once? Five steps, on the live instance.")
-task = engine.story(view)
-steps = task.result or []
-names = [title for title, _ in method_text.STEPS]
-if steps:
-    values = np.array([certified for certified, _ in steps])
-    targets = steps[0][1]
-    figure = figures.BarFigure(
-        categories=tuple(names[: len(values)]),
-        series=(figures.Bars(label="certified", values=values / max(targets, 1), counts=values),),
-        sizes=np.full(len(values), targets),
-        name="story",
-    )
-    charts.show(figure, key="story", height=300)
-work.line(task, f"{count(steps[0][1])} targets; budgets as in the sidebar." if steps else "")
+from ..background import engine, work
+from ..parts import charts, method_text
+from ..parts.text import count
+from ..state.state import View
 
-for number, (title, text) in enumerate(method_text.STEPS):
-    with st.container(border=True):
-        st.markdown(
-            f"**{number + 1} · {title}**" + (f" — {count(steps[number][0])} certified" if number < len(steps) else "")
+TITLE = "Method"
+LEAD = "How many labels can one attacker break at once? Five steps, on the live instance."
+
+
+def draw(view: View) -> None:
+    task = engine.story(view)
+    steps = task.result or []
+    names = [title for title, _ in method_text.STEPS]
+    if steps:
+        values = np.array([certified for certified, _ in steps])
+        targets = steps[0][1]
+        figure = figures.BarFigure(
+            categories=tuple(names[: len(values)]),
+            series=(figures.Bars(label="certified", values=values / max(targets, 1), counts=values),),
+            sizes=np.full(len(values), targets),
+            name="story",
         )
-        st.markdown(text.format(**engine.story_limits(view)))
+        charts.show(figure, key="story", height=300)
+    work.line(task, f"{count(steps[0][1])} targets; budgets as in the sidebar." if steps else "")
 
-for title, icon, text in method_text.DETAILS:
-    with st.expander(title, icon=icon):
-        st.markdown(text)
+    for number, (title, text) in enumerate(method_text.STEPS):
+        with st.container(border=True):
+            st.markdown(
+                f"**{number + 1} · {title}**"
+                + (f" — {count(steps[number][0])} certified" if number < len(steps) else "")
+            )
+            st.markdown(text.format(**engine.story_limits(view)))
+
+    for title, icon, text in method_text.DETAILS:
+        with st.expander(title, icon=icon):
+            st.markdown(text)

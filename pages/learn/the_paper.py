@@ -5,17 +5,19 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claim import Row, rows
 from certcore.reproduce.claims import CLAIMS
+from certcore.reproduce.extensions import BEYOND
 from certcore.reproduce.pictures import pictures
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results
 from certcore.reproduce.table import HEADINGS, VERDICTS, cells
-from pages.frame.frame import frame
-from pages.parts import charts
 
-frame("the_paper", "Paper", "What the publication reports, and what this engine finds, number by number.")
+from ..parts import charts
+from ..state.state import View
+
+TITLE = "Paper"
+LEAD = "What the publication reports, and what this engine finds, number by number."
 
 
 @st.cache_resource(max_entries=1, show_spinner="Reading the results …")
@@ -42,29 +44,30 @@ def show(found: list[Row], key: str) -> None:
     )
 
 
-results = stored(newest())
-if not len(results):
-    st.info("There are no results yet. Compute them with `certcore reproduce all`.", icon=":material/inbox:")
-    st.stop()
+def draw(view: View) -> None:
+    results = stored(newest())
+    if not len(results):
+        st.info("There are no results yet. Compute them with `certcore reproduce all`.", icon=":material/inbox:")
+        return
 
-claims = rows(CLAIMS, results)
-for column, verdict in zip(st.columns(len(VERDICTS)), VERDICTS):
-    column.metric(verdict.capitalize(), sum(row.verdict == verdict for row in claims))
-st.caption(
-    "Each number is computed from a file in `docs/results/`, which names its command, seed, split, votes, versions and "
-    "the digest of the instance. The same table is in `docs/REPRODUCTION.md`."
-)
-chosen = st.pills("Show", VERDICTS, selection_mode="multi", key="paper_show", help="Nothing chosen: all rows.")
-show([row for row in claims if not chosen or row.verdict in chosen], "claims")
-st.subheader("Beyond the paper, and corrected", anchor=False)
-show(rows(BEYOND, results), "beyond")
+    claims = rows(CLAIMS, results)
+    for column, verdict in zip(st.columns(len(VERDICTS)), VERDICTS):
+        column.metric(verdict.capitalize(), sum(row.verdict == verdict for row in claims))
+    st.caption(
+        "Each number is computed from a file in `docs/results/`, which names its command, seed, split, votes, versions "
+        "and the digest of the instance. The same table is in `docs/REPRODUCTION.md`."
+    )
+    chosen = st.pills("Show", VERDICTS, selection_mode="multi", key="paper_show", help="Nothing chosen: all rows.")
+    show([row for row in claims if not chosen or row.verdict in chosen], "claims")
+    st.subheader("Beyond the paper, and corrected", anchor=False)
+    show(rows(BEYOND, results), "beyond")
 
-st.subheader("The figures", anchor=False)
-drawn = pictures(results)
-for first in range(0, len(drawn), 2):
-    for column, picture in zip(st.columns(2, gap="large"), drawn[first : first + 2]):
-        with column:
-            st.markdown(f"**{picture.title}**")
-            lines = len(getattr(picture.figure, "lines", ()))
-            charts.show(picture.figure, key=f"paper_{picture.figure.name}", height=360 + 24 * max(0, lines - 3))
-            st.caption(f"{picture.label} · {picture.caption} `certcore reproduce {picture.experiment}`")
+    st.subheader("The figures", anchor=False)
+    drawn = pictures(results)
+    for first in range(0, len(drawn), 2):
+        for column, picture in zip(st.columns(2, gap="large"), drawn[first : first + 2]):
+            with column:
+                st.markdown(f"**{picture.title}**")
+                lines = len(getattr(picture.figure, "lines", ()))
+                charts.show(picture.figure, key=f"paper_{picture.figure.name}", height=360 + 24 * max(0, lines - 3))
+                st.caption(f"{picture.label} · {picture.caption} `certcore reproduce {picture.experiment}`")

@@ -7,21 +7,19 @@ import streamlit as st
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import LABELS
 from certcore.instance.instance import instance_to_arrays
-from pages.files import bundles, examples, validation
-from pages.frame.frame import frame_without_instance
-from pages.parts.text import count, listing, markdown
-from pages.state import controls, state
 
+from ..files import bundles, examples, validation
+from ..frame import menu
+from ..parts.text import count, listing, markdown
+from ..state import controls, state
+from ..state.state import View
+
+TITLE = "Bring your own"
+LEAD = "Everything stays on this machine. Files are read as plain arrays; nothing in them is executed."
+NEEDS_INSTANCE = False
 OWN: dict[str, state.Control] = {"way": ("instance", state.one_of("instance", "votes", "train"))}
 WAYS = {"instance": "Upload an instance", "votes": "Upload votes and a graph", "train": "Train and vote here"}
 MOST_MB = 100
-
-frame_without_instance(
-    "bring",
-    "Bring your own",
-    "Everything stays on this machine. Files are read as plain arrays; nothing in them is executed.",
-    OWN,
-)
 
 
 def take(parts: list[tuple[str, bytes]]) -> None:
@@ -57,63 +55,64 @@ def take(parts: list[tuple[str, bytes]]) -> None:
     ):
         budget = dict.fromkeys(("attr_add", "attr_del", "adj_add", "adj_del"), 0)
         st.session_state["_view"] |= {"instance": name, "targets": "file", "protect": "", **budget, "_start": True}
-        st.switch_page("pages/explore/overview.py", query_params=state.parameters())
+        menu.go("overview")
 
 
-way = controls.segmented_control(
-    st, "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", help="Three ways in."
-)
-if way == "instance":
-    file = st.file_uploader(
-        "Instance file (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_instance",
-        help=f"One .npz file with graph, fields and base certificate; at most {MOST_MB} MB.",
-    )  # fmt: skip
-    if file is not None:
-        take([(file.name, file.getvalue())])
-    st.download_button(
-        "Example instance",
-        examples.instance(),
-        "example-instance.npz",
-        on_click="ignore",
-        icon=":material/download:",
-        help="A ring of twelve nodes: a small valid file to try, or to start from.",
+def draw(view: View | None) -> None:
+    way = controls.segmented_control(
+        st, "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", help="Three ways in."
     )
-elif way == "votes":
-    left, right = st.columns(2, gap="large")
-    graph = left.file_uploader(
-        "Graph (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_graph",
-        help="n_nodes, n_attrs, adj_indptr, adj_indices, attr_indptr, attr_indices, layers, edge_field.",
-    )  # fmt: skip
-    votes = right.file_uploader(
-        "Votes (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_votes",
-        help="votes (nodes × classes), prediction, n_samples, alpha, theta (four decimals).",
-    )  # fmt: skip
-    if graph is not None and votes is not None:
-        take([(graph.name, graph.getvalue()), (votes.name, votes.getvalue())])
+    if way == "instance":
+        file = st.file_uploader(
+            "Instance file (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_instance",
+            help=f"One .npz file with graph, fields and base certificate; at most {MOST_MB} MB.",
+        )  # fmt: skip
+        if file is not None:
+            take([(file.name, file.getvalue())])
+        st.download_button(
+            "Example instance",
+            examples.instance(),
+            "example-instance.npz",
+            on_click="ignore",
+            icon=":material/download:",
+            help="A ring of twelve nodes: a small valid file to try, or to start from.",
+        )
+    elif way == "votes":
+        left, right = st.columns(2, gap="large")
+        graph = left.file_uploader(
+            "Graph (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_graph",
+            help="n_nodes, n_attrs, adj_indptr, adj_indices, attr_indptr, attr_indices, layers, edge_field.",
+        )  # fmt: skip
+        votes = right.file_uploader(
+            "Votes (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_votes",
+            help="votes (nodes × classes), prediction, n_samples, alpha, theta (four decimals).",
+        )  # fmt: skip
+        if graph is not None and votes is not None:
+            take([(graph.name, graph.getvalue()), (votes.name, votes.getvalue())])
+        else:
+            st.caption("Both files are needed; they are checked together.")
+        with st.container(horizontal=True):
+            st.download_button(
+                "Example graph",
+                examples.graph(),
+                "example-graph.npz",
+                on_click="ignore",
+                icon=":material/download:",
+                help="The graph of the example; goes with the example votes.",
+            )
+            st.download_button(
+                "Example votes",
+                examples.votes(),
+                "example-votes.npz",
+                on_click="ignore",
+                icon=":material/download:",
+                help="Votes on the example graph.",
+            )
     else:
-        st.caption("Both files are needed; they are checked together.")
-    with st.container(horizontal=True):
-        st.download_button(
-            "Example graph",
-            examples.graph(),
-            "example-graph.npz",
-            on_click="ignore",
-            icon=":material/download:",
-            help="The graph of the example; goes with the example votes.",
-        )
-        st.download_button(
-            "Example votes",
-            examples.votes(),
-            "example-votes.npz",
-            on_click="ignore",
-            icon=":material/download:",
-            help="Votes on the example graph.",
-        )
-else:
-    from pages.parts.train_form import form
+        from ..parts.train_form import form
 
-    form(take)
+        form(take)
 
-with st.expander("Make an instance in Python", icon=":material/code:"):
-    st.code(examples.SNIPPET, language="python")
-    st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")
+    with st.expander("Make an instance in Python", icon=":material/code:"):
+        st.code(examples.SNIPPET, language="python")
+        st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -11,46 +12,80 @@ from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance, load_instance
 from certcore.verify.proof import read_proof, verify_proof
-from pages.background import engine, work
-from pages.background.jobs import Job
-from pages.files.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
-from pages.frame.frame import frame_without_instance, stop
-from pages.parts.text import listing, markdown
 
+from ..background import engine, work
+from ..background.jobs import Job
+from ..files.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
+from ..parts.text import listing, markdown
+from ..state.state import View
+
+TITLE = "Check a claim"
+LEAD = "Drop a proof and the instance it speaks about. The bound is recomputed in exact integers, without a solver."
+NEEDS_INSTANCE = False
 MOST_MB = 100
 
-view = frame_without_instance(
-    "check",
-    "Check a claim",
-    "Drop a proof and the instance it speaks about. The bound is recomputed in exact integers, without a solver.",
-)
-left, right = st.columns(2, gap="large")
-proof_file = left.file_uploader(
-    "Proof (JSON)",
-    type=["json"],
-    max_upload_size=MOST_MB,
-    key="proof_file",
-    help="Written by the “Verified” badge or `certcore certify --proof`.",
-)
-instance_file = right.file_uploader(
-    "Instance (.npz)",
-    type=["npz"],
-    max_upload_size=MOST_MB,
-    key="instance_file",
-    help="Leave empty to check against the instance in the sidebar.",
-)
-here = None if view is None or view.problem else view.instance
+
+@dataclass(frozen=True)
+class Claim:
+    """What is checked: a proof, the instance it speaks about, and where the proof comes from."""
+
+    proof: dict[str, Any]
+    instance: Instance
+    source: str
 
 
-def own_proof() -> tuple[dict[str, Any], Any]:
+def draw(view: View | None) -> None:
+    left, right = st.columns(2, gap="large")
+    proof_file = left.file_uploader(
+        "Proof (JSON)",
+        type=["json"],
+        max_upload_size=MOST_MB,
+        key="proof_file",
+        help="Written by the “Verified” badge or `certcore certify --proof`.",
+    )
+    instance_file = right.file_uploader(
+        "Instance (.npz)",
+        type=["npz"],
+        max_upload_size=MOST_MB,
+        key="instance_file",
+        help="Leave empty to check against the instance in the sidebar.",
+    )
+    usable = None if view is None or view.problem else view
+    claim = _claim(proof_file, instance_file, usable)
+    if claim is not None and _accepted(claim):
+        _try_forgeries(claim)
+
+
+def _claim(proof_file: Any, instance_file: Any, view: View | None) -> Claim | None:
+    """The files that were dropped; what is missing comes from the present view. None: not everything is there yet."""
+    made = _own_proof(view) if proof_file is None else None
+    if proof_file is None and made is None:
+        return None
+    if instance_file is None and view is None:
+        st.info("Add the instance the proof speaks about.", icon=":material/upload_file:")
+        return None
+    try:
+        proof = made if made is not None else read_proof(proof_file.getvalue())
+        if instance_file is None and view is not None:
+            instance = view.instance
+        else:
+            rule = proof.get("base_rule", "binary")
+            instance = load_instance(instance_file.getvalue(), name=instance_file.name, base_rule=rule)
+    except InputError as error:
+        st.error(f"**Unreadable.** {markdown(error, 400)}", icon=":material/broken_image:")
+        return None
+    return Claim(proof, instance, "own" if proof_file is None else proof_file.file_id)
+
+
+def _own_proof(view: View | None) -> dict[str, Any] | None:
     """A proof made here and now, for those who have none at hand."""
     st.info(
         "Nothing to check yet. A proof can be downloaded from the **Verified** badge on the overview, or written with "
         "`python -m certcore certify INSTANCE --attr-del 10 --proof proof.json`.",
         icon=":material/upload_file:",
     )
-    if view is None or here is None:
-        stop()
+    if view is None:
+        return None
     asked = st.button(
         "Check the present view",
         icon=":material/fact_check:",
@@ -59,62 +94,45 @@ def own_proof() -> tuple[dict[str, Any], Any]:
     if asked:
         st.session_state["_own_proof"] = view.key
     if st.session_state.get("_own_proof") != view.key:
-        stop()
+        return None
     made = engine.proof(view)
     work.line(made)
-    if not made.fresh or made.result is None:
-        stop()
-    return made.result, "own"
+    return made.result if made.fresh else None
 
 
-proof, source = ({}, proof_file.file_id) if proof_file is not None else own_proof()
-if instance_file is None and here is None:
-    st.info("Add the instance the proof speaks about.", icon=":material/upload_file:")
-    stop()
+def _accepted(claim: Claim) -> bool:
+    """Check the claim and say what came out; whether it was accepted."""
+    proof, instance = claim.proof, claim.instance
+
+    def run(job: Job) -> object:
+        return verify_proof(proof, instance)
+
+    key = ("verify", proof.get("digest"), claim.source, instance.digest)
+    task = work.ask("check", key, run, "Recomputing the bound")
+    work.line(task)
+    if not task.fresh:
+        return False
+    verdict = task.result
+    if not verdict.accepted:
+        st.error(f"**Rejected.** {markdown(verdict.reason, 500)}", icon=":material/gpp_bad:")
+        st.caption("A rejected proof shows nothing: neither that the claim is right nor that it is wrong.")
+        return False
+    threat = ThreatModel.from_json(proof["threat"])
+    st.success(
+        f"**Accepted.** {words.accepted(instance, threat, verdict.certified, verdict.targets).markdown}",
+        icon=":material/verified:",
+    )
+    st.caption(
+        "What was checked: the program was derived again from the instance, and the multipliers in the proof were "
+        "evaluated in exact integers. What the proof rests on: this clean graph, its receptive fields, and its base "
+        "certificate."
+    )
+    return True
 
 
-def read_instance(rule: str) -> Instance:
-    """The dropped instance, or the one in the sidebar."""
-    if instance_file is None and here is not None:
-        return here
-    return load_instance(instance_file.getvalue(), name=instance_file.name, base_rule=rule)
-
-
-try:
-    proof = read_proof(proof_file.getvalue()) if proof_file is not None else proof
-    instance = read_instance(proof.get("base_rule", "binary"))
-except InputError as error:
-    st.error(f"**Unreadable.** {markdown(error, 400)}", icon=":material/broken_image:")
-    stop()
-
-
-def run(job: Job) -> object:
-    return verify_proof(proof, instance)
-
-
-task = work.ask("check", ("verify", proof.get("digest"), source, instance.digest), run, "Recomputing the bound")
-work.line(task)
-if not task.fresh:
-    stop()
-verdict = task.result
-if not verdict.accepted:
-    st.error(f"**Rejected.** {markdown(verdict.reason, 500)}", icon=":material/gpp_bad:")
-    st.caption("A rejected proof shows nothing: neither that the claim is right nor that it is wrong.")
-    stop()
-threat = ThreatModel.from_json(proof["threat"])
-st.success(
-    f"**Accepted.** {words.accepted(instance, threat, verdict.certified, verdict.targets).markdown}",
-    icon=":material/verified:",
-)
-st.caption(
-    "What was checked: the program was derived again from the instance, and the multipliers in the proof were "
-    "evaluated in exact integers. What the proof rests on: this clean graph, its receptive fields, and its base "
-    "certificate."
-)
-
-
-def try_forgeries() -> None:
+def _try_forgeries(claim: Claim) -> None:
     """False claims with a right checksum, and what rejects each of them."""
+    proof, instance = claim.proof, claim.instance
     if not st.toggle(
         "Try to forge it",
         key="_forge",
@@ -157,6 +175,3 @@ def try_forgeries() -> None:
         key="download_forgeries",
         help="The forged proofs and the instances they speak about, to be tried with `certcore verify`.",
     )
-
-
-try_forgeries()

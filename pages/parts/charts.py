@@ -12,7 +12,8 @@ import streamlit as st
 from certcore import figures
 from certcore.figures.geometry import cell_edges
 from certcore.figures.kinds.contour import cell_hover
-from pages.parts import exports
+
+from . import exports
 
 #: The line with the export menu below a chart, with the gap above it.
 MENU_HEIGHT = 58

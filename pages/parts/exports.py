@@ -9,8 +9,9 @@ import streamlit as st
 from certcore.domain.threat import ThreatModel
 from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
-from pages.files import bundles
-from pages.state.state import View
+
+from ..files import bundles
+from ..state.state import View
 
 
 @st.fragment
@@ -28,7 +29,7 @@ def menu(figure: Figure, key: str, dark: bool = False) -> None:
     if not popover.open:
         return
     # Imported only now: drawing for print is not needed to show a page.
-    from certcore.export.formats import export, file_name, formats
+    from certcore.export.formats import file_name, formats, render
 
     with popover:
         width = st.segmented_control(
@@ -42,7 +43,7 @@ def menu(figure: Figure, key: str, dark: bool = False) -> None:
         for format in formats(figure):
 
             def make(kind: str = format.key) -> bytes:
-                return export(figure, kind, width=width or "two-column", dark=dark)
+                return render(figure, kind, width=width or "two-column", dark=dark)
 
             download(format.label, make, file_name(figure, format.key), format.mime, key=f"{key}_{format.key}")
 
@@ -70,6 +71,8 @@ def recipe(
     selection = {"all": "all", "test": "test"}.get(chosen)
     if chosen == "class":
         selection = f"class:{st.session_state.get('class', 0)}"
+    if view.counted is not None:
+        selection = "correct" if selection is None else f"correct:{selection}"
     nodes = (
         tuple(view.targets.tolist())
         if chosen == "chosen" or (len(instances) > 1 and selection not in (None, "all"))

@@ -12,11 +12,12 @@ from certcore import words
 from certcore.common.rounding import rounded_up, share_down
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
-from pages.background import engine, work
-from pages.files import bundles
-from pages.frame.frame import MENU, link_parameters
-from pages.parts.text import count, seconds
-from pages.state.state import View
+
+from ..background import engine, work
+from ..files import bundles
+from ..frame import menu
+from ..state.state import View
+from .text import count, seconds
 
 
 def draw(view: View) -> tuple[Certificate | None, bool]:
@@ -37,7 +38,10 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
 
 
 def remarks(view: View, result: Certificate) -> None:
-    """What must be said beside the number: uncovered types, the paper's edge rule."""
+    """What must be said beside the number: certified accuracy, uncovered types, the paper's edge rule."""
+    if view.counted is not None:
+        told = words.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
+        st.info(told.markdown, icon=":material/target:")
     for remark in words.remarks(view.instance, result.threat):
         st.warning(remark.markdown, icon=":material/warning:")
 
@@ -165,8 +169,7 @@ def _badge(view: View, result: Certificate, fresh: bool) -> None:
             )
         if fresh:
             _proof(view)
-        check = next(entry for entry in MENU if entry.slug == "check")
-        st.page_link(check.file, label="Check a claim", icon=check.icon, query_params=link_parameters(check))
+        menu.BY_SLUG["check"].link()
         if result.size is not None:
             st.caption(
                 f"Program: {count(result.size.rows)} rows, {count(result.size.columns)} columns (the paper's form: "

@@ -10,7 +10,8 @@ import numpy as np
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
-from pages.frame.sidebar import class_name, node_name
+
+from ..frame.sidebar import class_name, node_name
 
 MOST_NODES = 140
 BLUE, SKY, VERMILLION, GREY, PURPLE, ORANGE = "#0072B2", "#56B4E9", "#D55E00", "#9AA3AD", "#CC79A7", "#E69F00"

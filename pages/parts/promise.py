@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from certcore import words
-from pages.background import sweeps, work
-from pages.state import controls, state
-from pages.state.state import View
+
+from ..background import sweeps, work
+from ..state import controls, state
+from ..state.state import View
 
 
 def promise(view: View, vary: str) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import streamlit as st
 
 from certcore.result.certificate import Certificate
-from pages.background import engine, work
-from pages.background.jobs import Job
-from pages.frame.sidebar import node_name
-from pages.parts.text import count, markdown
-from pages.state import state
-from pages.state.state import View
+
+from ..background import engine, work
+from ..background.jobs import Job
+from ..frame.sidebar import node_name
+from ..state import state
+from ..state.state import View
+from .text import count, markdown
 
 
 def _gain(view: View, result: Certificate) -> None:
@@ -53,7 +54,7 @@ def suggestions(view: View, result: Certificate) -> None:
         if st.button("Lift all protection", icon=":material/lock_open:", help="Protect no node."):
             state.move(protect="")
     else:
-        st.caption("No node is protected. Choose “A click on a node protects it” above, or let the tool suggest some.")
+        st.caption("No node is protected. Select nodes in the picture and protect them, or let the tool suggest some.")
     if st.button(
         "Suggest five",
         icon=":material/lightbulb:",

@@ -7,10 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from certcore.result.certificate import Certificate
-from pages.frame.sidebar import class_name, node_name
-from pages.parts.text import count
-from pages.state import state
-from pages.state.state import View
+
+from ..frame.sidebar import class_name, node_name
+from ..state import state
+from ..state.state import View
+from .text import count
 
 
 def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
@@ -35,7 +36,7 @@ def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
         if st.button("Select nothing", icon=":material/deselect:", help="Forget this selection."):
             state.move(marked="")
     instance = view.instance
-    parts = result.nodes(instance.base.fronts(), instance.graph.edges)
+    parts = result.node_columns(instance.base.fronts(), instance.graph.edges)
     rows: dict[str, object] = {"node": nodes, "name": [node_name(instance, node) for node in nodes]}
     rows["state"] = [str(parts["state"][node]) for node in nodes]
     rows["hit"] = np.where(parts["hit"][nodes], "yes", "no")

@@ -10,12 +10,13 @@ import streamlit as st
 
 from certcore.models.registry import MODELS
 from certcore.words import dataset_title
-from pages.background import training
-from pages.background.jobs import Job
-from pages.background.work import owner
-from pages.files import bundles
-from pages.files.bundles import import_folder
-from pages.parts.text import markdown, seconds
+
+from ..background import training
+from ..background.jobs import Job
+from ..background.work import owner
+from ..files import bundles
+from ..files.bundles import import_folder
+from .text import markdown, seconds
 
 DATASETS = ("citeseer", "cora", "pubmed", "cora_ml")
 

@@ -10,9 +10,10 @@ from certcore.common.rounding import rounded_down, rounded_up
 from certcore.domain.perturbations import TYPES
 from certcore.figures.recipe import Recipe
 from certcore.instance.instance import Instance
-from pages.frame.sidebar import class_name, node_name
-from pages.parts import charts
-from pages.parts.text import budget_words, count, plain
+
+from ..frame.sidebar import class_name, node_name
+from . import charts
+from .text import budget_words, count, plain
 
 
 def votes(instance: Instance, node: int, recipe: Recipe | None = None) -> None:

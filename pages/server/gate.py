@@ -14,7 +14,7 @@ import time
 
 import streamlit as st
 
-from pages.server.log import set_up
+from .log import set_up
 
 _log = set_up()
 

@@ -25,10 +25,11 @@ def prepare() -> None:
     logger = logging.getLogger("streamlit.runtime.caching.cache_data_api")
     logger.setLevel(logging.ERROR)
     from certcore.domain.threat import ThreatModel
-    from pages.background import engine, sweeps, work  # noqa: F401 - imported early
-    from pages.files import bundles
-    from pages.frame import sidebar
-    from pages.parts import charts, headline  # noqa: F401 - imported early
+
+    from ..background import engine, sweeps, work  # noqa: F401 - imported early
+    from ..files import bundles
+    from ..frame import sidebar
+    from ..parts import charts, headline  # noqa: F401 - imported early
 
     names = bundles.on_disk()
     if names:

@@ -15,9 +15,10 @@ from certcore.common.errors import InputError
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.instance.limits import most_per_node as most_per_node
-from certcore.instance.limits import within_base as within_base
-from pages.parts.text import plain
+from certcore.instance.local_limits import most_per_node as most_per_node
+from certcore.instance.local_limits import within_base as within_base
+
+from ..parts.text import plain
 
 #: A control's value at the start, and how its text in a link is read (ValueError: nonsense, says what was expected).
 Control = tuple[Any, Callable[[str], Any]]
@@ -86,6 +87,7 @@ SHARED: dict[str, Control] = {
     "targets": ("file", one_of("file", "test", "all", "class", "chosen")),
     "class": (0, whole()),
     "nodes": ("", short_text),
+    "right": (False, flag),
     "relaxation": ("tight", one_of("tight", "paper", "exact")),
     "limit": (30, whole(1, 600)),
     "rule": ("binary", one_of("binary", "multiclass")),
@@ -113,6 +115,8 @@ class View:
     time_limit: float
     rule: str
     problem: str | None = None
+    counted: np.ndarray | None = None
+    """All targets, right or wrong, where only the right labels are certified: what accuracy is a share of."""
 
     @property
     def targets(self) -> np.ndarray:

@@ -53,10 +53,9 @@ UPLOAD = """
 import os, sys
 from pathlib import Path
 os.environ["CERTCORE_IMPORTS"] = str(Path(sys.argv[1]) / "imports")
-from streamlit.testing.v1 import AppTest
 from pages.files import examples
-at = AppTest.from_file("app.py", default_timeout=60)
-at.switch_page("pages/own/bring.py").run()
+from tests.pages.opening import at_page
+at = at_page("bring").run()
 at.file_uploader(key="upload_instance").upload("mine.npz", examples.instance(), "application/zip").run()
 assert not at.exception, at.exception
 assert not at.success

@@ -264,14 +264,12 @@ def _links() -> list[tuple[str, dict[str, Any], dict[str, Any] | None]]:
 
 
 def _page(address: str) -> str:
-    name = urlsplit(address).path.strip("/")
-    return str(next(ask.ROOT.glob(f"pages/*/{name or 'overview'}.py")).relative_to(ask.ROOT))
+    return urlsplit(address).path.strip("/") or "overview"
 
 
 @pytest.mark.parametrize(("address", "shown"), [link[:2] for link in _links()])
 def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) -> None:
     pytest.importorskip("streamlit")
-    assert (ask.ROOT / _page(address)).exists()
     given = dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
     readers = doors.link_readers()
     assert set(shown) <= set(readers)
@@ -285,28 +283,25 @@ def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) 
 
 def test_links_reach_every_page_and_every_control_of_the_sidebar() -> None:
     pytest.importorskip("streamlit")
-    from pages.frame import frame
+    from pages.frame.menu import MENU
 
     pages = {_page(address) for address, *_ in _links()}
-    assert {entry.file for entry in frame.MENU} == pages
+    assert {entry.slug for entry in MENU} == pages
     named = {key for address, *_ in _links() for key, _ in parse_qsl(urlsplit(address).query)}
     assert set(doors.link_readers()) <= named
 
 
 @pytest.fixture
 def open_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    testing = pytest.importorskip("streamlit.testing.v1")
+    pytest.importorskip("streamlit")
     monkeypatch.setenv("CERTCORE_BUNDLES", str(ask.INSTANCES))
     monkeypatch.setenv("CERTCORE_IMPORTS", str(tmp_path))
     monkeypatch.chdir(ask.ROOT)
 
     def open_it(address: str) -> Any:
-        at = testing.AppTest.from_file(str(ask.ROOT / "app.py"), default_timeout=60)
-        for key, value in parse_qsl(urlsplit(address).query):
-            at.query_params[key] = value
-        if urlsplit(address).path != "/":
-            at.switch_page(_page(address))
-        return at.run(timeout=60)
+        from tests.pages.opening import at_page
+
+        return at_page(_page(address), dict(parse_qsl(urlsplit(address).query))).run(timeout=60)
 
     return open_it
 

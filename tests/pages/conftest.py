@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.opening import ROOT, at_page
 from tests.pages.toys import write_bundles
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -58,11 +57,6 @@ def settle(thing: Any, patience: float = 60.0) -> AppTest:
 @pytest.fixture
 def open_page() -> Callable[..., AppTest]:
     def open_it(page: str = "overview", **parameters: str) -> AppTest:
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        for key, value in parameters.items():
-            at.query_params[key] = value
-        if page != "overview":
-            at.switch_page(str(next(ROOT.glob(f"pages/*/{page}.py")).relative_to(ROOT)))
-        return settle(at)
+        return settle(at_page(page, parameters))
 
     return open_it

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify
 from pages.files import bundles
-from pages.frame import frame
+from pages.frame.menu import MENU
 from pages.state import state
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
@@ -33,7 +33,7 @@ def ignored(at: AppTest) -> set[str]:
 
 @pytest.mark.parametrize(
     ("page", "name"),
-    [(entry.slug, "citeseer-gat-attr-s9") for entry in frame.MENU]
+    [(entry.slug, "citeseer-gat-attr-s9") for entry in MENU]
     + [("overview", "import-0123456789abcdef-mine"), ("overview", "../../etc/passwd")],
 )
 def test_an_instance_that_is_not_here_is_not_replaced_by_another(open_page: Open, page: str, name: str) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from certcore import Graph, GridBase, Instance, save_instance
-from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claims import CLAIMS
+from certcore.reproduce.extensions import BEYOND
 from certcore.reproduce.pictures import pictures
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results
+from tests.pages.opening import at_page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,9 +30,7 @@ def one_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_claim_is_on_the_page() -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/learn/the_paper.py")
-    at.run(timeout=60)
+    at = at_page("the_paper").run(timeout=60)
     assert not at.exception
     assert at.title[0].value == "Paper"
     tables = [frame.value for frame in at.dataframe]

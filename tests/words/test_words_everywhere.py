@@ -170,6 +170,16 @@ def test_the_edge_rule_is_named_only_where_an_edge_can_go() -> None:
     assert [remark.keys for remark in words.remarks(instance, ThreatModel(adj_del=3))] == [("remark.messages",)]
 
 
+def test_a_local_edge_budget_of_a_directed_graph_says_which_edges_it_counts() -> None:
+    instance = chain(axes=("adj_del",))
+    arrows = Graph.from_edges(12, instance.graph.edges, instance.graph.attributes, directed=True)
+    threat = ThreatModel(adj_del=2, local_adj_del=1)
+    both = "(incoming and outgoing edges together)"
+    directed = dataclasses.replace(instance, graph=arrows)
+    assert both in str(words.guarantee(directed, certify(directed, threat)))
+    assert both not in str(words.guarantee(instance, certify(instance, threat)))
+
+
 def test_what_only_the_file_says_is_told_as_such() -> None:
     plain, convex = chain(), chain(meta={"types": "convex"})
     threat = ThreatModel(attr_del=1)
@@ -202,7 +212,7 @@ def test_what_was_uncertified_before_is_not_lost_in_the_attack() -> None:
     silent[3:] = False
     instance = dataclasses.replace(chain(), base=GridBase(silent, ("attr_del",)))
     found = certify(instance, ThreatModel(attr_del=1))
-    nodes = found.nodes(instance.base.fronts(), instance.graph.edges)
+    nodes = found.node_columns(instance.base.fronts(), instance.graph.edges)
     lost = nodes["state"] == TargetState.LOST
     assert (nodes["lost"] == lost).all()
     assert found.attack_found == lost.sum() + 9

@@ -15,6 +15,7 @@ from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.program.division import DivisionStructure
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.solve.solver import Answer, Solver
@@ -181,7 +182,11 @@ def _ranking(look: _Look) -> list[int]:
     price: then it counts how much of the attacked targets the flip contributes to.
     """
     solver, answer = look.solver, look.answer
-    if solver is None or answer is None or answer.x is None or answer.multipliers is None:
+    if solver is None or answer is None or answer.x is None:
+        return []
+    if isinstance(solver.structure, DivisionStructure):
+        return _division_ranking(solver, solver.structure, answer.x)
+    if answer.multipliers is None:
         return []
     s, y = solver.structure, answer.multipliers.y.astype(np.float64)
     flips = np.maximum(answer.x[s.columns.flips], 0.0)
@@ -192,6 +197,19 @@ def _ranking(look: _Look) -> list[int]:
         worth[s.attackers.nodes] += np.maximum(answer.x[s.columns.attackers], 0.0) * y[s.rows["sigma"]]
     order = np.lexsort((-reach, -np.round(worth / SCALE, 6)))
     ranked: list[int] = order[(worth[order] > 0) | (reach[order] > 0)].tolist()
+    return ranked
+
+
+def _division_ranking(solver: Solver, s: DivisionStructure, x: np.ndarray) -> list[int]:
+    """Nodes at which the relaxed adversary's pairs end, then targets that fall: an end at one may be what it takes."""
+    graph, falls = solver.problem.instance.graph, np.zeros(solver.problem.instance.graph.n_nodes)
+    falls[solver.problem.targets[s.groups.representative]] = s.attacked(x)
+    ends = s.ends_at(x, graph.n_nodes)
+    edge = s.flips.kind == ADJ_DEL
+    for end in (0, 1):
+        np.add.at(ends, graph.edges[s.flips.site[edge]][:, end], np.maximum(x[s.columns.flips], 0.0)[edge])
+    order = np.lexsort((-falls, -np.round(ends, 6)))
+    ranked: list[int] = order[(ends[order] > 0) | (falls[order] > 0)].tolist()
     return ranked
 
 

@@ -1,0 +1,222 @@
+"""The attack map, read back from what was drawn, against the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certcore import Certificate, ThreatModel, certify
+from certcore.instance.instance import Instance
+from certcore.result.reach import Reach, reach
+from tests.browser.conftest import Watched
+from tests.pages.toys import N, grid_instance
+
+Visit = Callable[..., Watched]
+VIEW = "attack_map?instance=ring-gcn-attr-s0&attr_del=5"
+
+
+def engine(threat: ThreatModel, *, relaxed: bool = False) -> tuple[Instance, Certificate, Reach]:
+    instance = grid_instance()
+    result = certify(instance, threat)
+    found = reach(instance, result, relaxed=relaxed)
+    assert found is not None
+    return instance, result, found
+
+
+def opened(watched: Watched, address: str = VIEW) -> Any:
+    page = watched.open(address, "Attack map")
+    watched.settled()
+    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    return page
+
+
+def drawn(page: Any) -> Any:
+    """What is on the screen, when the last frame is drawn."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.evaluate("window.certcore.map()")
+
+
+def site_of(found: Reach, node: int) -> int:
+    return int(np.flatnonzero((found.ends == node).all(axis=1))[0])
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (420, "dark")])
+def test_every_site_is_drawn_with_its_number_and_name(visit: Visit, width: int, scheme: str) -> None:
+    _, result, found = engine(ThreatModel(attr_del=5))
+    watched = visit(width, 900, scheme)
+    page = opened(watched)
+    seen = drawn(page)
+    panel = seen["panels"][0]
+    by_node = {site["ends"][0]: site for site in panel["sites"]}
+    assert sorted(by_node) == sorted(found.ends[:, 0].tolist())
+    for s, (node, _) in enumerate(found.ends.tolist()):
+        site = by_node[node]
+        assert site["text"] == str(int(found.flips[s]))
+        assert site["name"] == f"paper {node}"
+        assert site["amounts"] == found.amounts[s].tolist()
+        assert 0 < site["x"] < panel["size"][0]
+        assert 0 < site["y"] < panel["size"][1]
+    assert sorted(panel["lostNodes"]) == found.targets[found.lost].tolist()
+    flips = int(found.flips.sum())
+    assert f"hit: {len(found.ends)} sites, {flips} of 5 attribute deletions" in seen["legend"][0]
+    assert f"loses its certificate ({int(found.lost.sum())})" in seen["legend"]
+    assert f"{int(found.lost.sum())} labels lose their certificate" in seen["sentence"]
+    boxes = [label["box"] for label in panel["labels"]]
+    for i, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[:i]:
+            assert right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top, "labels collide"
+    assert result.attack_found is not None
+
+
+def test_choosing_a_site_lights_exactly_what_it_breaks(visit: Visit) -> None:
+    _, _, found = engine(ThreatModel(attr_del=5))
+    watched = visit()
+    page = opened(watched)
+    for s, (node, _) in enumerate(found.ends.tolist()):
+        page.locator(f".sites .site[data-site='{s}']").click()
+        lit = drawn(page)["panels"][0]
+        assert sorted(lit["highlighted"]) == sorted(found.targets[found.broken_by(s)].tolist())
+        assert sorted(lit["reached"]) == sorted(found.targets[found.reached_by(s)].tolist())
+        assert [site["site"] for site in lit["sites"] if site["alpha"] == 1] == [s], "all others fade"
+        assert page.locator(".detail h4").inner_text() == f"paper {node}"
+    t = int(np.flatnonzero(found.lost)[0])
+    target = int(found.targets[t])
+    page.evaluate(f"window.certcore.mapView.choose({{ node: {target}, as: 'target' }})")
+    lit = drawn(page)["panels"][0]
+    assert sorted(lit["lit"]) == sorted(found.sites_of(t).tolist())
+    told = page.locator(".detail").inner_text()
+    assert f"{int(found.received[t, 1])} of {int(found.needed[t, 1])}" in told
+    page.wait_for_function(f"() => new URL(location).searchParams.get('picked') === '{target}'")
+    watched.settled()
+    assert drawn(page)["chosen"] == {"node": target, "as": "target"}, "the link has it, and it stays"
+
+
+def test_pointer_keyboard_and_search_choose_alike(visit: Visit) -> None:
+    _, _, found = engine(ThreatModel(attr_del=5))
+    watched = visit()
+    page = opened(watched)
+    first = drawn(page)["panels"][0]["sites"]
+    mark = next(site for site in first if site["site"] == 0)
+    box = page.locator(".box canvas").bounding_box()
+    page.mouse.move(box["x"] + mark["x"], box["y"] + mark["y"])
+    assert sorted(drawn(page)["panels"][0]["highlighted"]) == sorted(found.targets[found.broken_by(0)].tolist())
+    page.mouse.click(box["x"] + mark["x"], box["y"] + mark["y"])
+    assert drawn(page)["chosen"] == {"node": int(found.ends[0, 0])}
+    find = page.get_by_role("textbox", name="Find a node")
+    find.fill("paper 31")
+    find.press("Enter")
+    page.wait_for_function("() => window.certcore.map().chosen?.node === 31")
+    watched.settled()
+    canvas = page.locator(".box canvas")
+    canvas.focus()
+    canvas.press("Escape")
+    walked = []
+    for _ in range(len(found.ends)):
+        canvas.press("ArrowRight")
+        walked.append(drawn(page)["chosen"]["node"])
+    assert walked == found.ends[:, 0].tolist()
+    canvas.press("ArrowLeft")
+    assert drawn(page)["chosen"]["node"] == found.ends[-2, 0]
+    canvas.press("a")
+    assert drawn(page)["zoom"] >= 1
+    page.wait_for_timeout(700)
+    watched.settled()
+    canvas.press("Enter")
+    page.get_by_role("heading", name="One node", level=1).wait_for()
+    page.wait_for_function(f"() => new URL(location).searchParams.get('node') === '{found.ends[-2, 0]}'")
+
+
+def test_fractions_of_the_relaxed_adversary_arrive_unrounded_beside_the_attack(visit: Visit) -> None:
+    watched = visit()
+    page = opened(watched, f"{VIEW}&attr_add=1&adversary=both")
+    _, result, found = engine(ThreatModel(attr_add=1, attr_del=5), relaxed=True)
+    left, right = drawn(page)["panels"]
+    assert not left["relaxed"]
+    assert right["relaxed"]
+    assert left["size"] == right["size"]
+    spent = {tuple(site["ends"]): site["amounts"] for site in right["sites"]}
+    assert sorted(spent) == sorted(map(tuple, found.ends.tolist()))
+    drawn_amounts = np.array([spent[a, b] for a, b in found.ends.tolist()])
+    # Equal up to the last bits, in which two solves differ; more digits than anybody would round to.
+    np.testing.assert_allclose(drawn_amounts, found.amounts, atol=1e-9)
+    np.testing.assert_allclose(np.array(right["broken"])[found.targets], found.broken, atol=1e-9)
+    assert (np.abs(found.amounts - found.amounts.round(4)) > 1e-6).any(), "the example has long fractions"
+    page.locator(".box canvas").first.focus()
+    page.locator(".box canvas").first.press("+")
+    drawn(page)
+    places = page.evaluate("[0, 1].map((k) => window.certcore.mapView.panels[k].place(7))")
+    assert places[0] == places[1], "both pictures move together"
+    assert result.bound >= result.attack_found
+
+
+def test_lasso_box_targets_and_protection(visit: Visit) -> None:
+    watched = visit(1440, 1200)
+    page = opened(watched)
+    before = page.locator(".st-key-work_certificate").inner_text()
+    places = {i: page.evaluate(f"window.certcore.mapView.panels[0].place({i})") for i in range(N)}
+    box = page.locator(".box canvas").bounding_box()
+    xs = sorted(place[0] for place in places.values())
+    middle = (xs[N // 2] + xs[N // 2 - 1]) / 2
+    page.get_by_role("button", name="Box", exact=True).click()
+    page.mouse.move(box["x"] + 3, box["y"] + 3)
+    page.mouse.down()
+    page.mouse.move(box["x"] + middle, box["y"] + box["height"] - 3, steps=4)
+    page.mouse.up()
+    inside = sorted(i for i, (x, _) in places.items() if x < middle)
+    assert drawn(page)["selection"] == inside
+    page.get_by_role("heading", name=f"{len(inside)} selected").wait_for()
+    watched.settled()
+    page.get_by_role("button", name="Lasso").click()
+    corners = [(middle, 3), (box["width"] - 3, 3), (box["width"] - 3, box["height"] - 3), (middle, box["height"] - 3)]
+    page.mouse.move(box["x"] + corners[0][0], box["y"] + corners[0][1])
+    page.mouse.down()
+    for x, y in corners[1:]:
+        page.mouse.move(box["x"] + x, box["y"] + y, steps=5)
+    page.mouse.up()
+    assert drawn(page)["selection"] == sorted(set(range(N)) - set(inside))
+    page.get_by_role("heading", name=f"{N - len(inside)} selected").wait_for()
+    watched.settled()
+    page.get_by_role("button", name="Protect these").first.click()
+    page.wait_for_function("() => new URL(location).searchParams.has('protect')")
+    watched.settled()
+    protected = sorted(set(range(N)) - set(inside))
+    _, result, found = engine(ThreatModel(attr_del=5, protected=protected))
+    now = page.locator(".st-key-work_certificate").inner_text()
+    assert now != before
+    assert now.startswith(f"{result.certified} of {N}")
+    assert not set(found.ends[:, 0].tolist()) & set(protected)
+    assert sorted(site["ends"][0] for site in drawn(page)["panels"][0]["sites"]) == sorted(found.ends[:, 0].tolist())
+    page.get_by_role("button", name="Make these the targets").click()
+    page.wait_for_function("() => new URL(location).searchParams.get('targets') === 'chosen'")
+    watched.settled()
+    assert f"of {len(protected)} labels" in page.locator(".st-key-work_certificate").inner_text()
+
+
+def test_margins_are_those_of_the_engine(visit: Visit) -> None:
+    _, _, found = engine(ThreatModel(attr_del=5))
+    watched = visit()
+    page = opened(watched, f"{VIEW}&colour=margin")
+    seen = drawn(page)
+    assert seen["colour"] == "margin"
+    assert np.array_equal(np.array(seen["panels"][0]["margin"])[found.targets], found.margin)
+    assert page.locator(".bars .strip").count() == 1
+
+
+def test_the_graph_travels_once_and_a_new_attack_sends_what_changed(visit: Visit) -> None:
+    watched = visit()
+    sizes: list[int] = []
+    page = watched.page
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: sizes.append(len(data))))
+    opened(watched, "attack_map?instance=hard-s0&attr_del=5")
+    total = page.evaluate("window.certcore.map().panels[0].margin.length")
+    first, sizes[:] = sum(sizes), []
+    field = page.get_by_role("spinbutton", name="Attribute deletions, exact value")
+    field.fill("6")
+    field.press("Enter")
+    page.wait_for_function("() => window.certcore.map().legend[0].includes('of 6')")
+    watched.settled()
+    assert total > 100
+    assert sum(sizes) < first, (sum(sizes), first)

@@ -12,7 +12,7 @@ from tests.sweep.cases import smoothed_like
 def test_too_large_a_program_is_refused_with_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     instance, threat = smoothed_like(0, n=40), ThreatModel(attr_del=3)
     assert certify(instance, threat, attack=False).targets == 40
-    monkeypatch.setattr(memory, "available_memory", lambda: 20_000.0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 500.0)
     with pytest.raises(InputError, match=r"needs about 0\.0 GiB of memory; 0\.0 GiB are free"):
         certify(instance, threat, attack=False)
 

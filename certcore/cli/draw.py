@@ -6,7 +6,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from certcore.cli.options import add_relaxation, add_threat, open_instance, print_json, read_threat, whole_number
+from certcore.cli.options import (
+    add_json,
+    add_relaxation,
+    add_threat,
+    open_instance,
+    print_json,
+    read_threat,
+    whole_number,
+)
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
 from certcore.common.errors import InputError
@@ -85,7 +93,7 @@ def add(subparsers: Any) -> None:
     add_threat(parser)
     add_relaxation(parser)
     parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -127,7 +135,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         if text is not None:
             local = axis is not None and str(options.get(axis, "")).startswith("local_")
             options[name] = read_values(text, f"--{name.replace('_', '-')}", shares=local and shares)
-    for name in ("x", "y", "show", "node", "attack", "palette", "names", "accuracy_of", "left"):
+    for name in ("x", "y", "show", "node", "attack", "palette", "names", "accuracy_of", "left", "rounds"):
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)
     for name in ("x", "y"):

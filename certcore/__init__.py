@@ -1,10 +1,10 @@
 """Collective robustness certificates for graph neural networks.
 
-from certcore import ThreatModel, certify, load_instance
+import certcore as cc
 
-instance = load_instance("precomputed/citeseer-gcn-attr-s0.npz")
-certificate = certify(instance, ThreatModel(attr_del=50))
-print(certificate.certified, "of", certificate.targets)
+instance = cc.smooth(model, data, attr_add=0.002, attr_del=0.6)  # or load_instance(file)
+certificate = cc.certify(instance, attr_del=10)
+cc.curve(instance, vary="attr_del", values=range(101)).plot()
 
 The names below are loaded when they are first used: who only checks a proof (`certcore.verify`) loads no solver.
 """
@@ -15,62 +15,82 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
+    from certcore.base.grid import GridBase
+    from certcore.base.smoothing import SmoothingBase
     from certcore.common.errors import InputError
-    from certcore.domain.fronts import Fronts, flood_fill, fronts_from_grid
+    from certcore.data.dataset import Dataset
+    from certcore.data.registry import get_dataset
     from certcore.domain.graph import Graph
     from certcore.domain.perturbations import TYPES
     from certcore.domain.threat import ThreatModel
     from certcore.instance.instance import Instance, load_instance, save_instance
-    from certcore.result.allocation import Allocation, inadmissible, replay
+    from certcore.pipeline.check_field import FieldCheck, check_field
+    from certcore.pipeline.smooth import smooth
     from certcore.result.certificate import Certificate
     from certcore.solve.status import Status
-    from certcore.sweep.session import certify
-    from certcore.verify.proof import Verdict, read_proof, verify_proof
+    from certcore.sweep.curves import Curve, curve
+    from certcore.sweep.radii import radius
+    from certcore.sweep.session import Session, certify
+    from certcore.sweep.surface_maps import Surface, surface
+    from certcore.verify.proof import Verdict, verify_proof
 
-#: Where the names are, as above.
+#: Where the names are, as above: what most people need; the rest is imported from its module.
 _HOME = {
     name: home
     for home, names in (
-        ("result.allocation", "Allocation inadmissible replay"),
-        ("base.grid", "BaseCertificate BaseLocal GridBase"),
-        ("result.certificate", "Certificate"),
+        ("base.grid", "GridBase"),
+        ("base.smoothing", "SmoothingBase"),
         ("common.errors", "InputError"),
-        ("domain.fronts", "Fronts flood_fill fronts_from_grid"),
+        ("data.dataset", "Dataset"),
+        ("data.registry", "get_dataset"),
         ("domain.graph", "Graph"),
-        ("instance.instance", "Instance load_instance save_instance"),
         ("domain.perturbations", "TYPES"),
-        ("solve.status", "Status"),
-        ("sweep.session", "certify"),
         ("domain.threat", "ThreatModel"),
-        ("verify.proof", "Verdict read_proof verify_proof"),
+        ("instance.instance", "Instance load_instance save_instance"),
+        ("pipeline.check_field", "FieldCheck check_field"),
+        ("pipeline.smooth", "smooth"),
+        ("result.certificate", "Certificate"),
+        ("solve.status", "Status"),
+        ("sweep.curves", "Curve curve"),
+        ("sweep.radii", "radius"),
+        ("sweep.session", "Session certify"),
+        ("sweep.surface_maps", "Surface surface"),
+        ("verify.proof", "Verdict verify_proof"),
+        # Found here as before, although not in the list below.
+        ("base.grid", "BaseCertificate BaseLocal"),
+        ("domain.fronts", "Fronts flood_fill fronts_from_grid"),
+        ("result.allocation", "Allocation inadmissible replay"),
+        ("verify.proof", "read_proof"),
     )
     for name in names.split()
 }
 
 __all__ = [
     "TYPES",
-    "Allocation",
-    "BaseCertificate",
-    "BaseLocal",
     "Certificate",
-    "Fronts",
+    "Curve",
+    "Dataset",
+    "FieldCheck",
     "Graph",
     "GridBase",
     "InputError",
     "Instance",
+    "Session",
+    "SmoothingBase",
     "Status",
+    "Surface",
     "ThreatModel",
     "Verdict",
     "__version__",
     "certify",
-    "flood_fill",
-    "fronts_from_grid",
-    "inadmissible",
+    "check_field",
+    "curve",
+    "get_dataset",
     "load_instance",
-    "read_proof",
-    "replay",
+    "radius",
     "save_instance",
+    "smooth",
+    "surface",
     "verify_proof",
 ]
 

@@ -33,7 +33,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
     ("Noise", "certcore.votes", None),
     ("Votes", "certcore.votes.run", ("Voter", "Votes", "collect_votes")),
     ("Votes of any model", "certcore.votes.function", ("FunctionVoter",)),
-    ("Bundles", "certcore.pipeline.bundle", ("Recipe", "make_bundle", "smoothed_instance")),
+    ("Bundles", "certcore.pipeline.bundle", ("BundleRecipe", "make_bundle", "smoothed_instance")),
     ("Executors", "certcore.common.executor", ("open_executor", "run_tasks")),
     ("Figures", "certcore.figures", None),
     ("Exports", "certcore.export", None),

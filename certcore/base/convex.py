@@ -118,7 +118,7 @@ def convex_certificate(
         whole_number(value, f"the {name} of the convex certificate", low, MAX_BUDGET)
     given = np.arange(network.n_nodes) if nodes is None else nodes
     chosen = np.unique(whole_numbers(given, "the list of nodes to certify", 0, network.n_nodes - 1))
-    search = _Search(network, int(local_budget), mode == "flips", int(max_budget))
+    search = _ConvexSearch(network, int(local_budget), mode == "flips", int(max_budget))
     radius = search.radii(chosen, progress)
     found = np.full(network.n_nodes, -1, dtype=np.int64)
     if attack:
@@ -127,7 +127,7 @@ def convex_certificate(
     return ConvexCertificate(radius, found, network.prediction.copy(), int(local_budget), int(max_budget), mode)
 
 
-class _Search:
+class _ConvexSearch:
     def __init__(self, network: GcnNetwork, local_budget: int, deletions: bool, max_budget: int) -> None:
         self.network = network
         self.local_budget = local_budget

@@ -40,7 +40,7 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearBound:
     """A linear lower bound of the margins: `constant` plus the effect of flips, −`gradient` times W₁ᵀ per row.
 
     `error` bounds what rounding can have added to the minimum.
@@ -61,7 +61,9 @@ def batches(network: GcnNetwork, nodes: np.ndarray) -> Iterator[Batch]:
         start = stop
 
 
-def linearise(batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, flips: int, *, steep: bool) -> Linear:
+def linearise(
+    batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, flips: int, *, steep: bool
+) -> LinearBound:
     """Replace every relu by a line, and collect the result as a function of the bits."""
     network = batch.network
     low, high = lower[batch.pair_node], upper[batch.pair_node]
@@ -86,7 +88,7 @@ def linearise(batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, fl
     size = np.abs(network.bias2[label]) + np.abs(network.bias2[other])
     np.add.at(size, batch.pair_owner, sizes.sum(axis=1))
     error = 16 * ROUNDOFF * (network.longest_sum + flips) * size
-    return Linear(constant, batch.spread @ alpha, error)
+    return LinearBound(constant, batch.spread @ alpha, error)
 
 
 def gains(network: GcnNetwork, nodes: np.ndarray, gradient: np.ndarray, deletions: bool) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Threshold tables: for every budget the probability p* above which a node is certified.
 
-One table serves all nodes (design, "One table serves all nodes"): a node whose label has probability at least p is
+One table serves all nodes: a node whose label has probability at least p is
 certified at budget ρ iff p > p*(ρ). The entries are exact rationals rounded up, so that comparing floats never
 certifies too much.
 """

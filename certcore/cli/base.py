@@ -12,7 +12,7 @@ import numpy as np
 from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli.options import add_instance, print_json, read_instance, whole_number
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES, UNLIMITED
@@ -41,7 +41,7 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
-    with Progress("base", quiet=args.json):
+    with StatusLine("base", quiet=args.json):
         report = summary(instance)
         if not args.no_grid:
             path = args.grid if args.grid is not None else str(Path(args.instance).with_suffix(".grid.npz"))

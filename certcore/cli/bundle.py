@@ -54,9 +54,9 @@ def add_vote_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.pipeline.bundle import Recipe, make_bundle
+    from certcore.pipeline.bundle import BundleRecipe, make_bundle
 
-    recipe = Recipe(
+    recipe = BundleRecipe(
         dataset=args.dataset,
         model=args.model,
         types=args.types,

@@ -23,7 +23,7 @@ from certcore.cli.options import (
     targets_before_correct,
     write_csv,
 )
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.common.rounding import share_down
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     threat = read_threat(args, instance)
     before = targets_before_correct(args, instance)
     options = {"relaxation": args.relaxation, "time_limit": args.time_limit}
-    with Progress("certify", quiet=args.json):
+    with StatusLine("certify", quiet=args.json):
         certificate = _interruptible(lambda cancel: certify(instance, threat, cancel=cancel, **options))
     if args.proof is not None:
         with atomic_write(args.proof, "w") as handle:
@@ -108,7 +108,7 @@ def _interruptible(work: Callable[[threading.Event], Certificate]) -> Certificat
 
 
 def _write_allocation(path: str, certificate: Certificate, instance: Instance, *, integer: bool) -> None:
-    columns: dict[str, Any] = certificate.nodes(instance.base.fronts(), instance.graph.edges, integer=integer)
+    columns: dict[str, Any] = certificate.node_columns(instance.base.fronts(), instance.graph.edges, integer=integer)
     columns["hit"] = np.where(columns["hit"], "yes", "no")
     if instance.node_names is not None:
         columns = {"node": columns.pop("node"), "name": instance.node_names, **columns}

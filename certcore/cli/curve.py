@@ -18,7 +18,7 @@ from certcore.cli.options import (
     read_threat,
     write_csv,
 )
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write, require_writable
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     ]
 
     def work(cancel: threading.Event) -> Curve | SplitCurve:
-        with Progress("curve", quiet=args.json) as progress:
+        with StatusLine("curve", quiet=args.json) as progress:
             if len(tasks) == 1:
                 return curve(
                     instance,

@@ -7,7 +7,7 @@ import json
 
 from certcore.cli.options import whole_number
 from certcore.cli.paths import require_file
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -84,7 +84,7 @@ def _get(args: argparse.Namespace) -> int:
 
     if args.name.endswith(".npz"):
         require_file(args.name, "an imported dataset (.npz)", suffix=".npz")
-    with Progress("data get", quiet=args.json):
+    with StatusLine("data get", quiet=args.json):
         dataset = get_dataset(args.name, refresh=args.refresh)
     _tell(
         dataset.counts | {"path": args.name if args.name.endswith(".npz") else str(dataset_path(args.name))}, args.json
@@ -99,7 +99,7 @@ def _import(args: argparse.Namespace) -> int:
 
     for file in filter(None, (args.file, args.edges)):
         require_file(file, "the file to import")
-    with Progress("data import", quiet=args.json):
+    with StatusLine("data import", quiet=args.json):
         dataset = import_file(
             args.file,
             args.name,

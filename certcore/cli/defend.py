@@ -17,10 +17,10 @@ from certcore.cli.options import (
     read_threat,
     whole_number,
 )
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import interruptible
 from certcore.sweep import Defence, defend
-from certcore.sweep.defend import TRIES
+from certcore.sweep.defences import TRIES
 
 
 def add(subparsers: Any) -> None:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     threat = read_threat(args, instance)
 
     def work(cancel: threading.Event) -> Defence:
-        with Progress("defend", quiet=args.json) as progress:
+        with StatusLine("defend", quiet=args.json) as progress:
             return defend(
                 instance,
                 threat,

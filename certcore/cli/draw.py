@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from certcore.cli.options import add_relaxation, add_threat, open_instance, print_json, read_threat, whole_number
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write, require_writable
@@ -75,7 +75,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.export.formats import export, formats
+    from certcore.export.formats import formats, render
     from certcore.figures.recipe import make
 
     found = [form for form in formats() if Path(args.output).name.lower().endswith(form.extension)]
@@ -85,8 +85,8 @@ def run(args: argparse.Namespace) -> int:
     form = max(found, key=lambda form: len(form.extension))
     require_writable(args.output)
     recipe = _recipe(args)
-    with Progress(f"draw {recipe.kind}", quiet=args.json):
-        data = export(make(recipe), form.key, width=args.width)
+    with StatusLine(f"draw {recipe.kind}", quiet=args.json):
+        data = render(make(recipe), form.key, width=args.width)
     with atomic_write(args.output) as handle:
         handle.write(data)
     if args.json:

@@ -15,7 +15,7 @@ import numpy as np
 
 from certcore import words
 from certcore.cli.paths import require_file
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.numbers import INDICES
 from certcore.domain.perturbations import LABELS, TYPES
@@ -133,7 +133,7 @@ def read_instance(args: argparse.Namespace) -> Instance:
 def open_instance(path: str, args: argparse.Namespace) -> Instance:
     """Read an instance file by the rule that was asked for."""
     require_file(path, "an instance file (.npz)", suffix=".npz")
-    with Progress("reading the instance", quiet=args.json):
+    with StatusLine("reading the instance", quiet=args.json):
         return load_instance(path, base_rule=args.base_rule)
 
 

@@ -17,12 +17,12 @@ from certcore.cli.options import (
     read_instance,
     read_threat,
 )
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import interruptible
 from certcore.common.errors import InputError
 from certcore.sweep import Radius, radius
 from certcore.sweep.axis import Axis
-from certcore.sweep.radius import read_share
+from certcore.sweep.radii import read_share
 
 
 def add(subparsers: Any) -> None:
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     threat = read_threat(args, instance)
 
     def work(cancel: threading.Event) -> Radius:
-        with Progress("radius", quiet=args.json) as progress:
+        with StatusLine("radius", quiet=args.json) as progress:
             return radius(
                 instance,
                 threat,

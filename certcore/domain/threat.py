@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from certcore.common.errors import InputError
+from certcore.common.errors import InputError, did_you_mean
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.graph import MAX_NODES, Graph
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
@@ -182,6 +182,52 @@ class ThreatModel:
             node_costs=data.get("node_costs"),
             edge_costs=data.get("edge_costs"),
         )
+
+
+class Budgets(TypedDict, total=False):
+    """The parts of a threat model as plain arguments, see `ThreatModel`."""
+
+    attr_add: int
+    attr_del: int
+    adj_add: int
+    adj_del: int
+    local_attr_add: LocalBudget
+    local_attr_del: LocalBudget
+    local_adj_add: LocalBudget
+    local_adj_del: LocalBudget
+    local_mode: str
+    sigma: int | None
+    targets: Any
+    protected: Any
+    node_costs: Any
+    edge_costs: Any
+
+
+def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
+    """A threat model as given, or from plain arguments; `edge_…` is another name for `adj_…`."""
+    if threat is not None and not isinstance(threat, ThreatModel):
+        raise InputError(
+            f"the threat model is {threat!r}; expected a ThreatModel, or budgets by name such as attr_del=10"
+        )
+    known = [field.name for field in dataclasses.fields(ThreatModel)]
+    given: dict[str, Any] = {}
+    for name, value in plain.items():
+        key = name.replace("edge_", "adj_") if name != "edge_costs" else name
+        if key not in known:
+            raise InputError(f"{name!r} is no budget{did_you_mean(key, known)}; expected one of {', '.join(known)}")
+        if key in given:
+            raise InputError(f"{name} and {key} are the same budget; give it once")
+        if key in TYPES and isinstance(value, float | np.floating):
+            raise InputError(
+                f"certify(…, {name}={value}) is no number of flips; expected a whole number such as 10. A flip "
+                f"probability is for smooth(model, data, {key}={value})"
+            )
+        given[key] = value
+    if threat is None:
+        return ThreatModel(**given)
+    if given:
+        raise InputError(f"a ThreatModel and {', '.join(plain)} were given; expected one of both, or threat.replace(…)")
+    return threat
 
 
 def _count(value: Any, what: str) -> int:

@@ -4,12 +4,12 @@
 
     for format in export.formats(figure):              # what this figure can leave as
         format.key, format.label, format.extension, format.mime
-    export.export(figure, "pdf", width="one-column")   # -> bytes
+    export.render(figure, "pdf", width="one-column")   # -> bytes
     export.file_name(figure, "pdf")                    # -> "curve-attr_del.pdf"
 
 Keys: pdf, svg, png, latex (stand-alone pgfplots/TikZ), tabular (LaTeX table), csv, json, html (interactive,
 self-contained), python (script that makes it again), command (the one command that does).
-Options of `export`: width "one-column" (8.5 cm), "two-column" (17.5 cm) or centimetres; dpi (png); title=True to
+Options of `render`: width "one-column" (8.5 cm), "two-column" (17.5 cm) or centimetres; dpi (png); title=True to
 draw the title; dark=True (html). All functions may be called from any thread; each takes about a second at most.
 
 A figure with a recipe can be made again, here or by `certcore draw`, with the same numbers:
@@ -30,7 +30,7 @@ Reports (the command `certcore report INSTANCE -o DIR`, one click in the dashboa
                                  progress=None, cancel=None)    # -> Report; progress(done, total, what)
     export.report_html(report)                         # -> one self-contained page
     export.report_zip(report)                          # -> bytes of everything, for a download button
-    export.write_report(report, folder)                # -> files as in the design, and folder.zip beside it
+    export.write_report(report, folder)                # -> files, and folder.zip beside it
     export.write_batch(paths, folder, progress=None)   # figures of many bundles
 """
 
@@ -39,11 +39,14 @@ from __future__ import annotations
 from certcore.export.batch import write_batch
 from certcore.export.certificate import allocation, guarantee, proof, provenance
 from certcore.export.citation import bibtex
-from certcore.export.formats import Format, export, file_name, formats
+from certcore.export.formats import Format, file_name, formats, render
 from certcore.export.report import Report, build_report
 from certcore.export.report_files import report_zip, write_report
 from certcore.export.report_page import report_html
 from certcore.figures.recipe import make
+
+#: The name in scripts that earlier versions wrote.
+export = render
 
 __all__ = [
     "Format",
@@ -51,13 +54,13 @@ __all__ = [
     "allocation",
     "bibtex",
     "build_report",
-    "export",
     "file_name",
     "formats",
     "guarantee",
     "make",
     "proof",
     "provenance",
+    "render",
     "report_html",
     "report_zip",
     "write_batch",

@@ -15,8 +15,8 @@ from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.export.extent import curve_values, zero_budget
-from certcore.export.formats import export, file_name
+from certcore.export.curve_range import curve_values, zero_budget
+from certcore.export.formats import file_name, render
 from certcore.export.formats import formats as formats_of
 from certcore.export.report import default_threat
 from certcore.figures import CompareEntry, base_figure, compare_figure, curve_figure, distribution_figure
@@ -98,7 +98,7 @@ def write_figure(figure: Figure, folder: Path, formats: Sequence[str], width: st
             continue
         path = folder / file_name(figure, format)
         with atomic_write(path) as handle:
-            handle.write(export(figure, format, width=width))
+            handle.write(render(figure, format, width=width))
         paths.append(path)
     return paths
 

@@ -60,7 +60,9 @@ def allocation(instance: Instance, certificate: Certificate, *, integer: bool = 
     if (certificate.attack if integer else certificate.fractional) is None:
         what = "attack was looked for" if integer else "relaxed allocation exists"
         raise InputError(f"no {what} for this certificate; certify again with an attack, or export the other one")
-    nodes: Mapping[str, np.ndarray] = certificate.nodes(instance.base.fronts(), instance.graph.edges, integer=integer)
+    nodes: Mapping[str, np.ndarray] = certificate.node_columns(
+        instance.base.fronts(), instance.graph.edges, integer=integer
+    )
     # What a target loses or receives is empty (None) for other nodes.
     numbers = {key: np.asarray(nodes[key], dtype=float) for key in nodes if key not in ("node", "state", "hit")}
     used = [key for key, column in numbers.items() if (column > NOTHING).any()]

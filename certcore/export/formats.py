@@ -9,7 +9,7 @@ from typing import Any
 from certcore.common.errors import InputError
 from certcore.export.html import figure_page
 from certcore.export.scripts import command_script, has_command, python_script
-from certcore.export.vector import render
+from certcore.export.vector import printed
 from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
 from certcore.figures.serial import to_json
@@ -41,7 +41,7 @@ def _tabular(figure: Figure, **_: Any) -> bytes:
 
 def _printed(kind: str) -> Callable[..., bytes]:
     def make(figure: Figure, *, width: str | float, title: bool, dpi: int, **_: Any) -> bytes:
-        return render(figure, kind, width=width, title=title, dpi=dpi)
+        return printed(figure, kind, width=width, title=title, dpi=dpi)
 
     return make
 
@@ -83,7 +83,7 @@ def formats(figure: Figure | None = None) -> tuple[Format, ...]:
     )
 
 
-def export(
+def render(
     figure: Figure,
     format: str,
     *,

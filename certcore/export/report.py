@@ -14,7 +14,7 @@ from certcore.common.errors import InputError
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.export.certificate import allocation, guarantee, provenance
-from certcore.export.extent import curve_values, zero_budget
+from certcore.export.curve_range import curve_values, zero_budget
 from certcore.export.scripts import certify_command, draw_command, untold
 from certcore.figures import (
     base_figure,

@@ -14,10 +14,10 @@ from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.export.certificate import proof
 from certcore.export.citation import bibtex
-from certcore.export.formats import export, file_name
+from certcore.export.formats import file_name, render
 from certcore.export.report import Report
 from certcore.export.report_page import report_html
-from certcore.export.vector import render_pages
+from certcore.export.vector import printed_pages
 from certcore.figures.serial import to_plain
 from certcore.instance.instance import save_instance
 
@@ -38,11 +38,11 @@ def report_files(report: Report) -> Iterator[tuple[str, Callable[[], bytes]]]:
         table = report.allocation
         yield "data/allocation.csv", lambda: ("\ufeff" + table.csv()).encode()
     if report.figures:
-        yield "figures/all.pdf", lambda: render_pages(list(report.figures), width="two-column")
+        yield "figures/all.pdf", lambda: printed_pages(list(report.figures), width="two-column")
     for figure in report.figures:
         for folder, formats in (("figures", _FIGURES), ("data", _DATA)):
             for format in formats:
-                yield f"{folder}/{file_name(figure, format)}", partial(export, figure, format)
+                yield f"{folder}/{file_name(figure, format)}", partial(render, figure, format)
 
 
 def write_report(

@@ -11,7 +11,7 @@ from certcore.common.rounding import share_down
 from certcore.export.citation import bibtex
 from certcore.export.html import chart, facts_table, page
 from certcore.export.report import Report
-from certcore.export.vector import render
+from certcore.export.vector import printed
 from certcore.figures.escape import for_file_name, for_html
 from certcore.figures.figure import Figure
 from certcore.figures.serial import to_plain
@@ -73,7 +73,7 @@ def _section(figure: Figure, k: int) -> str:
     """One figure: interactive where that helps, a picture for the graph (it is interactive in its own file)."""
     head = f"<h2>{for_html(figure.title or figure.name)}</h2>"
     if figure.TALL:
-        picture = base64.b64encode(render(figure, "png", width="two-column", dpi=130)).decode()
+        picture = base64.b64encode(printed(figure, "png", width="two-column", dpi=130)).decode()
         name = for_file_name(figure.name)
         return (
             f'{head}<figure><img alt="{for_html(figure.description())}" src="data:image/png;base64,{picture}">'

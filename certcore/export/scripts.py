@@ -123,7 +123,7 @@ def python_script(figure: Figure) -> str:
         f"from certcore import export, figures\n\n{_figure_code(figure)}\n"
         'for format in ("pdf", "svg", "png", "csv"):\n'
         "    with open(export.file_name(figure, format), 'wb') as handle:\n"
-        "        handle.write(export.export(figure, format, width='one-column'))\n"
+        "        handle.write(export.render(figure, format, width='one-column'))\n"
     )
 
 

@@ -10,7 +10,7 @@ from certcore.figures.escape import clean
 from certcore.figures.figure import Figure
 
 
-def render(
+def printed(
     figure: Figure, kind: str, *, width: str | float = "one-column", title: bool = False, dpi: int = 300
 ) -> bytes:
     """One figure as the bytes of a PDF, SVG or PNG file."""
@@ -23,7 +23,7 @@ def render(
     return buffer.getvalue()
 
 
-def render_pages(figures: list[Figure], *, width: str | float = "one-column") -> bytes:
+def printed_pages(figures: list[Figure], *, width: str | float = "one-column") -> bytes:
     """Several figures as one PDF, one page each, with titles."""
     from matplotlib.backends.backend_pdf import PdfPages
 

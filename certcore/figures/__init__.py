@@ -11,7 +11,7 @@ here, or from arrays with the classes themselves. Nothing here computes a certif
     figures.alt_text(figure)                            # one or two sentences for those who cannot see it
     figures.table(figure)                               # Table(columns, rows): exactly the plotted numbers
     figures.from_json(figures.to_json(figure))          # the same figure again
-    export.export(figure, "pdf", width="one-column")    # bytes; see certcore.export for all formats
+    export.render(figure, "pdf", width="one-column")    # bytes; see certcore.export for all formats
 
 Figure classes (all fields by keyword; every one also takes name, title, facts, recipe):
 

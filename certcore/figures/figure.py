@@ -21,7 +21,7 @@ from certcore.figures.table import Table
 if TYPE_CHECKING:
     from certcore.figures.sheet import Sheet
 
-Rows = Sequence[Sequence[Any]]
+Cells = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +53,7 @@ class Figure:
         """A short table for a page, if there is something to say in one."""
         return None
 
-    def shortened(self, rows: Rows, most: int) -> tuple[Rows, str]:
+    def shortened(self, rows: Cells, most: int) -> tuple[Cells, str]:
         """Those of too many rows that a paper has room for (some along the whole axis), and how to say so."""
         step = -(-len(rows) // most)
         kept = rows[::step]

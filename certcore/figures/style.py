@@ -79,7 +79,7 @@ KINDS: Final[dict[str, Kind]] = {
 
 
 @dataclass(frozen=True)
-class State:
+class StateStyle:
     """How nodes of one state look in the graph."""
 
     label: str
@@ -89,8 +89,8 @@ class State:
     scale: float
 
 
-STATES: Final[dict[str, State]] = {
-    state: State(state, colour, marker, scale)
+STATES: Final[dict[str, StateStyle]] = {
+    state: StateStyle(state, colour, marker, scale)
     for state, colour, marker, scale in (
         (TargetState.NOT_A_TARGET, "#BDBDBD", MARKERS[5], 0.8),
         (TargetState.ALONE, SKY, MARKERS[0], 1.0),

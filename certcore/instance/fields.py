@@ -28,7 +28,7 @@ class Fields:
 
 
 def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> Fields:
-    """Derive the fields of the targets from the instance's declaration (design section 3)."""
+    """Derive the fields of the targets from the instance's declaration."""
     if instance.node_field is not None:
         if need_edges:
             raise InputError(

@@ -17,6 +17,7 @@ from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, read_numbers
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
+from certcore.common.shown import ask
 from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
 
@@ -28,7 +29,7 @@ MAX_META_DEPTH = 50
 TRAIN, TEST = 0, 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instance:
     """Everything a collective certificate is computed from; validates itself.
 
@@ -78,9 +79,10 @@ class Instance:
             object.__setattr__(self, "edge_field", EDGE_FIELDS[0])
         given = np.arange(n) if self.targets is None else self.targets
         object.__setattr__(self, "targets", distinct_nodes(given, "targets", n))
-        for name, largest in (("labels", MAX_CLASSES - 1), ("split", TEST)):
+        # A node may be in no part of the split: −1, as in the public splits of citation graphs.
+        for name, least, largest in (("labels", 0, MAX_CLASSES - 1), ("split", -1, TEST)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole_numbers(getattr(self, name), name, 0, largest, shape=(n,)))
+                object.__setattr__(self, name, whole_numbers(getattr(self, name), name, least, largest, shape=(n,)))
         if self.layout is not None:
             object.__setattr__(self, "layout", _positions(self.layout, n))
         for name, most in (("class_names", MAX_CLASSES), ("node_names", n)):
@@ -89,6 +91,15 @@ class Instance:
         if self.node_names is not None and len(self.node_names) != n:
             raise InputError(f"node_names has {len(self.node_names)} entries; expected one per node, {n}")
         object.__setattr__(self, "meta", _plain_meta(self.meta))
+
+    def __repr__(self) -> str:
+        facts = self.facts()
+        size = f"{facts['nodes']} nodes, {facts['edges']} edges, {facts['attributes']} attributes"
+        kind = facts["base"].get("kind", "base certificate")
+        return f"<Instance {size}; {facts['fields']}; {kind}; {len(np.asarray(self.targets))} targets>"
+
+    def _repr_html_(self) -> str:
+        return str(ask("cards", "card", self))
 
     @property
     def prediction(self) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""How a model reads the graph: what a certificate has to know about it (design: fields)."""
+"""How a model reads the graph: what a certificate has to know about it."""
 
 from __future__ import annotations
 

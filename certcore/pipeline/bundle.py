@@ -37,7 +37,7 @@ TYPES_OF_BUNDLES = (*PAPER_THETA, "convex")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class BundleRecipe:
     """Everything that decides what is in a bundle."""
 
     dataset: str
@@ -91,7 +91,7 @@ class Recipe:
         words = [f"certcore bundle {Path(self.dataset).name} {self.model} {self.types} --split {self.split}"]
         if self.types != "convex":
             words.append(f"--samples {self.samples}")
-        defaults = Recipe(self.dataset)
+        defaults = BundleRecipe(self.dataset)
         for option in ("seed", "selection", "alpha", "edge_field", "epochs"):
             value = getattr(self, option)
             if value != getattr(defaults, option):
@@ -102,7 +102,7 @@ class Recipe:
 
 
 def make_bundle(
-    recipe: Recipe,
+    recipe: BundleRecipe,
     output: str | Path | None = None,
     *,
     work: str | Path | None = None,
@@ -142,7 +142,7 @@ def make_bundle(
     return path, instance
 
 
-def trained_model(recipe: Recipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
+def trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
     """The model of a recipe: read from `folder` if it was trained before, trained and kept otherwise."""
     from certcore.data.split import make_split
     from certcore.models.storage import load_model, save_model
@@ -171,7 +171,7 @@ def trained_model(recipe: Recipe, dataset: Dataset, folder: Path, *, progress: b
 
 
 def _votes(
-    recipe: Recipe,
+    recipe: BundleRecipe,
     dataset: Dataset,
     trained: Trained,
     folder: Path,
@@ -195,7 +195,7 @@ def _votes(
     )
 
 
-def smoothed_instance(recipe: Recipe, dataset: Dataset, trained: Trained, votes: Votes) -> Instance:
+def smoothed_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, votes: Votes) -> Instance:
     """An instance whose base certificate is randomized smoothing; all test nodes are targets."""
     from certcore.base.smoothing import SmoothingBase
 
@@ -239,7 +239,7 @@ def smoothed_instance(recipe: Recipe, dataset: Dataset, trained: Trained, votes:
     )
 
 
-def _convex_instance(recipe: Recipe, dataset: Dataset, trained: Trained) -> Instance:
+def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -> Instance:
     """An instance whose base certificate is the convex relaxation of a robustly trained GCN."""
     from certcore.base.convex import convex_certificate
     from certcore.base.network import GcnNetwork, normalised_adjacency
@@ -265,7 +265,7 @@ def _convex_instance(recipe: Recipe, dataset: Dataset, trained: Trained) -> Inst
     )
 
 
-def _provenance(recipe: Recipe, dataset: Dataset, trained: Trained) -> dict[str, Any]:
+def _provenance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -> dict[str, Any]:
     packages = ("numpy", "scipy", "numba", "torch", "torch-geometric")
     return {
         "dataset": dataset.name,

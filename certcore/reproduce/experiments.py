@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from certcore.common.errors import InputError
-from certcore.reproduce import judge, work
+from certcore.reproduce import computations, findings
 from certcore.reproduce.source import Source
 from certcore.reproduce.unit import Experiment, Variant
 
 PAPER, TIGHT = Variant("paper"), Variant("tight")
 MULTICLASS = Variant("tight", rule="multiclass")
-FEWER, FEWEST = (Variant("paper", samples=number) for number in (judge.FEWER, judge.FEWEST))
+FEWER, FEWEST = (Variant("paper", samples=number) for number in (findings.FEWER, findings.FEWEST))
 #: The paper's rule for edge fields next to the sound one (see docs/REPRODUCTION.md).
 EDGE_RULES = (
     Variant("paper", "messages"),
@@ -27,7 +27,7 @@ EXPERIMENTS = (
         "datasets",
         "Certified ratio over attribute deletions",
         "fig_datasets",
-        work.radius_curve,
+        computations.radius_curve,
         (Source("citeseer"), Source("cora_ml"), Source("cora")),
         (PAPER, FEWER, MULTICLASS),
         {"vary": "attr_del", "most": 8192},
@@ -36,7 +36,7 @@ EXPERIMENTS = (
         "pubmed",
         "Certified ratio over attribute deletions, PubMed",
         "fig_datasets",
-        work.log_curve,
+        computations.log_curve,
         (Source("pubmed"),),
         (TIGHT,),
         {"vary": "attr_del", "values": _LOG},
@@ -45,7 +45,7 @@ EXPERIMENTS = (
         "texts",
         "Certified ratio over attribute deletions, WebKB and Reuters",
         "nlp_graphs",
-        work.radius_curve,
+        computations.radius_curve,
         (
             Source("webkb_knn3"),
             Source("webkb_knn3_directed"),
@@ -59,7 +59,7 @@ EXPERIMENTS = (
         "joint",
         "Attribute deletions × edge deletions",
         "fig_joint",
-        work.budget_map,
+        computations.budget_map,
         (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
         (Variant("tight", "messages"), Variant("tight", "degrees"), Variant("paper", "messages")),
         {"x": "attr_del", "x_values": [0, 4, 8, 12, 20, 30, 40, 60], "y": "adj_del", "y_values": [0, 2, 4, 8, 14, 20]},
@@ -68,7 +68,7 @@ EXPERIMENTS = (
         "joint-edge",
         "The edge of the joint map: attribute deletions alone, smoothing both attributes and edges",
         "fig_joint",
-        work.log_curve,
+        computations.log_curve,
         (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
         (PAPER, TIGHT),
         {"vary": "attr_del", "values": list(range(0, 121))},
@@ -77,7 +77,7 @@ EXPERIMENTS = (
         "attributes",
         "Attribute additions × attribute deletions",
         "fig_joint_attr",
-        work.budget_map,
+        computations.budget_map,
         (Source("cora_ml"), Source("citeseer")),
         (TIGHT, PAPER),
         {
@@ -92,7 +92,7 @@ EXPERIMENTS = (
         "classifiers",
         "GCN, GAT, APPNP, RGCN and SMA over attribute deletions",
         "fig_models, robust_models",
-        work.log_curve,
+        computations.log_curve,
         tuple(
             Source(dataset, model)
             for dataset in ("cora_ml", "citeseer")
@@ -105,7 +105,7 @@ EXPERIMENTS = (
         "convex",
         "Attribute additions with the convex base certificate",
         "fig_certs",
-        work.radius_curve,
+        computations.radius_curve,
         (Source("citeseer", types="convex"),),
         (PAPER, TIGHT),
         {"vary": "attr_add", "most": 16384, "local": 21},
@@ -114,7 +114,7 @@ EXPERIMENTS = (
         "local",
         "Edge deletions under local budgets",
         "fig_local_budget",
-        work.local_curves,
+        computations.local_curves,
         (Source("cora_ml", types="adj"), Source("cora_ml", "gcn_mean", "adj")),
         (Variant("tight", "messages"), Variant("tight", "degrees"), Variant("paper", "messages")),
         {
@@ -128,7 +128,7 @@ EXPERIMENTS = (
         "attackers",
         "Edge deletions by a limited number of attackers",
         "fig_num_attackers",
-        work.attacker_curves,
+        computations.attacker_curves,
         (Source("cora_ml", types="adj"),),
         (Variant("paper", "messages"), Variant("tight", "degrees")),
         {
@@ -143,7 +143,7 @@ EXPERIMENTS = (
         "gap-attributes",
         "Integrality gap, attribute deletions",
         "fig_milp_attr",
-        work.brackets,
+        computations.brackets,
         (Source("cora_ml"),),
         (Variant("exact"),),
         {"vary": "attr_del", "values": [1, 2, 4, 6, 8, 10, 12], "time_limit": 30.0},
@@ -153,7 +153,7 @@ EXPERIMENTS = (
         "gap-edges",
         "Integrality gap, edge deletions",
         "fig_milp_adj",
-        work.brackets,
+        computations.brackets,
         (Source("cora_ml", types="adj"),),
         (Variant("exact", "messages"), Variant("exact", "degrees")),
         {"vary": "adj_del", "values": [1, 2, 4, 6, 8, 10, 12], "time_limit": 30.0},
@@ -163,7 +163,7 @@ EXPERIMENTS = (
         "seconds-attributes",
         "Seconds per certificate, attribute deletions",
         "section 5, appendix",
-        work.clock,
+        computations.clock,
         tuple(Source(name) for name in ("cora_ml", "citeseer", "pubmed", "webkb_knn3", "reuters_knn3_d200")),
         (PAPER, TIGHT),
         {"threats": [{"attr_del": value} for value in (1, 10, 100, 1000)]},
@@ -173,7 +173,7 @@ EXPERIMENTS = (
         "seconds-joint",
         "Seconds per certificate, attribute and edge deletions",
         "section 5",
-        work.clock,
+        computations.clock,
         (Source("cora_ml", types="joint"),),
         (Variant("paper", "messages"), Variant("tight", "messages"), Variant("tight", "degrees")),
         {"threats": [{"attr_del": a, "adj_del": e} for a, e in ((4, 4), (12, 8), (24, 12), (40, 20))]},
@@ -183,7 +183,7 @@ EXPERIMENTS = (
         "seconds-additions",
         "Seconds per certificate, attribute additions and deletions",
         "appendix",
-        work.clock,
+        computations.clock,
         (Source("cora_ml"),),
         (PAPER, TIGHT),
         {"threats": [{"attr_add": a, "attr_del": d} for a, d in ((2, 8), (8, 21), (12, 30), (20, 40))]},
@@ -193,7 +193,7 @@ EXPERIMENTS = (
         "seconds-convex",
         "Seconds per certificate, convex base certificate",
         "section 5",
-        work.clock,
+        computations.clock,
         (Source("citeseer", types="convex"),),
         (PAPER, TIGHT),
         {"threats": [{"attr_add": value, "local_attr_add": 21} for value in (1, 10, 100, 1000)]},

@@ -106,10 +106,10 @@ def sub_curve(result: Result, name: str, value: int | None) -> Result | None:
     return None
 
 
-def combine(results: Results, parts: Sequence[tuple[str, str, str]], judge: Callable[..., Ours | None]) -> Ours | None:
+def combine(results: Results, parts: Sequence[tuple[str, str, str]], find: Callable[..., Ours | None]) -> Ours | None:
     """Judge several lists of results together; None if one of them is missing."""
     lists = [results.find(*part) for part in parts]
-    return judge(*lists) if all(lists) else None
+    return find(*lists) if all(lists) else None
 
 
 def fewest(*lists: list[Result]) -> tuple[int, int | None]:

@@ -10,7 +10,7 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
-from certcore.reproduce.judge import FEWEST
+from certcore.reproduce.findings import FEWEST
 from certcore.reproduce.measure import map_ratio, sub_curve
 from certcore.reproduce.store import Result, Results
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from certcore.common.files import atomic_write
 from certcore.common.rounding import percent_up, rounded_down, rounded_up
-from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claim import Row, rows
 from certcore.reproduce.claims import CLAIMS
 from certcore.reproduce.experiments import EXPERIMENTS
+from certcore.reproduce.extensions import BEYOND
 from certcore.reproduce.measure import mean_ratio, whole_radius
 from certcore.reproduce.store import Result, Results
 

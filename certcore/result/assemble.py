@@ -95,6 +95,7 @@ def with_bound(
         seconds=time.perf_counter() - started,
         threat=problem.threat,
         target_nodes=problem.targets,
+        instance=problem.instance,
     )
 
 

@@ -34,7 +34,7 @@ def find_attack(
     else:
         deadline = time.perf_counter() + time_limit
         candidates = []
-        search = _Search(problem, structure)
+        search = _AttackSearch(problem, structure)
         attackers = search.attacker_sets(x)
         for power, start in ((2.0, x), (2.0, None), (1.0, x), (4.0, None), (1.0, None)):
             for chosen in attackers:
@@ -50,7 +50,7 @@ def find_attack(
     return best
 
 
-class _Search:
+class _AttackSearch:
     """Greedy search over flip sites: attribute flips per type and node, deletions per edge."""
 
     def __init__(self, problem: Problem, structure: Structure) -> None:

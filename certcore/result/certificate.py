@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from certcore.common.shown import Shown, ask
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.result.allocation import Allocation
 from certcore.result.states import NOTHING, TargetState, target_states
 from certcore.solve.status import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from certcore.instance.instance import Instance
 
 
 @dataclass(frozen=True)
@@ -27,8 +33,8 @@ class ProgramSize:
     paper_columns: int
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Shown):
     """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
 
     `certified` is the same number unless the relaxation is `exact`; then it may be larger, on the solver's word. The
@@ -55,6 +61,25 @@ class Certificate:
     size: ProgramSize | None = None
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     solves: int = 0
+    instance: Instance | None = field(default=None, repr=False)
+    """What was certified."""
+
+    def __repr__(self) -> str:
+        budgets = [f"{kind}={budget}" for kind, budget in zip(TYPES, self.threat.budgets) if budget]
+        told = f"{self.verified_certified} of {self.targets} certified" + (
+            f", {self.certified} on the solver's word" if self.unproven else ""
+        )
+        return f"<Certificate {', '.join(budgets) or 'no attack'}: {told}; {self.relaxation}, {self.status}>"
+
+    @property
+    def nodes(self) -> pd.DataFrame:
+        """One row per node in the best attack found: state, hit, loses its certificate, received, needed, spent."""
+        return ask("tables", "nodes_frame", self)
+
+    def graph(self) -> Any:
+        """The attacked graph for networkx, with the columns of `nodes` as attributes; `networkx.write_graphml` and
+        `write_gexf` write it for other viewers."""
+        return ask("networks", "attacked_graph", self)
 
     @property
     def ratio(self) -> float:
@@ -100,7 +125,7 @@ class Certificate:
         )
         return state
 
-    def nodes(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
+    def node_columns(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
         """Per node: state, whether it is hit, flips spent at it by type, flips inside its field, attacker share.
 
         `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). `lost` is how

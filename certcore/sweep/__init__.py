@@ -9,12 +9,12 @@ curve(session, ThreatModel(), "attr_del", range(201))
 """
 
 from certcore.common.splits import average_radius
-from certcore.sweep.curve import Curve, curve
-from certcore.sweep.defend import Defence, defend
+from certcore.sweep.curves import Curve, curve
+from certcore.sweep.defences import Defence, defend
 from certcore.sweep.many import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
-from certcore.sweep.radius import Radius, radius
+from certcore.sweep.radii import Radius, radius
 from certcore.sweep.session import Preview, Session
-from certcore.sweep.surface import Surface, surface, surfaces
+from certcore.sweep.surface_maps import Surface, surface, surfaces
 
 __all__ = [
     "Curve",

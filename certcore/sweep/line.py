@@ -29,7 +29,7 @@ HAIR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LineOfBounds:
     """Proven bounds along an axis, and where they are final."""
 
     bounds: list[Fraction] = field(default_factory=list)
@@ -37,11 +37,13 @@ class Line:
     status: Status = Status.OPTIMAL
     solves: int = 0
 
-    def plus(self, bound: Fraction, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0) -> Line:
+    def plus(
+        self, bound: Fraction, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0
+    ) -> LineOfBounds:
         """One more value at the end."""
-        return Line([*self.bounds, bound], [*self.final, final], self.status.then(status), self.solves + solves)
+        return LineOfBounds([*self.bounds, bound], [*self.final, final], self.status.then(status), self.solves + solves)
 
-    def monotone(self) -> Line:
+    def monotone(self) -> LineOfBounds:
         """A bound at a larger value holds at every smaller one."""
         best = list(self.bounds)
         for i in range(len(best) - 2, -1, -1):
@@ -58,7 +60,7 @@ def sweep_line(
     time_limit: float,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Line:
+) -> LineOfBounds:
     """Bounds at all values (ascending) of one budget or of σ."""
     return _Sweep(solver, place, axis, values, time_limit, cancel, progress).run()
 
@@ -86,14 +88,14 @@ class _Sweep:
         self.status = Status.OPTIMAL
         self.solves = 0
 
-    def run(self) -> Line:
+    def run(self) -> LineOfBounds:
         try:
             for first, last in self._stretches():
                 self._stretch(first, last)
                 self._report(last)
         except _Stopped:
             pass
-        return Line(self._filled(), self.final, self.status, self.solves).monotone()
+        return LineOfBounds(self._filled(), self.final, self.status, self.solves).monotone()
 
     def _filled(self) -> list[Fraction]:
         """What has not been reached gets the plain bound: every target with a point within reach."""

@@ -14,8 +14,8 @@ from certcore.common.executor import open_executor, run_tasks
 from certcore.common.splits import average_radius, deviation, mean
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.sweep.curve import Curve, curve
-from certcore.sweep.surface import Surface, surface
+from certcore.sweep.curves import Curve, curve
+from certcore.sweep.surface_maps import Surface, surface
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
 from certcore.domain.perturbations import TYPES
-from certcore.domain.threat import MAX_BUDGET, ThreatModel
+from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.program.program import Place
@@ -24,6 +24,7 @@ from certcore.result.certificate import Certificate
 from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver
 from certcore.solve.status import Status
+from certcore.sweep.interrupt import interruptible
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Live programs kept: at most so many, with at most so many entries together (about 80 bytes each).
@@ -147,7 +148,7 @@ class Session:
     def _solver(self, threat: ThreatModel, relaxation: Relaxation, types: Iterable[int]) -> Solver:
         own = [k for k in range(len(TYPES)) if threat.budgets[k] > 0]
         wanted = tuple(sorted({*own, *types}))
-        key = (wanted, Family.of(threat), relaxation, threat.budgets if self._once else None)
+        key = (wanted, ThreatFamily.of(threat), relaxation, threat.budgets if self._once else None)
         with self._lock:
             found = self._solvers.get(key)
             if found is not None:
@@ -216,7 +217,7 @@ class Session:
     def _best_known(self, problem: Problem, relaxation: Relaxation) -> tuple[Fraction, bool]:
         threat = problem.threat
         best = Fraction(len(problem.targets) - problem.naive_certified)
-        family = Family.of(threat)
+        family = ThreatFamily.of(threat)
         with self._lock:
             solvers = list(self._solvers.items())
         final = False
@@ -269,7 +270,7 @@ class Session:
 
 def certify(
     instance: Instance,
-    threat: ThreatModel,
+    threat: ThreatModel | None = None,
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
@@ -277,16 +278,31 @@ def certify(
     proof: bool = True,
     cancel: threading.Event | None = None,
     factory: ModelFactory = HighsModel,
+    **budgets: Unpack[Budgets],
 ) -> Certificate:
     """Certify how many targets keep their labels under one shared perturbed graph: a session used once.
 
-    `relaxation` is `tight` (default), `paper` or `exact`; `time_limit` is in seconds (default: 30 for exact, 600
-    otherwise). Setting `cancel` stops the solve; what has been proven by then still stands.
+    What the attacker may do is a `ThreatModel`, or plain arguments: `certify(instance, attr_del=10, sigma=5)`; targets
+    may be given by name there (`targets="test"`). `relaxation` is `tight` (default), `paper` or `exact`; `time_limit`
+    is in seconds (default: 30 for exact, 600 otherwise). Setting `cancel`, or interrupting a notebook, stops the
+    solve; what has been proven by then stands.
     """
+    model = threat_for(instance, threat, budgets)
     session = Session(instance, factory=factory, once=True)
-    return session.certify(
-        threat, relaxation=relaxation, time_limit=time_limit, attack=attack, proof=proof, cancel=cancel
+    return interruptible(
+        lambda stop: session.certify(
+            model, relaxation=relaxation, time_limit=time_limit, attack=attack, proof=proof, cancel=stop
+        ),
+        cancel,
     )
+
+
+def threat_for(instance: Instance, threat: ThreatModel | None, budgets: Budgets) -> ThreatModel:
+    """The threat model, as given or from plain arguments, in which targets may be named."""
+    named = budgets.get("targets")
+    if isinstance(named, str):
+        budgets = {**budgets, "targets": instance.select_targets(named)}
+    return read_threat(threat, budgets)
 
 
 def as_session(source: Instance | Session) -> Session:
@@ -300,7 +316,7 @@ def read_options(relaxation: str, time_limit: float | None) -> tuple[Relaxation,
 
 
 @dataclass(frozen=True)
-class Family:
+class ThreatFamily:
     """What stays the same of a threat model while the global budgets and the value of σ move."""
 
     sigma: bool
@@ -308,12 +324,12 @@ class Family:
     rest: str
 
     @classmethod
-    def of(cls, threat: ThreatModel) -> Family:
+    def of(cls, threat: ThreatModel) -> ThreatFamily:
         local = _digest(threat.local_mode, *threat.local) if threat.has_local else ""
         rest = _digest(threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
         return cls(threat.sigma is not None, local, rest)
 
-    def holds_for(self, other: Family) -> bool:
+    def holds_for(self, other: ThreatFamily) -> bool:
         """Whether bounds found for this family hold for the other one: its attacker can do no more."""
         return self.rest == other.rest and self.sigma <= other.sigma and self.local in ("", other.local)
 

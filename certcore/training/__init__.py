@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from certcore.common.progress import ProgressBar
 from certcore.training.result import Trained, check_numbers
-from certcore.votes.progress import Progress
 
 if TYPE_CHECKING:
     from certcore.data.dataset import Dataset
@@ -27,12 +27,12 @@ def train(
 ) -> Trained:
     """Train a model by name: with draws from the smoothing distribution, or robustly for the convex certificate."""
     check_numbers(split, seed, epochs)
-    bar: Progress | None = None
+    bar: ProgressBar | None = None
 
     def report(done: int, total: int, note: str) -> None:
         nonlocal bar
         if progress:
-            bar = bar or Progress("training", total, unit="epochs")
+            bar = bar or ProgressBar("training", total, unit="epochs")
             bar.update(done, note)
 
     if robust:

@@ -16,9 +16,9 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.executor import default_jobs, open_executor, run_tasks
 from certcore.common.npz import read_npz, write_npz
+from certcore.common.progress import ProgressBar
 from certcore.common.reading import whole_number
 from certcore.domain.limits import MAX_TRIALS
-from certcore.votes.progress import Progress
 from certcore.votes.purposes import ESTIMATION, SELECTION
 
 _KINDS = (SELECTION, ESTIMATION)
@@ -91,7 +91,7 @@ def collect_votes(
     elsewhere = scheduler is not None or (default_jobs() if jobs is None else jobs) > 1
     # Counted right here and kept nowhere, votes cannot be taken for those of another model.
     digest = voter.digest if checkpoint or elsewhere else ""
-    state = _State.load(checkpoint, finished, voter, digest) if checkpoint else _State.empty(voter)
+    state = _Tally.load(checkpoint, finished, voter, digest) if checkpoint else _Tally.empty(voter)
     state = state.planned_for(selection, estimation, voter, fresh, checkpoint)
     left = [(kind, first, stop) for kind in (SELECTION, ESTIMATION) for first, stop in state.missing(kind)]
     if left:
@@ -99,7 +99,7 @@ def collect_votes(
             _require_picklable(voter)
         with open_executor(jobs, scheduler) as (executor, workers):
             chunk = chunk or _chunk_size(voter, estimation, workers)
-            bar = Progress("votes", selection + estimation, start=state.count()) if progress else None
+            bar = ProgressBar("votes", selection + estimation, start=state.count()) if progress else None
             saved = time.monotonic()
             count = partial(_count, voter, digest) if elsewhere else voter.count
             try:
@@ -176,7 +176,7 @@ def _chunk_size(voter: Voter, samples: int, workers: int) -> int:
 
 
 @dataclass
-class _State:
+class _Tally:
     """Counts so far and the sample numbers behind them, as sorted disjoint ranges per kind."""
 
     votes: dict[int, np.ndarray]
@@ -188,7 +188,7 @@ class _State:
     fresh_after: tuple[int, ...] = ()
 
     @classmethod
-    def empty(cls, voter: Voter) -> _State:
+    def empty(cls, voter: Voter) -> _Tally:
         shape = (voter.n_nodes, voter.n_classes)
         return cls(
             {kind: np.zeros(shape, dtype=np.int64) for kind in _KINDS},
@@ -200,7 +200,7 @@ class _State:
     @classmethod
     def load(
         cls, path: str | os.PathLike[str], finished: str | os.PathLike[str] | None, voter: Voter, digest: str
-    ) -> _State:
+    ) -> _Tally:
         """The state in a checkpoint, or else in the file of a finished run; absent files are an empty state."""
         arrays = read_npz(path) if Path(path).exists() else None
         if arrays is None and finished is not None:
@@ -247,13 +247,13 @@ class _State:
 
     def planned_for(
         self, selection: int, estimation: int, voter: Voter, fresh: bool, path: str | os.PathLike[str] | None
-    ) -> _State:
+    ) -> _Tally:
         """This state if it is on its way to these numbers of samples; a new one if nothing was seen of it yet."""
         wanted = {SELECTION: selection, ESTIMATION: estimation}
         if self.planned == wanted:
             return self
         if self.planned is None or not len(self.done[ESTIMATION]):
-            empty = _State.empty(voter)
+            empty = _Tally.empty(voter)
             return replace(empty, planned=wanted, first=self.first, fresh_after=self.fresh_after)
         before = self.planned
         if not fresh:
@@ -265,7 +265,7 @@ class _State:
             )
         first = {SELECTION: 0, ESTIMATION: self.first[ESTIMATION] + before[ESTIMATION]}
         return replace(
-            _State.empty(voter), planned=wanted, first=first, fresh_after=(*self.fresh_after, before[ESTIMATION])
+            _Tally.empty(voter), planned=wanted, first=first, fresh_after=(*self.fresh_after, before[ESTIMATION])
         )
 
     def save(self, path: str | os.PathLike[str], voter: Voter, digest: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy
 from certcore.words.attacker import attacks_nothing, threat_words
+from certcore.words.field import field_words
 from certcore.words.guarantee import (
     accepted,
     base_kind,
@@ -50,6 +51,7 @@ __all__ = [
     "certified_accuracy",
     "confidence",
     "dataset_title",
+    "field_words",
     "gain",
     "guarantee",
     "known_already",

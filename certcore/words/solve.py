@@ -11,7 +11,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
-from certcore.sweep.radius import Radius
+from certcore.sweep.radii import Radius
 from certcore.words.attacker import beside
 from certcore.words.guarantee import confidence, no_targets, subject
 from certcore.words.registry import sentence

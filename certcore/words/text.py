@@ -1,7 +1,8 @@
-"""One sentence, several renderings: plain text for files and terminals, Markdown for the dashboard."""
+"""One sentence, several renderings: plain text for terminals, Markdown for the dashboard, HTML for notebooks."""
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -26,6 +27,11 @@ class Piece:
             return _MARKDOWN.sub(r"\\\1", self.text)
         return {"own": "{}", "strong": "**{}**", "code": "`{}`"}[self.kind].format(self.text)
 
+    @property
+    def html(self) -> str:
+        escaped = html.escape(self.text)
+        return {"strong": "<b>{}</b>", "code": "<code>{}</code>"}.get(self.kind, "{}").format(escaped)
+
 
 @dataclass(frozen=True)
 class Text:
@@ -41,6 +47,11 @@ class Text:
     def markdown(self) -> str:
         """The same words with emphasis; names from files are escaped."""
         return "".join(piece.markdown for piece in self.pieces)
+
+    @property
+    def html(self) -> str:
+        """The same words for a web page; everything is escaped."""
+        return "".join(piece.html for piece in self.pieces)
 
     def __add__(self, other: str | Piece | Text) -> Text:
         more = say(other)

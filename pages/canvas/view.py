@@ -17,7 +17,7 @@ import numpy as np
 import streamlit as st
 
 from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
-from certcore.figures.layout import positions_of
+from certcore.figures.kinds.graph import positions_of
 from certcore.figures.style import (
     LOST_COLOUR,
     ORANGE,

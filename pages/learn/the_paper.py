@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claim import Row, rows
 from certcore.reproduce.claims import CLAIMS
+from certcore.reproduce.extensions import BEYOND
 from certcore.reproduce.pictures import pictures
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results

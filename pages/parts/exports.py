@@ -29,7 +29,7 @@ def menu(figure: Figure, key: str, dark: bool = False) -> None:
     if not popover.open:
         return
     # Imported only now: drawing for print is not needed to show a page.
-    from certcore.export.formats import export, file_name, formats
+    from certcore.export.formats import file_name, formats, render
 
     with popover:
         width = st.segmented_control(
@@ -43,7 +43,7 @@ def menu(figure: Figure, key: str, dark: bool = False) -> None:
         for format in formats(figure):
 
             def make(kind: str = format.key) -> bytes:
-                return export(figure, kind, width=width or "two-column", dark=dark)
+                return render(figure, kind, width=width or "two-column", dark=dark)
 
             download(format.label, make, file_name(figure, format.key), format.mime, key=f"{key}_{format.key}")
 

@@ -36,7 +36,7 @@ def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
         if st.button("Select nothing", icon=":material/deselect:", help="Forget this selection."):
             state.move(marked="")
     instance = view.instance
-    parts = result.nodes(instance.base.fronts(), instance.graph.edges)
+    parts = result.node_columns(instance.base.fronts(), instance.graph.edges)
     rows: dict[str, object] = {"node": nodes, "name": [node_name(instance, node) for node in nodes]}
     rows["state"] = [str(parts["state"][node]) for node in nodes]
     rows["hit"] = np.where(parts["hit"][nodes], "yes", "no")

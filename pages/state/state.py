@@ -15,8 +15,8 @@ from certcore.common.errors import InputError
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.instance.limits import most_per_node as most_per_node
-from certcore.instance.limits import within_base as within_base
+from certcore.instance.local_limits import most_per_node as most_per_node
+from certcore.instance.local_limits import within_base as within_base
 
 from ..parts.text import plain
 

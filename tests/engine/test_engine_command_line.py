@@ -163,21 +163,21 @@ SLOW = (
 def test_everything_that_may_take_long_says_how_it_goes(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from certcore.cli import progress
+    from certcore.cli.status_line import StatusLine
 
-    class Impatient(progress.Progress):
+    class Impatient(StatusLine):
         """The line comes at once, and the work waits until it is there."""
 
         AFTER = 0.0
 
-        def __enter__(self) -> progress.Progress:
+        def __enter__(self) -> StatusLine:
             super().__enter__()
             while self._live and f"certcore {self.what}:" not in terminal.getvalue():
                 time.sleep(0.001)
             return self
 
     for name in ("options", "certify", "verify", "radius", "curve", "surface", "defend", "base"):
-        monkeypatch.setattr(f"certcore.cli.{name}.Progress", Impatient)
+        monkeypatch.setattr(f"certcore.cli.{name}.StatusLine", Impatient)
     for words in SLOW:
         terminal = Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)

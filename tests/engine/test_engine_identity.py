@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -184,6 +185,11 @@ def test_threat_models_are_themselves_after_json(seed: int, shares: bool, per_no
     text = json.dumps(threat.to_json())
     again = ThreatModel.from_json(json.loads(text), threat.targets)
     assert again.to_json() == threat.to_json()
+    for field in dataclasses.fields(ThreatModel):  # what the text leaves out is the same in both texts
+        if not field.name.startswith("local_attr") and not field.name.startswith(
+            "local_adj"
+        ):  # see the capacities below
+            assert np.array_equal(getattr(again, field.name), getattr(threat, field.name)), field.name
     assert np.array_equal(again.capacities(graph), threat.capacities(graph))
     assert Problem(instance, again).naive_certified == Problem(instance, threat).naive_certified
 

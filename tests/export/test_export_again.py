@@ -115,4 +115,4 @@ def test_a_figure_made_again_carries_its_recipe(toy: str) -> None:
     assert figure.recipe == recipe
     assert figure.sizes.sum() == 4
     again = export.make(figures.from_json(figures.to_json(figure)).recipe)
-    assert export.export(again, "csv") == export.export(figure, "csv")
+    assert export.render(again, "csv") == export.render(figure, "csv")

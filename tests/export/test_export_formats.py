@@ -34,7 +34,7 @@ ALL = all_figures()
 
 @pytest.mark.parametrize("name", ALL)
 def test_pdf_has_one_page_of_the_right_width_and_embedded_fonts(name: str) -> None:
-    reader = pypdf.PdfReader(io.BytesIO(export.export(ALL[name], "pdf", width="one-column")))
+    reader = pypdf.PdfReader(io.BytesIO(export.render(ALL[name], "pdf", width="one-column")))
     assert len(reader.pages) == 1
     page = reader.pages[0]
     assert float(page.mediabox.width) / 72 * 2.54 == pytest.approx(8.5, abs=0.01)
@@ -50,7 +50,7 @@ def test_pdf_has_one_page_of_the_right_width_and_embedded_fonts(name: str) -> No
 @pytest.mark.parametrize("name", ALL)
 def test_svg_is_well_formed_and_has_every_series(name: str) -> None:
     figure = ALL[name]
-    root = ET.fromstring(export.export(figure, "svg"))
+    root = ET.fromstring(export.render(figure, "svg"))
     assert root.tag.endswith("svg")
     ids = [element.get("id", "") for element in root.iter()]
     if isinstance(figure, figures.CurveFigure):
@@ -73,7 +73,7 @@ def test_svg_is_well_formed_and_has_every_series(name: str) -> None:
 
 @pytest.mark.parametrize(("width", "dpi"), [("one-column", 300), ("two-column", 100), (12.0, 150)])
 def test_png_has_the_right_size_in_pixels(width: str | float, dpi: int) -> None:
-    picture = Image.open(io.BytesIO(export.export(curve(), "png", width=width, dpi=dpi)))
+    picture = Image.open(io.BytesIO(export.render(curve(), "png", width=width, dpi=dpi)))
     centimetres = {"one-column": 8.5, "two-column": 17.5}.get(width, width)
     assert picture.width == pytest.approx(centimetres / 2.54 * dpi, abs=1)
     assert picture.info["dpi"][0] == pytest.approx(dpi, abs=0.1)
@@ -85,7 +85,7 @@ def test_png_has_the_right_size_in_pixels(width: str | float, dpi: int) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_csv_and_json_hold_the_table(name: str) -> None:
     table = figures.table(ALL[name])
-    text = export.export(ALL[name], "csv").decode("utf-8-sig")
+    text = export.render(ALL[name], "csv").decode("utf-8-sig")
     rows = list(csv.reader(io.StringIO(text)))
     assert tuple(rows[0]) == table.columns
     assert len(rows) == len(table.rows) + 1
@@ -95,21 +95,21 @@ def test_csv_and_json_hold_the_table(name: str) -> None:
                 assert cell == {True: "true", False: "false", None: ""}[value]
             elif isinstance(value, float | int):
                 assert type(value)(cell) == value
-    plain = json.loads(export.export(ALL[name], "json"))
+    plain = json.loads(export.render(ALL[name], "json"))
     assert plain["type"] == type(ALL[name]).__name__
 
 
 @pytest.mark.parametrize("kind", ["pdf", "svg", "png", "latex", "csv", "json"])
 def test_the_same_figure_gives_the_same_bytes(kind: str) -> None:
     assert (
-        hashlib.sha256(export.export(curve(60), kind)).digest()
-        == hashlib.sha256(export.export(curve(60), kind)).digest()
+        hashlib.sha256(export.render(curve(60), kind)).digest()
+        == hashlib.sha256(export.render(curve(60), kind)).digest()
     )
 
 
 def test_exports_from_many_threads_agree_with_one() -> None:
     keys = [("classes", "svg"), ("front", "svg"), ("front", "pdf"), ("curve", "html"), ("classes", "latex")]
-    wanted = {key: export.export(ALL[key[0]], key[1]) for key in keys}
+    wanted = {key: export.render(ALL[key[0]], key[1]) for key in keys}
     with ThreadPoolExecutor(6) as pool:
         jobs = [(key, pool.submit(export.export, ALL[key[0]], key[1])) for key in keys * 2]
         for key, job in jobs:
@@ -120,7 +120,7 @@ def test_exports_do_not_change_the_settings_of_the_program() -> None:
     import matplotlib
 
     before = dict(matplotlib.rcParams)
-    export.export(bars(), "svg")
+    export.render(bars(), "svg")
     assert dict(matplotlib.rcParams) == before
     assert not Gcf.get_all_fig_managers(), "a figure is kept alive"
 
@@ -146,7 +146,7 @@ def test_each_export_takes_at_most_two_seconds() -> None:
     for figure in (large, ALL["curve-log"]):
         for kind in export.formats(figure):
             begin = time.process_time()
-            export.export(figure, kind.key)
+            export.render(figure, kind.key)
             slow[figure.name, kind.key] = time.process_time() - begin
     done.set()
     beside.join()
@@ -165,7 +165,7 @@ def test_each_export_takes_at_most_two_seconds() -> None:
 )
 def test_wrong_options_are_refused_politely(wrong: dict) -> None:
     with pytest.raises(InputError, match="expected"):
-        export.export(curve(10), wrong.pop("format"), **wrong)
+        export.render(curve(10), wrong.pop("format"), **wrong)
 
 
 def test_file_names_are_plain() -> None:
@@ -181,13 +181,13 @@ def test_hostile_names_are_harmless_in_svg_html_and_scripts() -> None:
     line = figures.Line(values=[0, 1], ratio=[1, 0.5], name=HOSTILE)
     recipe = figures.Recipe("compare", (HOSTILE,), options={"vary": HOSTILE, "values": [0], "names": [HOSTILE]})
     figure = figures.CurveFigure(lines=(line,), title=HOSTILE, name=HOSTILE, x_label=HOSTILE, recipe=recipe)
-    root = ET.fromstring(export.export(figure, "svg", title=True))
+    root = ET.fromstring(export.render(figure, "svg", title=True))
     assert not [e for e in root.iter() if e.tag.endswith(("script", "foreignObject", "image"))]
-    page = export.export(figure, "html").decode()
+    page = export.render(figure, "html").decode()
     assert "<img" not in page.split("</head>")[1]
     assert page.count("</script>") == 2
-    compile(export.export(figure, "python"), "script", "exec")
-    script = export.export(figure, "command").decode()
+    compile(export.render(figure, "python"), "script", "exec")
+    script = export.render(figure, "command").decode()
     assert subprocess.run(["sh", "-n"], input=script, text=True, check=False).returncode == 0
 
 
@@ -196,7 +196,7 @@ def test_graph_names_are_harmless_on_screen() -> None:
     named = figures.GraphFigure(
         positions=small.positions, edges=small.edges, state=small.state, names=(HOSTILE,) * 12, groups=small.groups
     )
-    page = export.export(named, "html").decode()
+    page = export.render(named, "html").decode()
     body = page.split("</head>")[1]
     assert "<img" not in body
     assert "</script><img" not in body
@@ -205,10 +205,10 @@ def test_graph_names_are_harmless_on_screen() -> None:
 def test_python_script_draws_the_same_figure(tmp_path) -> None:
     figure = bars()
     script = tmp_path / "again.py"
-    script.write_bytes(export.export(figure, "python"))
+    script.write_bytes(export.render(figure, "python"))
     subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=True, env=_environment())
-    assert (tmp_path / "classes.csv").read_bytes() == export.export(figure, "csv")
-    assert (tmp_path / "classes.pdf").read_bytes() == export.export(figure, "pdf")
+    assert (tmp_path / "classes.csv").read_bytes() == export.render(figure, "csv")
+    assert (tmp_path / "classes.pdf").read_bytes() == export.render(figure, "pdf")
 
 
 def _environment() -> dict[str, str]:
@@ -239,8 +239,8 @@ def test_commands_are_quoted_and_complete() -> None:
     )
     chosen = dataclasses.replace(recipe, targets=None, nodes=(3, 5))
     figure = figures.CurveFigure(lines=curve(3).lines, recipe=chosen)
-    assert "--targets 3,5 " in export.export(figure, "command").decode()
-    assert "nodes=[3, 5]" in export.export(figure, "python").decode()
+    assert "--targets 3,5 " in export.render(figure, "command").decode()
+    assert "nodes=[3, 5]" in export.render(figure, "python").decode()
     assert figures.from_json(figures.to_json(figure)).recipe is not None
 
 
@@ -248,7 +248,7 @@ def test_a_figure_that_no_command_makes_offers_none() -> None:
     figure = bars()
     assert "command" not in [format.key for format in export.formats(figure)]
     with pytest.raises(InputError, match="no command"):
-        export.export(figure, "command")
+        export.render(figure, "command")
     each = figures.Recipe("curve", ("x.npz",), threat={"local": {"mode": "absolute", "attr_del": [1, 2]}})
     assert "command" not in [format.key for format in export.formats(dataclasses.replace(figure, recipe=each))]
 

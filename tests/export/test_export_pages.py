@@ -54,7 +54,7 @@ def open_page(browser: Any, path: Path) -> tuple[Any, list[str], list[str]]:
 @pytest.mark.parametrize("name", sorted(set(ALL) - {"curve", "contours-difference", "base"}))
 def test_pages_draw_without_any_request(name: str, browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "figure.html"
-    path.write_bytes(export.export(ALL[name], "html"))
+    path.write_bytes(export.render(ALL[name], "html"))
     page, outside, problems = open_page(browser, path)
     assert outside == []
     assert problems == []
@@ -73,7 +73,7 @@ def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
     named = dataclasses.replace(ALL["graph"], names=(HOSTILE,) * len(ALL["graph"].positions), title=HOSTILE)
     for k, hostile in enumerate((figure, named)):
         path = tmp_path / f"hostile-{k}.html"
-        path.write_bytes(export.export(hostile, "html"))
+        path.write_bytes(export.render(hostile, "html"))
         page, outside, problems = open_page(browser, path)
         page.mouse.move(500, 300)
         page.wait_for_timeout(300)

@@ -30,7 +30,7 @@ from certcore import (
     save_instance,
 )
 from certcore.cli import main
-from certcore.export.extent import curve_values, zero_budget
+from certcore.export.curve_range import curve_values, zero_budget
 from certcore.export.report import default_threat
 from certcore.result.states import TargetState
 from certcore.sweep import Session, curve
@@ -140,7 +140,7 @@ def test_scripts_compute_the_figures_again(written: Path) -> None:
         scope: dict = {}
         exec(compile(code.split("for format in")[0], name, "exec"), scope)
         wanted = (written / "out" / "data" / f"{name}.csv").read_bytes()
-        assert export.export(scope["figure"], "csv") == wanted
+        assert export.render(scope["figure"], "csv") == wanted
 
 
 def test_commands_of_a_report_write_its_numbers(written: Path, tmp_path: Path, monkeypatch, capsys) -> None:
@@ -268,11 +268,11 @@ def test_batch_groups_splits_compares_and_resumes(tmp_path, monkeypatch) -> None
 def test_figures_are_drawn_again_from_json(tmp_path, capsys) -> None:
     from tests.figures.samples import bars
 
-    (tmp_path / "classes.json").write_bytes(export.export(bars(), "json"))
+    (tmp_path / "classes.json").write_bytes(export.render(bars(), "json"))
     out = tmp_path / "again"
     assert main(["figures", str(tmp_path / "classes.json"), "-o", str(out), "--formats", "pdf,csv", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["files"]) == 2
-    assert (out / "classes.pdf").read_bytes() == export.export(bars(), "pdf")
+    assert (out / "classes.pdf").read_bytes() == export.render(bars(), "pdf")
 
 
 def test_the_numbers_of_a_report_never_promise_too_much() -> None:

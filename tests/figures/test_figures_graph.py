@@ -52,7 +52,7 @@ def test_exports_show_the_picture_of_the_screen(room: tuple[float, float]) -> No
     screen = _shape(_on_screen(*room))
     interactive = figures.plotly(_figure()).data[1]
     printed = {line.get_gid(): line for line in figures.matplotlib(_figure()).axes[0].lines}["nodes-0"]
-    tikz = re.search(r"only marks.*?coordinates \{(.*?)\}", export.export(_figure(), "latex").decode(), re.S)
+    tikz = re.search(r"only marks.*?coordinates \{(.*?)\}", export.render(_figure(), "latex").decode(), re.S)
     assert tikz is not None
     source = [tuple(map(float, pair)) for pair in re.findall(r"\(([-\d.]+),([-\d.]+)\)", tikz[1])]
     for places in (
@@ -124,7 +124,7 @@ def _legends(figure: figures.CurveFigure) -> list[str]:
     """What the legends say on the screen, in print and in LaTeX."""
     screen = " ".join(str(t.name) for t in figures.plotly(figure).data if t.showlegend is not False)
     printed = " ".join(" ".join(t.get_text().split()) for t in figures.matplotlib(figure).legends[0].get_texts())
-    return [screen, printed, export.export(figure, "latex").decode()]
+    return [screen, printed, export.render(figure, "latex").decode()]
 
 
 def test_the_band_is_in_the_legend() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from certcore.domain.graph import Graph
-from certcore.domain.layout import components, layout_graph
-from certcore.figures.layout import quick_layout
+from certcore.domain.layout import components, layout_graph, quick_layout
 
 LAYOUTS = {"stored": layout_graph, "quick": lambda graph: quick_layout(graph.n_nodes, graph.edges)}
 

@@ -102,19 +102,19 @@ def test_the_table_of_a_comparison_rounds_radii_down_and_keeps_that_in_its_file(
     )
     for one in (figure, figures.from_json(figures.to_json(figure))):
         assert r"A & 0.713 & 1.999 \\" in tabular(one)
-        assert r"A & 0.713 & 1.999 \\" in export.export(one, "latex").decode()
+        assert r"A & 0.713 & 1.999 \\" in export.render(one, "latex").decode()
 
 
 def test_coordinates_in_latex_are_not_more_than_certified() -> None:
     line = figures.Line(values=VALUES, ratio=np.array([0.99999996, 0.8935678]))
-    source = export.export(figures.CurveFigure(lines=(line,)), "latex").decode()
+    source = export.render(figures.CurveFigure(lines=(line,)), "latex").decode()
     assert "(0,0.999999)" in source
     assert "(1,0.893567)" in source
 
 
 def test_files_for_machines_keep_every_digit() -> None:
-    assert repr(ALMOST) in export.export(_curve(), "csv").decode()
-    assert repr(ALMOST) in export.export(_curve(), "json").decode()
+    assert repr(ALMOST) in export.render(_curve(), "csv").decode()
+    assert repr(ALMOST) in export.render(_curve(), "json").decode()
 
 
 def test_levels_have_all_their_digits() -> None:

@@ -32,7 +32,7 @@ def menus(monkeypatch: pytest.MonkeyPatch) -> dict[str, figures.Figure]:
 def _command(figure: figures.Figure) -> list[str]:
     """The one command of the menu, as words."""
     assert "command" in [format.key for format in export.formats(figure)]
-    lines = export.export(figure, "command").decode().splitlines()
+    lines = export.render(figure, "command").decode().splitlines()
     (line,) = [line for line in lines if not line.startswith("#")]
     words = shlex.split(line)
     assert words[:4] == ["python", "-m", "certcore", "draw"]
@@ -56,7 +56,7 @@ def _check(seen: dict[str, figures.Figure], wanted: set[str], folder: Path, monk
         before = set(folder.iterdir())
         assert main(words[3:]) == 0, words
         (made,) = set(folder.iterdir()) - before
-        assert made.read_bytes() == export.export(seen[key], "csv"), f"{key}: {' '.join(words)}"
+        assert made.read_bytes() == export.render(seen[key], "csv"), f"{key}: {' '.join(words)}"
         made.unlink()
 
 
@@ -137,10 +137,10 @@ def test_the_exported_file_runs_in_a_shell(open_page: Open, menus, empty: Path) 
     open_page("curves", instance=GRID, attr_del="4", to="30", targets="chosen", nodes="3,5-9")
     figure = menus["curve"]
     script = empty / export.file_name(figure, "command")
-    script.write_bytes(export.export(figure, "command"))
+    script.write_bytes(export.render(figure, "command"))
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     subprocess.run(
         ["sh", script.name], cwd=empty, check=True, env=dict(os.environ) | {"PYTHONPATH": root, "PATH": path}
     )
-    assert (empty / export.file_name(figure, "csv")).read_bytes() == export.export(figure, "csv")
+    assert (empty / export.file_name(figure, "csv")).read_bytes() == export.render(figure, "csv")

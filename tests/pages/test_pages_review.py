@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import Certificate, ThreatModel, figures
-from certcore.export import export
+from certcore.export import render
 from certcore.instance.instance import Instance, save_instance
 from certcore.sweep import Session
 from pages.background import sweeps
@@ -85,8 +85,8 @@ def test_class_bars_say_that_each_class_meets_the_whole_budget(open_page: Open) 
     assert any("each class" in str(layout.get("xaxis", {}).get("title")) for layout in layouts)  # type: ignore[attr-defined]
     bars = figures.class_figure(["a", "b"], [1, 2], [0, 1], [3, 3])
     assert "each class" in figures.alt_text(bars)
-    assert "each class" in export(bars, "latex").decode()
-    assert b"each class" in export(bars, "svg"), "the picture or its description says it"
+    assert "each class" in render(bars, "latex").decode()
+    assert b"each class" in render(bars, "svg"), "the picture or its description says it"
 
 
 @pytest.mark.parametrize(("budget", "warned"), [({"attr_del": "3"}, False), ({"attr_del": "3", "adj_del": "1"}, True)])

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from certcore.cli import main
-from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claim import Claim, Row, rows
 from certcore.reproduce.claims import CLAIMS
 from certcore.reproduce.experiments import BY_NAME, EXPERIMENTS, chosen
+from certcore.reproduce.extensions import BEYOND
 from certcore.reproduce.measure import Ours
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Result, Results, write_result

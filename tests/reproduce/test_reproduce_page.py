@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from certcore import Graph, GridBase, Instance, save_instance
-from certcore.reproduce.beyond import BEYOND
 from certcore.reproduce.claims import CLAIMS
+from certcore.reproduce.extensions import BEYOND
 from certcore.reproduce.pictures import pictures
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results

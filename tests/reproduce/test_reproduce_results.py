@@ -13,7 +13,7 @@ from certcore import Graph, GridBase, Instance, certify, save_instance
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
-from certcore.reproduce.judge import radius_of
+from certcore.reproduce.findings import radius_of
 from certcore.reproduce.measure import at_budget, mean_ratio, radius, whole_radius
 from certcore.reproduce.source import Folders, Source
 from certcore.reproduce.store import Result, Results, read_result, write_result

@@ -33,27 +33,27 @@ def small_dataset(seed: int = 0) -> Dataset:
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A bundle from 200 samples, and the file of its dataset."""
     pytest.importorskip("torch")
-    from certcore.pipeline.bundle import Recipe, make_bundle
+    from certcore.pipeline.bundle import BundleRecipe, make_bundle
 
     folder = tmp_path_factory.mktemp("bundle")
     save_dataset(folder / "small.npz", small_dataset())
-    recipe = Recipe(str(folder / "small.npz"), samples=200, selection=50, epochs=5)
+    recipe = BundleRecipe(str(folder / "small.npz"), samples=200, selection=50, epochs=5)
     path, _ = make_bundle(recipe, folder / "small-gcn-attr-s0.npz", work=folder / "work", jobs=1)
     return path, folder / "small.npz"
 
 
 def test_the_same_command_gives_the_same_bundle(bundle: tuple[Path, Path], tmp_path: Path) -> None:
-    from certcore.pipeline.bundle import Recipe, make_bundle
+    from certcore.pipeline.bundle import BundleRecipe, make_bundle
 
     path, data = bundle
-    recipe = Recipe(str(data), samples=200, selection=50, epochs=5)
+    recipe = BundleRecipe(str(data), samples=200, selection=50, epochs=5)
     again, _ = make_bundle(recipe, tmp_path / "again.npz", work=tmp_path / "work", jobs=1)
     first, second = load_instance(path), load_instance(again)
     assert first.digest == second.digest
     assert again.read_bytes() == path.read_bytes(), "also layout and provenance"
     assert "--samples 200" in first.meta["command"]
     other, _ = make_bundle(
-        Recipe(str(data), samples=201, selection=50, epochs=5), tmp_path / "o.npz", work=tmp_path / "o", jobs=1
+        BundleRecipe(str(data), samples=201, selection=50, epochs=5), tmp_path / "o.npz", work=tmp_path / "o", jobs=1
     )
     assert load_instance(other).digest != first.digest
 

@@ -14,7 +14,7 @@ from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
 from certcore.sweep import Curve, Session, curve, defend, radius
 from certcore.sweep.axis import Axis
-from certcore.sweep.radius import largest_useful
+from certcore.sweep.radii import largest_useful
 from tests.support import random_graph
 from tests.sweep.cases import middling, smoothed_like
 

@@ -14,7 +14,7 @@ import pytest
 
 from certcore import InputError, Status, ThreatModel, certify
 from certcore.sweep import CurveTask, Session, SurfaceTask, curve, over_splits, run_many, surface, surfaces
-from certcore.sweep.surface import coarse_to_fine
+from certcore.sweep.surface_maps import coarse_to_fine
 from tests.sweep.cases import smoothed_like
 
 X, Y = tuple(range(6)), tuple(range(0, 13, 2))
@@ -29,7 +29,7 @@ def test_every_cell_comes_once_and_coarse_ones_first(shape: tuple[int, int]) -> 
 
 
 def test_a_growing_surface_is_sound_and_sharpens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("certcore.sweep.surface"), "REFRESH", 0.0)
+    monkeypatch.setattr(import_module("certcore.sweep.surface_maps"), "REFRESH", 0.0)
     instance = smoothed_like(1, n=120)
     seen = list(surfaces(instance, ThreatModel(), "attr_add", X, "attr_del", Y))
     last = seen[-1]
@@ -49,7 +49,7 @@ def test_a_growing_surface_is_sound_and_sharpens(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_interrupted_surface_continues_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("certcore.sweep.surface"), "REFRESH", 0.0)
+    monkeypatch.setattr(import_module("certcore.sweep.surface_maps"), "REFRESH", 0.0)
     instance = smoothed_like(2, n=120)
     path = tmp_path / "cells.npz"
     whole = surface(instance, ThreatModel(), "attr_add", X, "attr_del", Y)
@@ -98,7 +98,7 @@ def test_a_forged_or_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
 
 
 def test_curves_continue_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("certcore.sweep.curve"), "PORTION", 8)
+    monkeypatch.setattr(import_module("certcore.sweep.curves"), "PORTION", 8)
     instance = smoothed_like(4, n=100)
     whole = curve(instance, ThreatModel(), "attr_del", range(40))
     cancel = threading.Event()
@@ -129,7 +129,7 @@ def test_processes_give_the_same_surface() -> None:
 def test_a_dask_cluster_gives_the_same_when_a_worker_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two real worker processes; one of them is killed as soon as the first cells are there."""
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(import_module("certcore.sweep.surface"), "REFRESH", 0.0)
+    monkeypatch.setattr(import_module("certcore.sweep.surface_maps"), "REFRESH", 0.0)
     instance = smoothed_like(2, n=250)
     here = surface(instance, ThreatModel(), "attr_add", X, "attr_del", Y)
     with (

@@ -212,7 +212,7 @@ def test_what_was_uncertified_before_is_not_lost_in_the_attack() -> None:
     silent[3:] = False
     instance = dataclasses.replace(chain(), base=GridBase(silent, ("attr_del",)))
     found = certify(instance, ThreatModel(attr_del=1))
-    nodes = found.nodes(instance.base.fronts(), instance.graph.edges)
+    nodes = found.node_columns(instance.base.fronts(), instance.graph.edges)
     lost = nodes["state"] == TargetState.LOST
     assert (nodes["lost"] == lost).all()
     assert found.attack_found == lost.sum() + 9

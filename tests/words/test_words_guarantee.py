@@ -145,7 +145,7 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
     if c.attack_found is not None:
         assert np.isin(states, [TargetState.LOST, TargetState.BEFORE]).sum() == c.attack_found
     assert (states == TargetState.NOT_A_TARGET).sum() == instance.graph.n_nodes - c.targets
-    table = c.nodes(fronts, instance.graph.edges)
+    table = c.node_columns(fronts, instance.graph.edges)
     inside = np.stack([table[f"inside_{kind}"] for kind in TYPES], axis=1)
     targets = np.isin(np.arange(instance.graph.n_nodes), c.target_nodes)
     assert all(value is None for value in inside[~targets].ravel()), "nobody looked at the fields of other nodes"

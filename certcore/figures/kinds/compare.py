@@ -14,7 +14,7 @@ from certcore.figures.kinds.curve import CurveFigure, Line, mean_lines
 from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.table import Meaning, Table, make_table, meanings_of
 from certcore.figures.tabular import rows_as_tabular
-from certcore.instance.limits import within_base
+from certcore.instance.local_limits import within_base
 from certcore.sweep import Curve
 from certcore.sweep.axis import Axis
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_up
+from certcore.domain.layout import quick_layout
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
-from certcore.figures.figure import Figure, Rows, indices, numbers
+from certcore.figures.figure import Cells, Figure, indices, numbers
 from certcore.figures.geometry import (
     GRAPH_ASPECT,
     edge_keys,
@@ -20,7 +21,6 @@ from certcore.figures.geometry import (
     remaining,
     segments,
 )
-from certcore.figures.layout import positions_of
 from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     ADDED_COLOUR,
@@ -140,7 +140,7 @@ class GraphFigure(Figure):
     def paper_table(self) -> Table:
         return _attack_table(self)
 
-    def shortened(self, rows: Rows, most: int) -> tuple[Rows, str]:
+    def shortened(self, rows: Cells, most: int) -> tuple[Cells, str]:
         """The first ones, which matter most."""
         return rows[:most], f"the first {most} of {len(rows)} rows, most flips first"
 
@@ -507,3 +507,10 @@ def _make_graph(loaded: LoadedRecipe) -> Figure:
         raise InputError("there is no relaxed adversary here: with whole-graph fields nothing is solved")
     palette = str(loaded.options.get("palette", "state"))
     return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette)
+
+
+def positions_of(instance: Any) -> np.ndarray:
+    """The layout of the instance, or a quick one of our own."""
+    if instance.layout is not None:
+        return np.asarray(instance.layout, dtype=float)
+    return quick_layout(instance.graph.n_nodes, instance.graph.edges)

@@ -14,6 +14,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
+from certcore.common.shown import Shown
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -24,17 +25,20 @@ from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint, exact
-from certcore.sweep.session import Cancelled, Session, as_session, read_options
+from certcore.sweep.interrupt import interruptible
+from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 Cell = tuple[int, int]
 
+#: What `surfaces` can be asked for besides budgets.
+_OPTIONS = frozenset({"relaxation", "time_limit", "checkpoint", "jobs", "scheduler"})
 #: Seconds between two looks at a growing surface.
 REFRESH = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class Surface:
+@dataclass(frozen=True, eq=False, repr=False)
+class Surface(Shown):
     """Certified counts over two quantities. Cells that are not `done` carry a sound bound from what is known so far."""
 
     x: str
@@ -57,6 +61,12 @@ class Surface:
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     by_totals: bool = False
     """Whether every field is the whole graph in every cell: then totals decide, and no solver is asked."""
+    instance: Instance | None = field(default=None, repr=False)
+    """What was certified."""
+
+    def __repr__(self) -> str:
+        size = f"{len(self.x_values)} × {len(self.y_values)} cells"
+        return f"<Surface {self.x} × {self.y}: {size}, {self.targets} targets; {self.relaxation}, {self.status}>"
 
     @property
     def bound(self) -> np.ndarray:
@@ -116,22 +126,31 @@ class Surface:
 
 def surface(
     source: Instance | Session,
-    threat: ThreatModel,
-    x: str,
-    x_values: Sequence[int] | np.ndarray,
-    y: str,
-    y_values: Sequence[int] | np.ndarray,
+    threat: ThreatModel | None = None,
+    x: str = "attr_add",
+    x_values: Sequence[int] | np.ndarray = range(9),
+    y: str = "attr_del",
+    y_values: Sequence[int] | np.ndarray = range(0, 22),
     *,
     progress: Callable[[Surface], None] | None = None,
+    cancel: threading.Event | None = None,
     **options: Any,
 ) -> Surface:
-    """The complete surface; `progress` sees it grow. Options as for `surfaces`."""
-    last: Surface | None = None
-    for last in surfaces(source, threat, x, x_values, y, y_values, **options):
-        if progress is not None:
-            progress(last)
-    assert last is not None
-    return last
+    """The complete surface; `progress` sees it grow. Options as for `surfaces`, and budgets that stay fixed:
+    `surface(instance, x="attr_add", x_values=range(9), y="attr_del", y_values=range(22), sigma=5)`."""
+    own = {name: options.pop(name) for name in list(options) if name not in _OPTIONS}
+    session = as_session(source)
+    fixed = threat_for(session.instance, threat, own)  # type: ignore[arg-type]
+
+    def work(stop: threading.Event | None) -> Surface:
+        last: Surface | None = None
+        for last in surfaces(session, fixed, x, x_values, y, y_values, cancel=stop, **options):
+            if progress is not None:
+                progress(last)
+        assert last is not None
+        return last
+
+    return interruptible(work, cancel)
 
 
 def surfaces(
@@ -332,6 +351,7 @@ class _Grid:
             solves=self.solves,
             seconds=time.perf_counter() - self.started,
             facts=self.facts,
+            instance=self.session.instance,
             by_totals=whole_graph(self.session.instance, self.task.threat_at((0, 0))),
         )
 

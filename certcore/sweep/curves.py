@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from certcore.common.shown import Shown
 from certcore.common.splits import average_radius
 from certcore.domain.perturbations import TYPES
-from certcore.domain.threat import ThreatModel
+from certcore.domain.threat import Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, whole_graph
 from certcore.program.relaxation import Relaxation
@@ -23,16 +24,17 @@ from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
-from certcore.sweep.line import Line, sweep_line
-from certcore.sweep.session import Cancelled, Session, as_session, read_options
+from certcore.sweep.interrupt import interruptible
+from certcore.sweep.line import LineOfBounds, sweep_line
+from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.
 PORTION = 64
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Shown):
     """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
     vary: str
@@ -52,6 +54,12 @@ class Curve:
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     by_totals: bool = False
     """Whether every field is the whole graph at every value: then totals decide, and no solver is asked."""
+    instance: Instance | None = field(default=None, repr=False)
+    """What was certified."""
+
+    def __repr__(self) -> str:
+        span = f"{self.vary} {self.values[0]}…{self.values[-1]}"
+        return f"<Curve {span}: {len(self.values)} values, {self.targets} targets; {self.relaxation}, {self.status}>"
 
     @property
     def bound(self) -> np.ndarray:
@@ -107,32 +115,37 @@ class Curve:
 
 def curve(
     source: Instance | Session,
-    threat: ThreatModel,
-    vary: str,
-    values: Sequence[Any] | np.ndarray,
+    threat: ThreatModel | None = None,
+    vary: str = "attr_del",
+    values: Sequence[Any] | np.ndarray = range(101),
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    **budgets: Unpack[Budgets],
 ) -> Curve:
     """Certified counts at all values of one budget (`attr_del`, …), of σ (`sigma`) or of a local budget (`local_…`).
 
-    Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds for each
-    solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells). With a
+    What stays fixed is a `ThreatModel`, or plain arguments: `curve(instance, vary="attr_del", values=range(51),
+    sigma=5)`. Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds
+    for each solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells). With a
     `checkpoint` file the work continues where it stopped.
     """
     form, limit = read_options(relaxation, time_limit)
     started = time.perf_counter()
     session = as_session(source)
+    threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    job = _Job(session, threat, axis, numbers, form, limit, cancel, progress)
-    if checkpoint is None:
-        line = job.run()
-    else:
-        line = _resumed(job, checkpoint)
+    job = _CurveWork(session, threat, axis, numbers, form, limit, cancel, progress)
+
+    def work(stop: threading.Event | None) -> LineOfBounds:
+        stoppable = replace(job, cancel=stop)
+        return stoppable.run() if checkpoint is None else _resumed(stoppable, checkpoint)
+
+    line = interruptible(work, cancel)
     problem = Problem(session.instance, axis.at(threat, numbers[-1]))
     targets = len(problem.targets)
     naive = naive_counts(problem.fronts, problem.targets, problem.threat.budgets, axis, numbers)
@@ -151,10 +164,11 @@ def curve(
         seconds=time.perf_counter() - started,
         facts=result_facts(session.instance),
         by_totals=Problem(session.instance, axis.at(threat, numbers[0])).whole_graph,
+        instance=session.instance,
     )
 
 
-def _resumed(job: _Job, path: str | os.PathLike[str]) -> Line:
+def _resumed(job: _CurveWork, path: str | os.PathLike[str]) -> LineOfBounds:
     """Compute in portions and keep each on disk as soon as it is there."""
     own = job.threat.targets
     key = {
@@ -185,11 +199,11 @@ def _resumed(job: _Job, path: str | os.PathLike[str]) -> Line:
             status = line.status
         if status is Status.INTERRUPTED:
             break
-    return Line(bounds[:, 0].tolist(), final[:, 0].tolist(), status, solves).monotone()
+    return LineOfBounds(bounds[:, 0].tolist(), final[:, 0].tolist(), status, solves).monotone()
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class _CurveWork:
     session: Session
     threat: ThreatModel
     axis: Axis
@@ -199,18 +213,18 @@ class _Job:
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
-    def run(self) -> Line:
+    def run(self) -> LineOfBounds:
         if not self.relaxation.is_proven or self.axis.is_local:
             return self._one_by_one()
         return self._together()
 
-    def _together(self) -> Line:
+    def _together(self) -> LineOfBounds:
         """All values on one structure; those whose fields are the whole graph need no program."""
         largest = Problem(self.session.instance, self.axis.at(self.threat, self.values[-1]))
         whole = [self._whole_graph(v) for v in self.values]
         head = [v for v, flag in zip(self.values, whole) if not flag]
         if not head:
-            line = Line()
+            line = LineOfBounds()
         else:
             types = [k for k in range(len(TYPES)) if self.axis.at(self.threat, head[-1]).budgets[k] > 0]
             start = self.axis.at(self.threat, head[-1])
@@ -228,18 +242,18 @@ class _Job:
             line = line.plus(Fraction(whole_graph_attacked(problem)))
         return line.monotone()
 
-    def _unsolved(self, largest: Problem, values: list[int]) -> Line:
+    def _unsolved(self, largest: Problem, values: list[int]) -> LineOfBounds:
         """What is true without any program: targets certified one by one stay certified."""
         naive = naive_counts(largest.fronts, largest.targets, largest.threat.budgets, self.axis, values)
         attacked = [Fraction(len(largest.targets) - count) for count in naive.tolist()]
-        return Line(attacked, [False] * len(values), Status.INTERRUPTED, 0)
+        return LineOfBounds(attacked, [False] * len(values), Status.INTERRUPTED, 0)
 
     def _whole_graph(self, value: int) -> bool:
         return whole_graph(self.session.instance, self.axis.at(self.threat, value))
 
-    def _one_by_one(self) -> Line:
+    def _one_by_one(self) -> LineOfBounds:
         """Every value has a program of its own; it starts from the one before where both have the same form."""
-        line = Line()
+        line = LineOfBounds()
         before: tuple[np.ndarray, Solver | None] | None = None
         for value in self.values:
             threat = self.axis.at(self.threat, value)

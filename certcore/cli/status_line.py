@@ -7,7 +7,7 @@ import threading
 import time
 
 
-class Progress:
+class StatusLine:
     """A line on standard error that says what goes on, for how long, and how far it is.
 
     It appears after two seconds and is gone in the end; nothing is written where nobody watches (a pipe, a file, or
@@ -29,7 +29,7 @@ class Progress:
         """Tell how far it is, from 0 to 1."""
         self._share = share
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> StatusLine:
         if self._live:
             self._thread = threading.Thread(target=self._tell, daemon=True, name="progress")
             self._thread.start()

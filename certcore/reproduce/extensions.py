@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from certcore.reproduce import judge
+from certcore.reproduce import findings
 from certcore.reproduce.claim import Claim
 from certcore.reproduce.claims import CITESEER, CORA, JOINT, LOCAL_DATA, RULE
 from certcore.reproduce.measure import Ours, gain_text
 from certcore.reproduce.store import Results
 
 
-def _gain(experiment: str, source: str, better: str, worse: str) -> judge.Find:
+def _gain(experiment: str, source: str, better: str, worse: str) -> findings.Find:
     """Mean and largest gain of one variant over another, over all budgets both have."""
 
     def find(results: Results) -> Ours | None:
@@ -75,7 +75,7 @@ BEYOND = (
         "fig_datasets, nlp_graphs",
         "One type of perturbation: the tight program certifies what the paper's does",
         "same program",
-        judge.same_in_one_dimension,
+        findings.same_in_one_dimension,
         how="datasets",
         why="With one type there is one point per node, and both programs are the same; curves are computed once.",
     ),
@@ -84,7 +84,7 @@ BEYOND = (
         "fig_datasets",
         "Multi-class base certificate: r̄, collective, Citeseer",
         "binary rule",
-        judge.rules_of_the_base(CITESEER),
+        findings.rules_of_the_base(CITESEER),
         how="datasets",
         why="α is split between two bounds, so it is not better for every node; both rules are offered.",
         label="better",
@@ -94,7 +94,7 @@ BEYOND = (
         "everywhere",
         "Bounds that do not rest on the solver's word: verified in exact arithmetic, provable by a file",
         "solver's word",
-        judge.proven,
+        findings.proven,
         how="all",
         why="`certcore verify` checks a proof without any solver.",
         label="better",
@@ -104,7 +104,7 @@ BEYOND = (
         "fig_local_budget",
         "Certified ratio at 10 edge deletions on Cora-ML, by rule for the edge field",
         "paper's field only",
-        judge.edge_rules(10),
+        findings.edge_rules(10),
         how="local",
         why=RULE,
         missing=f"Edge certificates on Cora-ML: {LOCAL_DATA}.",

@@ -9,18 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
-from certcore.domain.threat import MAX_BUDGET, ThreatModel
+from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
-from certcore.sweep.session import Session, as_session, read_options
+from certcore.sweep.session import Session, as_session, read_options, threat_for
 
 
 @dataclass(frozen=True)
@@ -76,25 +76,30 @@ class Radius:
 
 def radius(
     source: Instance | Session,
-    threat: ThreatModel,
-    vary: str,
-    at_least: float | str | Fraction,
+    threat: ThreatModel | None = None,
+    vary: str = "attr_del",
+    at_least: float | str | Fraction = "0.8",
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
+    **budgets: Unpack[Budgets],
 ) -> Radius:
-    """The largest budget or σ that keeps the share certified, by bisection over verified counts."""
+    """The largest budget or σ that keeps the share certified, by bisection over verified counts.
+
+    What stays fixed is a `ThreatModel`, or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
+    """
     read_options(relaxation, time_limit)
     started = time.perf_counter()
     session = as_session(source)
+    threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary, local=False)
     share = read_share(at_least)
     problem = Problem(session.instance, axis.at(threat, 0))
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
-    search = _Search(session, threat, axis, relaxation, time_limit, cancel)
+    search = _RadiusSearch(session, threat, axis, relaxation, time_limit, cancel)
     largest, all_there_is = largest_useful(problem, axis)
     low, high = -1, largest + 1  # certified enough at `low`, not at `high`
     if search.enough(0, needed):
@@ -179,7 +184,7 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
     return min(last, MAX_BUDGET), min(exists, asked) <= MAX_BUDGET
 
 
-class _Search:
+class _RadiusSearch:
     def __init__(
         self,
         session: Session,

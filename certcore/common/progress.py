@@ -7,7 +7,7 @@ import time
 from typing import TextIO
 
 
-class Progress:
+class ProgressBar:
     """A progress bar on standard error: in place on a terminal, a line every half minute in a log file."""
 
     def __init__(

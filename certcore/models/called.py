@@ -1,0 +1,64 @@
+"""Anybody's network behind one call: `scores = called(x, edge_index)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from certcore.common.errors import InputError
+
+#: How a network takes the edges.
+FORMS = ("edge_index", "edge_weight", "adjacency")
+
+
+class Called(nn.Module):
+    """A network, or any function of torch tensors, and how it is called.
+
+    `edge_index`: model(x, edge_index). `edge_weight`: model(x, edge_index, ones). `adjacency`: model(x, A) with a
+    sparse tensor whose entry (i, j) means that i receives from j. With a wrapper: wrapper(model, x, edge_index).
+    """
+
+    def __init__(
+        self, model: Callable[..., Any], wrapper: Callable[..., Any] | None = None, form: str = "edge_index"
+    ) -> None:
+        super().__init__()
+        if not callable(model):
+            raise InputError(
+                f"the model is a {type(model).__name__}; expected a torch module, or a function of tensors"
+            )
+        if form not in FORMS:
+            raise InputError(f"the edges are to be given as {form!r}; expected one of {', '.join(FORMS)}")
+        if wrapper is not None and form != "edge_index":
+            raise InputError(f"a wrapper calls the model itself; leave edges={form!r} out, or the wrapper")
+        self.model, self.wrapper, self.form = model, wrapper, form
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Any:
+        if self.wrapper is not None:
+            return self.wrapper(self.model, x, edge_index)
+        if self.form == "edge_weight":
+            return self.model(x, edge_index, torch.ones(edge_index.size(1), dtype=x.dtype, device=x.device))
+        if self.form == "adjacency":
+            return self.model(x, _adjacency(x, edge_index))
+        return self.model(x, edge_index)
+
+    def scores(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """What the model returns, if it is one row of finite scores per node."""
+        answer = self(x, edge_index)
+        if not isinstance(answer, Tensor) or answer.dim() != 2 or len(answer) != len(x):
+            shape = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
+            raise InputError(
+                f"the model returned {shape} for {len(x):,} nodes; expected a tensor with one row of scores per node "
+                "(a wrapper can choose it: wrapper=lambda model, x, edge_index: model(x, edge_index)[0])"
+            )
+        if not torch.isfinite(answer).all():
+            raise InputError("the model returned NaN or infinite scores; expected finite ones: train it again")
+        return answer
+
+
+def _adjacency(x: Tensor, edge_index: Tensor) -> Tensor:
+    ones = torch.ones(edge_index.size(1), dtype=x.dtype, device=x.device)
+    size = (len(x), len(x))
+    return torch.sparse_coo_tensor(edge_index.flip(0), ones, size, check_invariants=False).coalesce()

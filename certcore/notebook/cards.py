@@ -1,0 +1,155 @@
+"""What a notebook shows for a result: the sentence, the numbers beside it, a small picture. Names are escaped."""
+
+from __future__ import annotations
+
+import html
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from certcore import words
+from certcore.domain.perturbations import LABELS
+from certcore.instance.instance import Instance
+from certcore.notebook import pictures
+from certcore.pipeline.check_field import FieldCheck
+from certcore.result.certificate import Certificate
+from certcore.sweep.axis import Axis
+from certcore.sweep.curves import Curve
+from certcore.sweep.surface_maps import Surface
+from certcore.words.text import plain
+
+
+@singledispatch
+def card(result: Any) -> str:
+    """The HTML of a certificate, a curve, a surface or an instance."""
+    raise TypeError(f"there is no card for a {type(result).__name__}")
+
+
+@card.register
+def _certificate(certificate: Certificate) -> str:
+    """The guarantee, the bracket and how it was found."""
+    said = [words.summary(certificate).html]
+    if certificate.instance is not None:
+        told = words.guarantee(certificate.instance, certificate)
+        said = [told.html, *(remark.html for remark in words.remarks(certificate.instance, certificate.threat))]
+    between, meaning = words.bracket(certificate)
+    rows = [
+        ("certified", f"{certificate.verified_certified:,} of {certificate.targets:,}"),
+        ("node by node", f"{certificate.naive_certified:,}"),
+        ("left uncertified", f"{between} (best attack found … proven)"),
+        ("relaxation", f"{certificate.relaxation}, {certificate.seconds:.2f} s"),
+    ]
+    picture = pictures.bracket_bar(
+        certificate.targets, certificate.verified_certified, certificate.naive_certified, certificate.attack_found
+    )
+    ended = str(words.status(certificate))
+    return _card("Collective certificate", said, picture, rows, f"{ended} {meaning}")
+
+
+@card.register
+def _instance(instance: Instance) -> str:
+    """What is to be certified."""
+    facts = instance.facts()
+    base = facts["base"]
+    assert instance.targets is not None
+    rows = [
+        ("graph", f"{facts['nodes']:,} nodes, {facts['edges']:,} edges, {facts['attributes']:,} attributes"),
+        ("targets", f"{len(instance.targets):,}"),
+        ("field", f"{facts['fields']} ({instance.meta['field']})" if "field" in instance.meta else facts["fields"]),
+        ("base certificate", ", ".join(f"{key} {_short(value)}" for key, value in base.items())),
+    ]
+    accuracy = instance.meta.get("accuracy")
+    if isinstance(accuracy, dict):
+        rows.append(("accuracy in its file", ", ".join(f"{key} {_short(value)}" for key, value in accuracy.items())))
+    told = [instance.meta[key] for key in ("dataset", "model") if key in instance.meta]
+    name = " · ".join(html.escape(plain(value)) for value in told)
+    line = "Ready to be certified: <code>certcore.certify(instance, attr_del=10)</code>"
+    return _card(f"Instance {name}" if name else "Instance", [line], "", rows)
+
+
+@card.register
+def _curve(curve: Curve) -> str:
+    """The curve, and the guarantee at the largest value that keeps half of the targets."""
+    axis = Axis.parse(curve.vary)
+    said = []
+    half = np.flatnonzero(2 * curve.certified >= curve.targets)
+    proven = bool(curve.verified.all())
+    if curve.instance is not None and proven and len(half) and curve.targets:
+        at = int(half[-1])
+        count = int(curve.certified[at])
+        threat = axis.at(curve.threat, curve.values[at].item())
+        said.append(words.promise(curve.instance, threat, curve.targets, count, count).html)
+    rows = [
+        ("values", f"{len(curve.values):,}, from {curve.values[0]:g} to {curve.values[-1]:g}"),
+        ("targets", f"{curve.targets:,}"),
+    ]
+    if curve.average_radius is not None:
+        rows.append(
+            ("average radius", f"{curve.average_radius:.2f} (node by node {_number(curve.naive_average_radius)})")
+        )
+    rows.append(("relaxation", f"{curve.relaxation}, {curve.seconds:.2f} s"))
+    open_points = int((~np.asarray(curve.final)).sum())
+    note = "Every count is proven by a bound of its own." if proven else "These counts are the solver's word."
+    if open_points:
+        note += f" At {open_points:,} values the sweep was stopped: the count is sound there but weak."
+    picture = pictures.lines(curve.values.astype(float), curve.ratio, curve.naive_ratio, _label(curve.vary))
+    return _card("Certified ratio", said, picture, rows, note)
+
+
+@card.register
+def _surface(surface: Surface) -> str:
+    """The map in small."""
+    rows = [
+        (_label(surface.x), f"{surface.x_values[0]:g} … {surface.x_values[-1]:g}"),
+        (_label(surface.y), f"{surface.y_values[0]:g} … {surface.y_values[-1]:g}"),
+        ("targets", f"{surface.targets:,}"),
+        ("relaxation", f"{surface.relaxation}, {surface.seconds:.2f} s"),
+    ]
+    done = surface.share_done
+    note = "Every count is proven." if surface.verified.all() else "These counts are the solver's word."
+    if done < 1:
+        note += f" {done:.0%} of the cells are computed; the others carry a sound bound from their neighbours."
+    picture = pictures.cells(surface.ratio, _label(surface.x), _label(surface.y))
+    return _card("Certified ratio over two budgets", [], picture, rows, note)
+
+
+def _card(title: str, said: list[str], picture: str, rows: list[tuple[str, str]], note: str = "") -> str:
+    """Everything but the title, the sentences and the picture, which are HTML already, is escaped here."""
+    cell = "padding:1px 14px 1px 0;text-align:left;border:0;background:none;vertical-align:top"
+    table = "".join(
+        f'<tr style="background:none"><td style="{cell};opacity:.7">{html.escape(key)}</td>'
+        f'<td style="{cell}">{html.escape(value)}</td></tr>'
+        for key, value in rows
+    )
+    parts = [f'<div style="font-weight:600;margin-bottom:4px">{title}</div>']
+    parts += [f'<div style="margin:4px 0">{sentence}</div>' for sentence in said]
+    parts += [f'<div style="margin:8px 0">{picture}</div>'] if picture else []
+    parts += [f'<table style="border:0;margin:0;font-size:inherit;border-collapse:collapse">{table}</table>']
+    parts += [f'<div style="margin-top:4px;opacity:.7;font-size:85%">{html.escape(note)}</div>'] if note else []
+    style = "border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:10px 14px;max-width:44em;line-height:1.4"
+    return f'<div class="certcore" style="{style}">{"".join(parts)}</div>'
+
+
+def _label(name: str) -> str:
+    """What was varied, in words."""
+    if name == "sigma":
+        return "nodes the attacker controls (σ)"
+    return f"{LABELS[name.removeprefix('local_')]}{' per node' if name.startswith('local_') else ''}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, list | tuple):
+        return " ".join(_short(part) for part in value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else plain(value)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def field_text(check: FieldCheck) -> str:
+    """What an attempt to falsify a field found."""
+    return str(words.field_words(check))

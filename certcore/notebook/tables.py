@@ -1,0 +1,114 @@
+"""Results as pandas frames."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from certcore.common.errors import InputError
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
+from certcore.sweep.curves import Curve
+from certcore.sweep.surface_maps import Surface
+
+
+class NodeFrame(pd.DataFrame):
+    """A frame, which tells whoever calls it as the method it once was what to write instead."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise InputError(
+            "certificate.nodes is a table and is not called; write certificate.nodes, or "
+            "certificate.node_columns(fronts, edges, integer=…) for the columns of a replayed or relaxed attack"
+        )
+
+
+def instance_of(certificate: Certificate) -> Instance:
+    """The instance a certificate is about; certificates put together by hand may have none."""
+    if certificate.instance is None:
+        raise InputError(
+            "this certificate does not know its instance; make it with certify(instance, …), or put it in with "
+            "dataclasses.replace(certificate, instance=instance)"
+        )
+    return certificate.instance
+
+
+def nodes_frame(certificate: Certificate) -> NodeFrame:
+    """One row per node, in the best attack found: what is done at it, what reaches it, what it would take.
+
+    `loses` is whether the attack leaves a target uncertified (missing for nodes that are no targets), `received` the
+    flips inside its field, `needed` the fewest flips in its field that its base certificate does not cover, of the
+    types the attacker has a budget for (missing if they can never be too many).
+    """
+    instance = instance_of(certificate)
+    fronts, n = instance.base.fronts(), instance.graph.n_nodes
+    columns = certificate.node_columns(fronts, instance.graph.edges)
+    is_target = np.zeros(n, dtype=bool)
+    is_target[certificate.target_nodes] = True
+    inside = [columns[name] for name in columns if name.startswith("inside_")]
+    received = [None if any(v is None for v in row) else int(sum(row)) for row in zip(*inside)]
+    table: dict[str, Any] = {"node": columns["node"]}
+    if instance.node_names is not None:
+        table["name"] = instance.node_names
+    for name in ("labels", "prediction"):
+        if getattr(instance, name) is not None:
+            table["label" if name == "labels" else name] = np.asarray(getattr(instance, name))
+    before = ~fronts.certified((0, 0, 0, 0)) & is_target
+    lost = [None if v is None else bool(v) for v in columns["lost"]]
+    table |= {
+        "target": is_target,
+        "state": columns["state"],
+        "hit": columns["hit"],
+        "loses": pd.array(lost, dtype="boolean"),
+        "uncertified_before": before,
+        "received": pd.array(received, dtype="Int64"),
+        "needed": pd.array(_needed(certificate, fronts), dtype="Int64"),
+        "attacker": np.asarray(columns["attacker"]).astype(bool),
+    }
+    table |= {name: column for name, column in columns.items() if name.startswith("spent_")}
+    return NodeFrame(table)
+
+
+def _needed(certificate: Certificate, fronts: Any) -> list[int | None]:
+    """Per node the smallest number of flips of a front point that uses only types with a budget."""
+    without = np.array(certificate.threat.budgets) == 0
+    possible = (fronts.points[:, without] == 0).all(axis=1)
+    owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
+    none = np.iinfo(np.int64).max
+    smallest = np.full(fronts.n_fronts, none)
+    np.minimum.at(smallest, owner[possible], fronts.points[possible].sum(axis=1))
+    return [None if value == none else int(value) for value in smallest[fronts.front_of_node]]
+
+
+@singledispatch
+def frame(result: Any) -> pd.DataFrame:
+    """The numbers of a certificate, a curve or a surface."""
+    raise TypeError(f"there is no frame for a {type(result).__name__}")
+
+
+@frame.register
+def _certificate(certificate: Certificate) -> pd.DataFrame:
+    """One row with what `certify --json` prints."""
+    plain = certificate.to_json()
+    plain.pop("facts")
+    threat = plain.pop("threat")
+    budgets = {key: value for key, value in threat.items() if isinstance(value, int) and value}
+    return pd.DataFrame([plain | budgets])
+
+
+@frame.register
+def _curve(curve: Curve) -> pd.DataFrame:
+    """One row per value; the first column is named after what was varied."""
+    columns = curve.columns()
+    values = columns.pop("value")
+    return pd.DataFrame({curve.vary: values, "ratio": curve.ratio, "naive_ratio": curve.naive_ratio} | columns)
+
+
+@frame.register
+def _surface(surface: Surface) -> pd.DataFrame:
+    """One row per cell; the first two columns are named after what was varied."""
+    columns = surface.columns()
+    x, y = columns.pop("x"), columns.pop("y")
+    return pd.DataFrame({surface.x: x, surface.y: y, "ratio": surface.ratio.ravel()} | columns)

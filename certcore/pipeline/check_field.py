@@ -1,0 +1,397 @@
+"""Try to falsify a declared receptive field: flips outside of it must not move a single score.
+
+Gradients point at attributes that should not matter; real flips decide. On the clean graph and on noisy ones,
+everything outside the fields of some nodes is replaced at once, edges just outside are deleted one by one and together,
+and what the model says about these nodes is compared in double precision. A difference is a counterexample, and is
+traced to the smallest set of flips that still shows it. No difference proves nothing: it was looked for here, and no
+more than that.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number
+from certcore.common.shown import ask
+from certcore.data.anything import as_dataset
+from certcore.data.dataset import Asked
+from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
+from certcore.instance.fields import Fields, hop_fields
+from certcore.instance.instance import EDGE_FIELDS, MAX_LAYERS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from certcore.models.called import Called
+
+#: Scores that differ by less, relative to the largest one, are called equal: rounding in double or single precision.
+_ROUNDING = {"float64": 1e-9, "float32": 5e-5}
+#: Flips named in a counterexample that cannot be made smaller.
+_NAMED = 4
+#: Nodes are looked at one by one until about as many attributes have been read.
+_CELLS = 2 * 10**7
+#: Edges just outside a field that are deleted one by one.
+_SINGLY = 3
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A counterexample: flips outside the field of `node` that change what the model says about it."""
+
+    node: int
+    flips: tuple[str, ...]
+    n_flips: int
+    change: float
+    graph: str
+
+
+@dataclass(frozen=True)
+class FieldCheck:
+    """What an attempt to falsify a field found; `str` says it in a sentence."""
+
+    layers: int
+    edge_field: str
+    derived: bool
+    comparisons: int
+    graphs: int
+    violation: Violation | None = None
+    fault: str = ""
+    """What makes the model no function of the graph: chance, or memory of earlier calls."""
+
+    @property
+    def passed(self) -> bool:
+        return self.violation is None and not self.fault
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        return str(ask("cards", "field_text", self))
+
+    def require(self) -> None:
+        """Raise `InputError` if the field was falsified."""
+        if not self.passed:
+            raise InputError(str(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """What goes into the provenance of an instance."""
+        return {"comparisons": self.comparisons, "graphs": self.graphs, "passed": self.passed}
+
+
+def check_field(
+    model: Callable[..., Any],
+    data: Any,
+    *,
+    layers: int | None = None,
+    edge_field: str | None = None,
+    attr_add: Any = "0.01",
+    attr_del: Any = "0.3",
+    adj_del: Any = "0.3",
+    wrapper: Callable[..., Any] | None = None,
+    edges: str = "edge_index",
+    nodes: int = 24,
+    graphs: int = 3,
+    seed: int = 0,
+    **asked: Unpack[Asked],
+) -> FieldCheck:
+    """Try to falsify that `model` reads no more than `layers` hops of `data` by the rule `edge_field`.
+
+    Without `layers` the field is derived from the model's modules, where that is possible. The model is used in the
+    mode it is in: a batch normalisation in training mode is found out. `nodes` predictions are looked at on the clean
+    graph and on `graphs` − 1 noisy ones, whose flip probabilities are `attr_add`, `attr_del` and `adj_del`. It is a
+    falsifier, not a proof: a model that passes may still read more than it was asked about.
+    """
+    from certcore.models.called import Called
+
+    dataset, _ = as_dataset(data, **asked)
+    called = Called(model, wrapper, edges)
+    called.train(getattr(model, "training", False))
+    layers, rule, derived = declared_field(called, dataset.graph, layers, edge_field)
+    noise = Noise.of((attr_add, attr_del, 0, adj_del))
+    return falsify(called, dataset.graph, layers, rule, noise, derived=derived, nodes=nodes, graphs=graphs, seed=seed)
+
+
+def declared_field(called: Called, graph: Graph, layers: int | None, edge_field: str | None) -> tuple[int, str, bool]:
+    """Layers and edge rule: as declared, or derived from the modules, or refused with the choices there are."""
+    if edge_field is not None and edge_field not in EDGE_FIELDS:
+        raise InputError(f"edge_field is {edge_field!r}; expected 'degrees' or 'messages'")
+    if layers is not None:
+        return whole_number(layers, "layers", 0, MAX_LAYERS), edge_field or "degrees", False
+    from certcore.models.reading import Unreadable, read_module
+    from certcore.votes.module import clean_input
+
+    called = copy.deepcopy(called).cpu().eval()
+    try:
+        reading = read_module(called, *clean_input(graph))
+    except Unreadable as error:
+        reason = str(error)
+        raise InputError(
+            f"what the model reads cannot be derived: {reason[:160]}. Declare it: layers=K, the layers of messages one "
+            "after the other, and edge_field='degrees' if messages are weighted by degrees of senders (GCN, SGC, "
+            "APPNP) or you are not sure, 'messages' if nodes only add, average or attend (SAGE, GAT, GIN). More is safe"
+        ) from error
+    if reading.layers > MAX_LAYERS:
+        raise InputError(f"the model has {reading.layers} layers of messages; expected at most {MAX_LAYERS}")
+    if edge_field == "messages" and reading.degrees:
+        raise InputError(
+            "edge_field='messages' was asked for, but this model weights messages by the degrees of their senders; "
+            "leave edge_field out, then it is 'degrees'"
+        )
+    return reading.layers, edge_field or reading.edge_field, True
+
+
+def falsify(
+    called: Called,
+    graph: Graph,
+    layers: int,
+    edge_field: str,
+    noise: Noise,
+    *,
+    derived: bool = False,
+    nodes: int = 24,
+    graphs: int = 3,
+    seed: int = 0,
+) -> FieldCheck:
+    """The check itself, on a graph of ours."""
+    random = np.random.default_rng(seed)
+    model = _Model(called, graph)
+    fault = model.fault(_draw(graph, noise, random))
+    result = FieldCheck(layers, edge_field, derived, 1, 1, fault=fault)
+    if fault:
+        return result
+    probes = _probes(graph, min(nodes, graph.n_nodes), random)
+    fields = hop_fields(graph, probes, layers, edge_field)
+    compared = 0
+    for number in range(graphs):
+        draw = _draw(graph, noise, random) if number else _Draw.clean(graph)
+        search = _Search(model, draw, probes, fields, random)
+        violation = search.run("the clean graph" if number == 0 else f"noisy graph {number}")
+        compared += search.compared
+        if violation is not None:
+            return FieldCheck(layers, edge_field, derived, compared, number + 1, violation)
+    return FieldCheck(layers, edge_field, derived, compared, graphs)
+
+
+def _probes(graph: Graph, count: int, random: np.random.Generator) -> np.ndarray:
+    """Nodes to look at: some with many edges, some with few, the rest by chance."""
+    order = np.argsort(-graph.incident, kind="stable")
+    linked = order[graph.incident[order] > 0]
+    chosen = [*linked[: count // 4], *linked[-(count // 4) :], *random.permutation(graph.n_nodes)]
+    return np.array(list(dict.fromkeys(int(node) for node in chosen))[:count], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """One graph to start from: attributes, and which of the clean graph's edges it has."""
+
+    x: np.ndarray
+    kept: np.ndarray
+
+    @classmethod
+    def clean(cls, graph: Graph) -> _Draw:
+        return cls(graph.attributes.toarray().astype(bool), np.ones(graph.n_edges, dtype=bool))
+
+
+def _draw(graph: Graph, noise: Noise, random: np.random.Generator) -> _Draw:
+    add, delete, _, unlink = (float(theta) for theta in noise.fractions)
+    clean = graph.attributes.toarray().astype(bool)
+    flips = random.random(clean.shape) < np.where(clean, delete, add)
+    return _Draw(clean ^ flips, random.random(graph.n_edges) >= unlink)
+
+
+class _Model:
+    """The network in double precision, from attributes and kept edges to scores."""
+
+    def __init__(self, called: Called, graph: Graph) -> None:
+        import torch
+
+        self.graph = graph
+        self.called = _copy(called)
+        self.dtype = torch.float64
+        self.fresh = _copy(called).double()
+        clean = _Draw.clean(graph)
+        try:
+            self.called = self.called.double()
+            self.scores(clean.x, clean.kept)
+        except (RuntimeError, TypeError):  # it makes single-precision tensors of its own
+            self.called, self.fresh, self.dtype = _copy(called), _copy(called), torch.float32
+            self.scores(clean.x, clean.kept)
+
+    def tensors(self, x: np.ndarray, kept: np.ndarray) -> tuple[Tensor, Tensor]:
+        import torch
+
+        pairs = self.graph.edges[kept]
+        if not self.graph.directed:
+            pairs = np.concatenate([pairs, pairs[:, ::-1]])
+        # Rows are (receiver, sender); messages run from the first row of an edge_index to the second.
+        return torch.from_numpy(x).to(self.dtype), torch.from_numpy(np.ascontiguousarray(pairs[:, ::-1].T))
+
+    def scores(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        import torch
+
+        with torch.no_grad():
+            result: np.ndarray = self.called.scores(*self.tensors(x, kept)).numpy()
+        return result
+
+    def gradient(self, x: np.ndarray, kept: np.ndarray, nodes: np.ndarray, seed: int) -> np.ndarray:
+        """How a random mix of the scores of some nodes moves with every attribute; zeros if it cannot be had."""
+        import torch
+
+        values, edges = self.tensors(x, kept)
+        values.requires_grad_(True)
+        try:
+            scores = self.called.scores(values, edges)[torch.from_numpy(nodes)]
+            mix = torch.randn(scores.shape, dtype=scores.dtype, generator=torch.Generator().manual_seed(seed))
+            (found,) = torch.autograd.grad((scores * mix).sum(), values, allow_unused=True)
+        except RuntimeError:
+            found = None
+        return np.zeros(x.shape) if found is None else found.abs().numpy()
+
+    @property
+    def rounding(self) -> float:
+        return _ROUNDING[str(self.dtype).rpartition(".")[2]]
+
+    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """By how much rows of scores differ; 0 where it is rounding."""
+        scale = max(1e-12, float(np.abs(one).max(initial=0)), float(np.abs(other).max(initial=0)))
+        change = np.abs(one - other).max(axis=1)
+        return np.where(change > self.rounding * scale, change, 0.0)
+
+    def fault(self, noisy: _Draw) -> str:
+        """Whether chance or memory enters: then there is no function to speak about."""
+        clean = _Draw.clean(self.graph)
+        first, second = self.scores(clean.x, clean.kept), self.scores(clean.x, clean.kept)
+        if self.differs(first, second).any():
+            return "chance"
+        used = self.scores(noisy.x, noisy.kept)
+        self.called = self.fresh
+        return "memory" if self.differs(used, self.scores(noisy.x, noisy.kept)).any() else ""
+
+
+def _copy(called: Called) -> Called:
+    """A copy on the CPU to experiment with: running statistics and caches of the original stay as they are."""
+    try:
+        return copy.deepcopy(called).cpu()
+    except Exception as error:
+        raise InputError(
+            f"the model cannot be copied ({type(error).__name__}: {error}), so its field cannot be checked without "
+            "touching it; pass check=False and take care that the declared field is right"
+        ) from error
+
+
+class _Search:
+    """All comparisons that start from one graph."""
+
+    def __init__(
+        self, model: _Model, draw: _Draw, probes: np.ndarray, fields: Fields, random: np.random.Generator
+    ) -> None:
+        self.model, self.draw, self.probes, self.random = model, draw, probes, random
+        assert fields.edges is not None
+        self.near, self.links = fields.nodes, fields.edges
+        self.compared = 0
+
+    def run(self, where: str) -> Violation | None:
+        """First all nodes together, then as many one by one as the size of the graph allows."""
+        together = np.arange(len(self.probes))
+        singly = max(2, _CELLS // max(1, self.draw.x.size))
+        for group in [together, *self.random.permutation(together)[:singly, None]]:
+            violation = self._group(group, where)
+            if violation is not None:
+                return violation
+        return None
+
+    def _group(self, group: np.ndarray, where: str) -> Violation | None:
+        graph = self.model.graph
+        outside = np.ones(graph.n_nodes, dtype=bool)
+        outside[self.near[group].indices] = False
+        unlinked = np.ones(graph.n_edges, dtype=bool)
+        unlinked[self.links[group].indices] = False
+        rows, columns = np.flatnonzero(outside), np.flatnonzero(unlinked)
+        if not len(rows) and not len(columns):
+            return None
+        for bits, edges in self._attempts(group, rows, columns, outside):
+            if not len(bits) and not len(edges):
+                continue
+            nodes = self.probes[group]
+            changes = self._changes(bits, edges, nodes)
+            if changes.any():
+                return self._smallest(int(nodes[changes.argmax()]), bits, edges, where)
+        return None
+
+    def _attempts(
+        self, group: np.ndarray, rows: np.ndarray, columns: np.ndarray, outside: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Sets of flips outside: attribute bits (row, column) and edges."""
+        none, graph = np.zeros((0, 2), dtype=np.int64), self.model.graph
+        bits = none
+        if graph.n_attrs and len(rows):
+            # Whole rows become others; a tenth of the bits is enough to move any sum.
+            drawn = self.random.random((len(rows), graph.n_attrs)) < 0.1
+            bits = np.stack([rows[drawn.nonzero()[0]], drawn.nonzero()[1]], axis=1)
+        ends = ~outside[graph.edges[columns]]
+        border = columns[ends.any(axis=1)] if len(columns) else columns
+        border = border if len(border) else columns
+        singly = self.random.permutation(border)[: _SINGLY if len(group) == 1 else 1]
+        half = columns[self.random.random(len(columns)) < 0.5]
+        empty = np.zeros(0, dtype=np.int64)
+        sets = [(bits, empty), (none, half), (none, border), *((none, np.array([edge])) for edge in singly)]
+        if len(bits):
+            slope = self.model.gradient(
+                self.draw.x, self.draw.kept, self.probes[group], int(self.random.integers(2**31))
+            )
+            steep = np.argwhere(slope[rows] > 0)
+            if len(steep):
+                top = steep[np.argsort(-slope[rows][tuple(steep.T)], kind="stable")[:8]]
+                sets.insert(0, (np.stack([rows[top[:, 0]], top[:, 1]], axis=1), empty))
+        return sets
+
+    def _changes(self, bits: np.ndarray, edges: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """How far the scores of the nodes move: bits flipped, edges there against edges gone, all else equal."""
+        self.compared += 1
+        with_edges, without = self.draw.kept.copy(), self.draw.kept.copy()
+        with_edges[edges], without[edges] = True, False
+        x = self.draw.x.copy()
+        x[bits[:, 0], bits[:, 1]] ^= True
+        before = self.model.scores(self.draw.x, with_edges)[nodes]
+        return self.model.differs(before, self.model.scores(x, without)[nodes])
+
+    def _smallest(self, node: int, bits: np.ndarray, edges: np.ndarray, where: str) -> Violation:
+        """Halve the set of flips as long as one half still moves the scores."""
+        alone = np.array([node])
+        smaller = True
+        while smaller:
+            smaller = False
+            for some_bits, some_edges in _halves(bits, edges):
+                if self._changes(some_bits, some_edges, alone).any():
+                    bits, edges, smaller = some_bits, some_edges, True
+                    break
+        change = float(self._changes(bits, edges, alone)[0])
+        named = [_bit(self.draw, *pair) for pair in bits[:_NAMED].tolist()]
+        named += [_edge(self.model.graph, e) for e in edges[: _NAMED - len(named)].tolist()]
+        return Violation(node, tuple(named), len(bits) + len(edges), change, where)
+
+
+def _halves(bits: np.ndarray, edges: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """A set of flips in two smaller ones, if there are any."""
+    if len(bits) and len(edges):
+        return [(bits, edges[:0]), (bits[:0], edges)]
+    if len(bits) > 1:
+        return [(part, edges) for part in np.array_split(bits, 2)]
+    return [(bits, part) for part in np.array_split(edges, 2)] if len(edges) > 1 else []
+
+
+def _bit(draw: _Draw, node: int, attribute: int) -> str:
+    what = "deleting" if draw.x[node, attribute] else "adding"
+    return f"{what} attribute {attribute} of node {node}"
+
+
+def _edge(graph: Graph, edge: int) -> str:
+    receiver, sender = graph.edges[edge].tolist()
+    return f"deleting the edge {sender} → {receiver}" if graph.directed else f"deleting the edge {receiver} – {sender}"

@@ -1,0 +1,289 @@
+"""From a trained torch network and a graph to an instance: noise by name, votes, field, everything checked."""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from certcore import __version__
+from certcore.base.smoothing import SmoothingBase
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number
+from certcore.data.anything import as_dataset
+from certcore.data.dataset import Asked, Dataset, numbered_classes
+from certcore.data.split import TEST
+from certcore.domain.noise import Noise
+from certcore.domain.perturbations import TYPES
+from certcore.instance.instance import Instance
+from certcore.models.registry import require_training_packages
+from certcore.pipeline.check_field import FieldCheck, declared_field, falsify
+from certcore.votes.run import Voter, Votes, collect_votes
+
+if TYPE_CHECKING:
+    from certcore.models.called import Called
+
+#: The short form of the check of the field: nodes looked at, and graphs.
+_NODES, _GRAPHS = 8, 2
+
+
+def smooth(
+    model: Callable[..., Any],
+    data: Any,
+    *,
+    attr_add: Any = 0,
+    attr_del: Any = 0,
+    adj_add: Any = 0,
+    adj_del: Any = 0,
+    samples: int = 100_000,
+    selection: int = 1_000,
+    alpha: Any = 0.01,
+    base_rule: str = "binary",
+    seed: int = 0,
+    layers: int | None = None,
+    edge_field: str | None = None,
+    check: bool = True,
+    targets: Any = None,
+    wrapper: Callable[..., Any] | None = None,
+    edges: str = "edge_index",
+    batch_size: int | None = None,
+    device: str = "cpu",
+    jobs: int | None = 1,
+    scheduler: str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
+    progress: bool | None = None,
+    name: str = "",
+    **asked: Unpack[Asked],
+) -> Instance:
+    """Smooth a trained network by randomly flipping bits of the graph, and return the instance to certify.
+
+    `attr_add`, `attr_del`, `adj_add`, `adj_del` are flip *probabilities*. The model is any torch module (or function)
+    that is called as `model(x, edge_index)` and returns scores; it is copied and set to evaluation mode. `edges` may be
+    `"edge_weight"` (a third argument of ones) or `"adjacency"` (a sparse tensor instead of edge_index), and
+    `wrapper(model, x, edge_index)` calls anything else. The data are a torch-geometric `Data`, a networkx graph, or
+    (x, edge_index[, labels]); nothing in them is changed unless asked for (`binarize`, `undirected`, `directed`,
+    `simplify`, `largest_component`). Targets are the test nodes if there is a test mask, all nodes otherwise.
+
+    What the model reads (`layers`, `edge_field`) is derived from its modules where that is certain, and asked for
+    otherwise. With `check` a short form of `check_field` tries to falsify it, and smoothing is refused if it succeeds.
+
+    Networks whose modules are recognised are counted in batches and, where possible, on sparse attributes; others one
+    sample at a time, or in batches of `batch_size` after a comparison of both ways. With a `checkpoint` file an
+    interrupted run continues; `jobs` processes or the Dask cluster at `scheduler` share the samples.
+    """
+    require_training_packages()
+    noise = _noise((attr_add, attr_del, adj_add, adj_del))
+    whole_number(samples, "the number of samples", 1, 10**9)
+    dataset, labelled = as_dataset(data, name, **asked)
+    called = _prepared(model, wrapper, edges, device)
+    n_classes = _classes(called, dataset)
+    where = _targets(dataset, targets)
+    found = declared_field(called, dataset.graph, layers, edge_field)
+    checked: FieldCheck | None = None
+    if check and noise.fractions[2] == 0:  # where noise adds edges every field is the whole graph
+        checked = falsify(
+            called, dataset.graph, *found[:2], noise, derived=found[2], nodes=_NODES, graphs=_GRAPHS, seed=seed
+        )
+        checked.require()
+    voter = make_module_voter(called, dataset, noise, seed, n_classes, batch_size=batch_size, device=device)
+    votes = collect_votes(
+        voter,
+        selection=selection,
+        estimation=samples,
+        checkpoint=checkpoint,
+        fresh=fresh,
+        jobs=jobs,
+        scheduler=scheduler,
+        progress=_shown() if progress is None else progress,
+    )
+    base = SmoothingBase(
+        votes.estimation, votes.prediction, votes.n_samples, str(alpha), noise.theta, rule=base_rule,
+        graph=dataset.graph,
+    )  # fmt: skip
+    names = dataset.class_names if labelled else ()
+    return Instance(
+        graph=dataset.graph,
+        base=base,
+        layers=found[0],
+        edge_field=found[1],
+        targets=where,
+        labels=dataset.labels if labelled else None,
+        class_names=(*names, *numbered_classes(np.array([n_classes - 1]))[len(names) :]),
+        node_names=dataset.node_names,
+        split=dataset.split,
+        meta=_meta(model, dataset, labelled, noise, votes, seed, found, checked, name),
+    )
+
+
+def make_module_voter(
+    called: Called,
+    dataset: Dataset,
+    noise: Noise,
+    seed: int,
+    n_classes: int,
+    *,
+    batch_size: int | None = None,
+    device: str = "cpu",
+) -> Voter:
+    """The fastest way that is certain to count the votes of this network, see `smooth`."""
+    from certcore.models.reading import Unreadable, read_module
+    from certcore.votes.module import ModuleVoter, clean_input, fitting_batch
+    from certcore.votes.recognise import fused_voter
+    from certcore.votes.split import split_first
+
+    graph = dataset.graph
+    if batch_size is not None:
+        whole_number(batch_size, "batch_size", 1, 4096)
+    try:
+        reading = read_module(copy.deepcopy(called).cpu(), *clean_input(graph))
+    except Unreadable:
+        reading = None
+    if reading is None:
+        voter = ModuleVoter(graph, noise, seed, called, n_classes, batch_size or 1, False, device)
+        if voter.batch > 1:
+            _require_same_in_batches(voter)
+        return voter
+    if device == "cpu":
+        fused = fused_voter(reading, graph, noise, seed) if batch_size is None else None
+        if fused is not None:
+            return fused
+        split = split_first(called, *clean_input(graph), reading)
+        if split is not None:
+            size = batch_size or fitting_batch(graph.n_nodes, split.width)
+            return ModuleVoter(graph, noise, seed, called, n_classes, size, True)
+    size = batch_size or fitting_batch(graph.n_nodes, graph.n_attrs)
+    return ModuleVoter(graph, noise, seed, called, n_classes, size, False, device)
+
+
+def _require_same_in_batches(voter: Any) -> None:
+    """Samples side by side must not see each other: compared with the same samples one by one."""
+    import torch
+
+    from certcore.votes.module import ModuleVoter
+
+    alone = ModuleVoter(voter.graph, voter.noise, voter.seed, voter.module, voter.n_classes, 1, False, voter.device)
+    with torch.no_grad():
+        together = voter.scores(0, 0)
+        single = torch.cat([alone.scores(0, number) for number in range(voter.batch)])
+    scale = float(single.abs().max()) or 1.0
+    if not torch.allclose(together, single, rtol=1e-3, atol=1e-4 * scale):
+        raise InputError(
+            f"the model says something else about {voter.batch} graphs side by side than about one at a time, so it "
+            "reads across them (pooling, normalisation over all nodes); leave batch_size out"
+        )
+
+
+def _noise(given: tuple[Any, ...]) -> Noise:
+    for kind, value in zip(TYPES, given):
+        counts = isinstance(value, int | np.integer) and not isinstance(value, bool) and value != 0
+        if counts or (isinstance(value, float) and value > 1):
+            raise InputError(
+                f"smooth(…, {kind}={value}) is no flip probability; expected a number from 0 to 1 such as 0.6 (1.0 if "
+                f"you mean one). How many flips an attacker has is for certify(instance, {kind}={value})"
+            )
+    noise = Noise.of(given)
+    if noise.types == "none":
+        raise InputError(
+            "nothing is smoothed: all four flip probabilities are 0; give some, for example attr_add=0.002, "
+            "attr_del=0.6"
+        )
+    return noise
+
+
+def _prepared(model: Callable[..., Any], wrapper: Callable[..., Any] | None, edges: str, device: str) -> Called:
+    """A copy in evaluation mode: training the model further does not change whose votes are counted."""
+    from certcore.models.called import Called
+
+    called = Called(model, wrapper, edges)
+    try:
+        called = copy.deepcopy(called)
+    except Exception as error:
+        raise InputError(
+            f"the model cannot be copied ({type(error).__name__}: {error}); expected a torch module, or a function"
+        ) from error
+    try:
+        return called.eval().to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"the device {device!r} cannot be used ({str(error).partition(chr(10))[0]})") from error
+
+
+def _classes(called: Called, dataset: Dataset) -> int:
+    import torch
+
+    from certcore.votes.module import clean_input
+
+    x, index = clean_input(dataset.graph)
+    device = next((p.device for p in called.parameters()), torch.device("cpu"))
+    with torch.no_grad():
+        try:
+            scores = copy.deepcopy(called).scores(x.to(device), index.to(device))
+        except (RuntimeError, TypeError, ValueError, IndexError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"the model does not run on this graph ({type(error).__name__}: {str(error).partition(chr(10))[0]}); "
+                f"expected model(x, edge_index) with {x.shape[1]:,} attributes, or a wrapper that calls it"
+            ) from error
+    return int(scores.shape[1])
+
+
+def _targets(dataset: Dataset, targets: Any) -> np.ndarray | None:
+    test = None if dataset.split is None else np.flatnonzero(dataset.split == TEST)
+    if targets is None:
+        return test if test is not None and len(test) else None
+    if isinstance(targets, str):
+        if targets == "all":
+            return None
+        if targets == "test" and test is not None:
+            return test
+        raise InputError(
+            f"targets are {targets!r}; expected 'all', 'test' (where there is a test mask) or node indices"
+        )
+    array = np.asarray(targets)
+    return np.flatnonzero(array) if array.dtype == bool and array.shape == (dataset.graph.n_nodes,) else array
+
+
+def _meta(
+    model: Any,
+    dataset: Dataset,
+    labelled: bool,
+    noise: Noise,
+    votes: Votes,
+    seed: int,
+    found: tuple[int, str, bool],
+    checked: FieldCheck | None,
+    name: str,
+) -> dict[str, Any]:
+    meta: dict[str, Any] = {
+        "model": type(model).__name__ if not hasattr(model, "__name__") else str(model.__name__),
+        "types": noise.types,
+        "theta": list(noise.theta),
+        "samples": votes.n_samples,
+        "selection_samples": int(votes.selection[0].sum()),
+        "seed": seed,
+        "field": "derived from the modules" if found[2] else "declared",
+        "source": dataset.source,
+        "versions": {"certcore": __version__},
+    }
+    if dataset.name != "graph" or name:
+        meta["dataset"] = dataset.name
+    if checked is not None:
+        meta["field_check"] = checked.to_json()
+    if votes.fresh_after:
+        meta["fresh_after"] = list(votes.fresh_after)
+    if labelled:
+        right = votes.prediction == dataset.labels
+        chosen = right if dataset.split is None else right[dataset.split == TEST]
+        if len(chosen):
+            meta["accuracy"] = {"smoothed": float(chosen.mean())}
+    return meta
+
+
+def _shown() -> bool:
+    """A bar where somebody looks at it: on a terminal and in a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules

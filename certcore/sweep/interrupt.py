@@ -1,0 +1,45 @@
+"""Interrupting a notebook's cell leaves what was proven: the computation is cancelled and returns what it has."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook (and not a terminal, where Ctrl-C should end the program)."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def interruptible(work: Callable[[threading.Event | None], Result], cancel: threading.Event | None) -> Result:
+    """Run `work(cancel)`; in the main thread of a notebook an interrupt cancels it instead of losing it."""
+    if cancel is not None or not in_notebook() or threading.current_thread() is not threading.main_thread():
+        return work(cancel)
+    own = threading.Event()
+    outcome: list[Any] = [None, None]
+
+    def run() -> None:
+        try:
+            outcome[0] = work(own)
+        except BaseException as error:
+            outcome[1] = error
+
+    # A solve in C does not hear the interrupt, so it runs beside the thread that does.
+    thread = threading.Thread(target=run, name="certcore-notebook")
+    thread.start()
+    while thread.is_alive():
+        try:
+            thread.join(0.1)
+        except KeyboardInterrupt:
+            if own.is_set():
+                raise
+            own.set()
+    if outcome[1] is not None:
+        raise outcome[1]
+    result: Result = outcome[0]
+    return result

@@ -1,0 +1,191 @@
+"""A known network cut after its first linear maps, so that sparse attributes never become a dense table.
+
+Attributes are binary and sparse, and the first thing a graph network does with them is linear: X·W, or a sum over
+neighbours of X followed by W, which is the same as a sum over neighbours of X·W. The sampler adds up rows of W without
+building X; what follows in the network is torch's and torch-geometric's own code, on a narrow table.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch_geometric.nn as geometric
+from torch import Tensor, fx, nn
+
+from certcore.common.errors import InputError
+from certcore.models.called import Called
+from certcore.models.reading import Reading, read_module
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """`weights` (attributes, units) of the first maps, and the rest of the network, which takes X·weights."""
+
+    weights: np.ndarray
+    rest: fx.GraphModule
+
+    @property
+    def width(self) -> int:
+        return int(self.weights.shape[1])
+
+    def scores(self, units: Tensor, edge_index: Tensor) -> Tensor:
+        answer: Tensor = self.rest(units, edge_index)
+        if not torch.isfinite(answer).all():
+            raise InputError("the model returned NaN or infinite scores; expected finite ones: train it again")
+        return answer
+
+
+class _Shift(nn.Module):
+    """What is left of a linear map when its product is done: its bias."""
+
+    def __init__(self, bias: Tensor | None) -> None:
+        super().__init__()
+        self.bias = None if bias is None else nn.Parameter(bias.detach().clone(), requires_grad=False)
+
+    def forward(self, values: Tensor) -> Tensor:
+        return values if self.bias is None else values + self.bias
+
+
+#: The maps of a layer that meet the attributes, and the layer without them; None if it cannot be cut.
+_Cut = tuple[list[nn.Module], nn.Module] | None
+
+
+def _cut_linear(layer: Any) -> _Cut:
+    return [layer], _Shift(layer.bias)
+
+
+def _cut_lin(layer: Any) -> _Cut:
+    """GCN, SGC: one map called `lin`, whose bias if any comes after the messages."""
+    rest = copy.deepcopy(layer)
+    rest.lin = _Shift(layer.lin.bias)
+    return [layer.lin], rest
+
+
+def _cut_gat(layer: Any) -> _Cut:
+    if layer.lin is None or layer.res is not None:
+        return None
+    rest = copy.deepcopy(layer)
+    rest.lin = _Shift(None)
+    return [layer.lin], rest
+
+
+def _cut_sums(layer: Any, near: str, own: str) -> _Cut:
+    """SAGE, GraphConv: a map of the sum over neighbours and one of the node itself, which may be absent."""
+    if layer.aggr not in ("add", "sum", "mean") or getattr(layer, "project", False):
+        return None
+    rest = copy.deepcopy(layer)
+    maps = [getattr(layer, near)]
+    setattr(rest, near, _Shift(maps[0].bias))
+    if getattr(layer, "root_weight", True):
+        maps.append(getattr(layer, own))
+        setattr(rest, own, _Shift(maps[1].bias))
+    return maps, rest
+
+
+def _cut_gin(layer: Any) -> _Cut:
+    if layer.aggr not in ("add", "sum"):
+        return None
+    rest = copy.deepcopy(layer)
+    inner = layer.nn
+    if type(inner) in _LINEAR:
+        rest.nn = _Shift(inner.bias)
+        return [inner], rest
+    parts, others = (inner.lins, rest.nn.lins) if type(inner) is geometric.MLP else (inner, rest.nn)
+    if not len(parts) or type(parts[0]) not in _LINEAR:
+        return None
+    others[0] = _Shift(parts[0].bias)
+    return [parts[0]], rest
+
+
+def _cut_mlp(layer: Any) -> _Cut:
+    rest = copy.deepcopy(layer)
+    rest.lins[0] = _Shift(layer.lins[0].bias)
+    return [layer.lins[0]], rest
+
+
+_LINEAR = (nn.Linear, geometric.Linear)
+_CUTS: dict[type, Callable[[Any], _Cut]] = {
+    nn.Linear: _cut_linear,
+    geometric.Linear: _cut_linear,
+    geometric.MLP: _cut_mlp,
+    geometric.GCNConv: _cut_lin,
+    geometric.SGConv: _cut_lin,
+    geometric.GATConv: _cut_gat,
+    geometric.SAGEConv: lambda layer: _cut_sums(layer, "lin_l", "lin_r"),
+    geometric.GraphConv: lambda layer: _cut_sums(layer, "lin_rel", "lin_root"),
+    geometric.GINConv: _cut_gin,
+}
+#: Layers that take different values of the neighbours and of the node itself, as a pair.
+_PAIRS = (geometric.SAGEConv, geometric.GraphConv)
+
+
+def split_first(module: Called, x: Tensor, edge_index: Tensor, reading: Reading | None = None) -> Split | None:
+    """Cut a network that can be read after its first maps, or None if it begins with something else."""
+    calls = (reading or read_module(module, x, edge_index)).calls
+    graph = fx.Graph()
+    copied: dict[fx.Node, fx.Node] = {}
+    parts: dict[str, Any] = {}
+    weights: list[np.ndarray] = []
+    source = next(node for node in calls.graph.nodes if node.op == "placeholder")
+    for node in calls.graph.nodes:
+        if source not in node.all_input_nodes:
+            copied[node] = graph.node_copy(node, lambda old: copied[old])
+            continue
+        layer = calls.get_submodule(str(node.target)) if node.op == "call_module" else None
+        cut = _CUTS.get(type(layer), lambda layer: None)(layer)
+        fits = cut is not None and node.args and node.args[0] is source
+        if not fits or any(source in _nodes(a) for a in (*node.args[1:], *node.kwargs.values())):
+            return None
+        maps, rest = cut  # type: ignore[misc]
+        slices = []
+        for part in maps:
+            begin = sum(w.shape[1] for w in weights)
+            weights.append(part.weight.detach().cpu().numpy().T.astype(np.float32))
+            slices.append(graph.call_function(_columns, (copied[source], begin, begin + weights[-1].shape[1])))
+        name = f"first_{len(parts)}"
+        parts[name] = rest.eval()
+        given: Any = slices[0]
+        if isinstance(layer, _PAIRS):
+            given = (slices[0], slices[-1])
+        others = [fx.node.map_arg(a, lambda old: copied[old]) for a in node.args[1:]]
+        options = {key: fx.node.map_arg(a, lambda old: copied[old]) for key, a in node.kwargs.items()}
+        copied[node] = graph.call_module(name, (given, *others), options)
+    if not weights:
+        return None
+    root = nn.Module()
+    for name, part in parts.items():
+        root.add_module(name, part)
+    for name, child in calls.named_children():
+        root.add_module(name, child)
+    for node in graph.nodes:  # constants of the model's own
+        if node.op == "get_attr" and not hasattr(root, str(node.target).partition(".")[0]):
+            setattr(root, str(node.target), getattr(calls, str(node.target)))
+    split = Split(np.concatenate(weights, axis=1), fx.GraphModule(root, graph))
+    return split if _agrees(split, module, x, edge_index) else None
+
+
+def _columns(units: Tensor, begin: int, end: int) -> Tensor:
+    return units[:, begin:end]
+
+
+def _nodes(argument: Any) -> list[fx.Node]:
+    found: list[fx.Node] = []
+
+    def note(node: fx.Node) -> fx.Node:
+        found.append(node)
+        return node
+
+    fx.node.map_arg(argument, note)
+    return found
+
+
+def _agrees(split: Split, module: Called, x: Tensor, edge_index: Tensor) -> bool:
+    """Whether both ways give the same scores on the clean graph, up to rounding: a check, not the argument for it."""
+    with torch.no_grad():
+        ours, whole = split.scores(x @ torch.from_numpy(split.weights), edge_index), module.scores(x, edge_index)
+    return torch.allclose(ours, whole, rtol=1e-3, atol=1e-4 * float(whole.abs().max()) + 1e-6)

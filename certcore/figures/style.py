@@ -75,6 +75,7 @@ KINDS: Final[dict[str, Kind]] = {
     "naive": Kind("naive", DOTTED, VERMILLION, "////"),
     "paper": Kind("paper's relaxation", DASH_DOTTED, GREEN, "...."),
     "exact": Kind("exact", DASHED, PURPLE, "\\\\\\\\"),
+    "control": Kind("ignores edges", DASHED, GREY, "----"),
 }
 
 
@@ -113,6 +114,7 @@ ADDED_COLOUR: Final = TYPE_COLOURS[2]
 PROTECTED_COLOUR: Final = SKY
 
 RATIO_LABEL: Final = "certified ratio"
+ACCURACY_LABEL: Final = "certified accuracy"
 RADIUS_SIGN: Final = "r̄"
 PLATEAU_LABEL: Final = "constant from here on"
 BAND_LABEL: Final = "band: mean ± one sample deviation over splits"

@@ -15,8 +15,6 @@ from certcore.votes.division import division_base
 if TYPE_CHECKING:
     from certcore.training.division import DivisionModel
 
-MODELS = ("decoupled", "sage")
-
 
 def division_instance(
     dataset: Dataset, model: DivisionModel, *, groups: int, salt: int, meta: dict[str, Any]
@@ -39,7 +37,6 @@ def division_instance(
         },
         "controls": model.facts["controls"],
         "training": model.facts["settings"],
-        "seed": model.facts["seed"],
         "abstentions": int((base.votes == ABSTAINS).sum()),
     }
     return Instance(

@@ -36,18 +36,20 @@ def division_base(
     """
     pairs = PairHash(groups, salt)
     group = pairs.of(graph.edges)
-    parts = [_part(graph, group == t) for t in range(groups)]
+    parts = [edges_only(graph, group == t) for t in range(groups)]
     votes = np.stack([_labels(classify(graph.attributes, part), graph.n_nodes) for part in parts])
     if abstain:
         ends = np.stack([np.bincount(graph.edges[group == t].ravel(), minlength=graph.n_nodes) for t in range(groups)])
         votes = np.where(ends == 0, ABSTAINS, votes)
     fixed = None
     if fixed_weight:
-        fixed = _labels(classify(graph.attributes, _part(graph, np.zeros(graph.n_edges, dtype=bool))), graph.n_nodes)
+        fixed = _labels(
+            classify(graph.attributes, edges_only(graph, np.zeros(graph.n_edges, dtype=bool))), graph.n_nodes
+        )
     return DivisionBase(votes, n_classes, pairs, fixed, fixed_weight, weights_read_edges)
 
 
-def _part(graph: Graph, chosen: np.ndarray) -> sp.csr_array:
+def edges_only(graph: Graph, chosen: np.ndarray) -> sp.csr_array:
     """The adjacency with the chosen edges only."""
     edges = graph.edges[chosen]
     pairs = edges if graph.directed else np.concatenate([edges, edges[:, ::-1]])

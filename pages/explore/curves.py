@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from certcore import figures
+from certcore import figures, words
 from certcore.common.errors import InputError
 
 from ..background import sweeps, work
@@ -70,8 +70,17 @@ def draw(view: View) -> None:
         bar, "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
     )
     switches = st.container(horizontal=True)
+    votes = words.votes_over_groups(view.instance) is not None
+    if votes and st.session_state["paper"]:
+        state.replace("paper", False, "the publication defines no relaxation for votes over groups of edges")
     paper = controls.toggle(
-        switches, "Paper's relaxation", key="paper", help="Add the published relaxation as a dash-dotted line."
+        switches,
+        "Paper's relaxation",
+        key="paper",
+        disabled=votes,
+        help="Not defined for votes over groups of edges."
+        if votes
+        else "Add the published relaxation as a dash-dotted line.",
     )
     log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
     every = controls.toggle(
@@ -102,8 +111,11 @@ def draw(view: View) -> None:
     family = sweeps.family(view, by, members, vary, instances)
     task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
     ours = sweeps.first_kind(task)
+    # Lines of models that ignore edges are accuracies: only a curve of right labels can stand beside them.
+    shares = bool(view.instance.controls) and view.counted is not None and len(instances) == 1
     if ours:
         shows_paper = paper and view.relaxation != "paper"
+        share_of = len(view.counted) if shares else None
         figure = figures.curve_figure(
             ours,
             vary=vary,
@@ -111,6 +123,8 @@ def draw(view: View) -> None:
             paper=task.result.get("paper", []) if shows_paper else [],
             log=log,
             marker=sweeps.position(view.threat, vary),
+            share_of=share_of,
+            controls=view.instance.controls,
             recipe=exports.recipe(
                 view,
                 "curve",
@@ -123,6 +137,7 @@ def draw(view: View) -> None:
                 members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
                 paper=shows_paper,
                 log=log,
+                share_of=share_of,
             ),
         )
         clicked = charts.show(
@@ -133,10 +148,18 @@ def draw(view: View) -> None:
             note="Click a point to move the sliders there. Between two values a line keeps the ratio of the larger "
             "one: nothing is interpolated.",
         )
+        if shares:
+            st.caption(words.why_controls().markdown)
         if clicked is not None:
             moved = {vary: int(clicked[0])}
             state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
     else:
         st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
     work.line(task)
+    if (
+        view.instance.controls
+        and not shares
+        and st.button("Show certified accuracy beside models that ignore edges", type="tertiary", key="controls")
+    ):
+        state.move(right=True, splits=False)
     promise(view, vary)

@@ -24,6 +24,7 @@ from certcore.figures.geometry import (
 from certcore.figures.recipe import LoadedRecipe, Recipe, makes, member_name
 from certcore.figures.screen import legend_only, ratios, translucent, whole_steps
 from certcore.figures.style import (
+    ACCURACY_LABEL,
     BAND_LABEL,
     BLACK,
     GREY,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 
 MAX_LINES = 40
+#: Lines whose plateaus are no news.
+FLAT = ("naive", "control")
 #: So many lines are told in the description.
 _MOST_TOLD = 8
 
@@ -99,6 +102,8 @@ class CurveFigure(Figure):
     marker: float | None = None
     plateaus: bool = True
     name: str = "curve"
+    accuracy: bool = False
+    """Whether the lines are shares of all nodes whose right labels are counted, and so comparable with accuracies."""
 
     PARTS: ClassVar = {"lines": Line}
 
@@ -107,6 +112,10 @@ class CurveFigure(Figure):
         object.__setattr__(self, "lines", tuple(self.lines))
         if not 1 <= len(self.lines) <= MAX_LINES:
             raise InputError(f"a curve figure has {len(self.lines)} lines; expected 1 to {MAX_LINES}")
+
+    @property
+    def measured(self) -> str:
+        return ACCURACY_LABEL if self.accuracy else RATIO_LABEL
 
     def table(self) -> Table:
         columns = {
@@ -159,7 +168,7 @@ class CurveFigure(Figure):
         more = len(self.lines) - _MOST_TOLD
         rest = f"; and {more} more lines" if more > 0 else ""
         rest += f". {BAND_LABEL.capitalize()}" if any(line.low is not None for line in self.lines) else ""
-        return f"Curve of the {RATIO_LABEL} against {clean(axis)}. {'; '.join(said)}{rest}."
+        return f"Curve of the {self.measured} against {clean(axis)}. {'; '.join(said)}{rest}."
 
     def draw_screen(self, screen: Any, dark: bool) -> None:
         family = len({line.group for line in self.lines}) > 1
@@ -174,7 +183,7 @@ class CurveFigure(Figure):
             label = for_plotly(line_label(line.name, line.kind, line.average_radius))
             # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
             data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
-            hover = f"{axis}: %{{customdata[0]:,}}<br>{RATIO_LABEL}: %{{customdata[1]}}"
+            hover = f"{axis}: %{{customdata[0]:,}}<br>{self.measured}: %{{customdata[1]}}"
             if line.certified is not None:
                 data += [line.certified.tolist(), [line.targets or 0] * len(x)]
                 hover += "<br>certified: %{customdata[2]:,} of %{customdata[3]:,} nodes"
@@ -222,7 +231,7 @@ class CurveFigure(Figure):
                 showarrow=False,
             )
             screen.update_layout(margin={"t": 28})
-        screen.update_yaxes(title=RATIO_LABEL, range=[-0.02, 1.02], tickformat=".1f")
+        screen.update_yaxes(title=self.measured, range=[-0.02, 1.02], tickformat=".1f")
         screen.update_xaxes(
             title=axis, **whole_steps(max((float(line.values[-1]) for line in self.lines), default=9.0))
         )
@@ -255,12 +264,12 @@ class CurveFigure(Figure):
                 va="bottom",
                 fontsize=sheet.font - 1.5,
             )
-        sheet.labels(axes, self.x_label or axis_label(self.vary), RATIO_LABEL)
+        sheet.labels(axes, self.x_label or axis_label(self.vary), self.measured)
         sheet.legend(handles)
 
     def draw_latex(self, width_cm: float) -> str:
         end = max(float(line.values[-1]) for line in self.lines)
-        options = latex.frame(width_cm, self.x_label or axis_label(self.vary), RATIO_LABEL, 0.62)
+        options = latex.frame(width_cm, self.x_label or axis_label(self.vary), self.measured, 0.62)
         options |= {"ymin": "0", "ymax": "1.03", "grid": "major", "grid style": "{gray!20}"}
         options["legend image post style"] = "{mark indices={2}}"
         options |= {
@@ -292,7 +301,7 @@ class CurveFigure(Figure):
             body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
             label = for_latex(line_label(line.name, line.kind, line.average_radius), 160)
             body.append(f"\\addlegendentry{{{label}}}")
-            start = plateau(line.values, line.ratio) if self.plateaus and line.kind != "naive" else None
+            start = plateau(line.values, line.ratio) if self.plateaus and line.kind not in FLAT else None
             if start is not None:
                 starts.append((float(x[start]), float(line.ratio[start])))
         if any(line.low is not None for line in self.lines):
@@ -384,11 +393,15 @@ def curve_figure(
     name: str = "",
     facts: dict[str, Any] | None = None,
     recipe: Recipe | None = None,
+    share_of: int | None = None,
+    controls: dict[str, float] | None = None,
 ) -> CurveFigure:
     """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
 
     A member of the family may be a list of curves, one per split: it is drawn as their mean with a band. The
-    naive count does not depend on local budgets or σ, so a family with one common naive line shows it once.
+    naive count does not depend on local budgets or σ, so a family with one common naive line shows it once. Where only
+    right labels are targets, `share_of` is the number of nodes they were chosen from: lines are then certified
+    accuracies, and accuracies of models that ignore edges (`controls`) are drawn across.
     """
     members = [curve if isinstance(curve, list | tuple) else [curve] for curve in curves]
     lines: list[Line] = []
@@ -409,7 +422,15 @@ def curve_figure(
         label = names[group] if group < len(names) else ""
         splits = curve if isinstance(curve, list | tuple) else [curve]
         lines += mean_lines(splits, label, group, "paper", naive=False)
+    if share_of:
+        lines = [_as_accuracy(line, share_of) for line in lines]
+        values = max((line.values for line in lines), key=len)
+        lines += [
+            Line(values=values, ratio=np.full(len(values), share), kind="control", name=label, group=0)
+            for label, share in (controls or {}).items()
+        ]
     return CurveFigure(
+        accuracy=bool(share_of),
         vary=vary,
         lines=tuple(lines),
         log=log,
@@ -419,6 +440,13 @@ def curve_figure(
         facts=facts or {},
         recipe=recipe,
     )
+
+
+def _as_accuracy(line: Line, nodes: int) -> Line:
+    """Certified right labels as a share of all nodes they were chosen from."""
+    if line.certified is None:
+        raise InputError("a mean over splits has no counts; show certified accuracy of one split")
+    return replace(line, ratio=np.asarray(line.certified) / nodes, targets=nodes, average_radius=None)
 
 
 def line_label(name: str, kind: str, average_radius: float | None = None) -> str:
@@ -444,7 +472,7 @@ def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, group: 
 
 
 def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
-    found = [(line, plateau(line.values, line.ratio)) for line in figure.lines if line.kind != "naive"]
+    found = [(line, plateau(line.values, line.ratio)) for line in figure.lines if line.kind not in FLAT]
     starts = [(line, start) for line, start in found if start is not None]
     if not starts:
         return
@@ -460,7 +488,8 @@ def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
             "line": {"width": 2.5},
             "color": on_background(BLACK, dark),
         },
-        hovertemplate="constant from %{customdata[0]:,} on<br>" + f"{RATIO_LABEL}: %{{customdata[1]}}<extra></extra>",
+        hovertemplate="constant from %{customdata[0]:,} on<br>"
+        + f"{figure.measured}: %{{customdata[1]}}<extra></extra>",
     )
 
 
@@ -497,7 +526,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             gid=f"series-{k}-{line.kind}",
         )[0]
         handles.append(drawn)
-        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind != "naive" else None
+        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind not in FLAT else None
         if start is not None:
             starts.append((float(x[start]), float(line.ratio[start])))
     if any(line.low is not None for line in figure.lines):
@@ -549,4 +578,6 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
         naive=not options.get("no_naive"),
         log=bool(options.get("log")),
         marker=loaded.marker(loaded.threat(loaded.instance), vary),
+        share_of=options.get("share_of"),
+        controls=loaded.instance.controls if options.get("share_of") else None,
     )

@@ -3,13 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
+JOBS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test lint bench soak screenshots browser train clean help
+.PHONY: run test check lint bench soak screenshots browser train clean help
 
 help:
 	@echo "make run          set up and open the dashboard on the embedded bundles (PORT=8501)"
-	@echo "make test         set up everything and run all tests"
+	@echo "make test         set up everything and run all tests (JOBS=2 processes)"
+	@echo "make check        lint, types, layers and the engine's tests: the inner loop"
 	@echo "make lint         ruff and mypy"
 	@echo "make bench        the table of ratios in benchmarks/RESULTS.md"
 	@echo "make soak         the long forms of the load, fault and fuzz tests"
@@ -53,10 +55,13 @@ browser:
 	    echo "The browser tests need Chromium: as root, apt-get install chromium fonts-dejavu-core. Running the rest."; \
 	  fi; }
 
+# Two processes; a file's tests stay together, so that its server or browser is started once.
 test: $(VENV)/.dev browser
-	$(BIN)/python -m pytest || { \
-	  echo "Once more, only what failed: on a busy machine a browser or a cluster can run into its time limit."; \
-	  $(BIN)/python -m pytest --last-failed; }
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# The inner loop: lint, types, the layers of the engine and what it computes.
+check: lint
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" tests/engine tests/words
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

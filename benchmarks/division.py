@@ -41,6 +41,7 @@ def main() -> None:
 def row(dataset: str, model: str, splits: int, work: Path) -> str:
     """One line of the table: mean ± sample deviation over splits, in percent of all test nodes."""
     found, controls = [], []
+    started = time.process_time()
     for split in range(splits):
         recipe = BundleRecipe(dataset, model, "division", split=split)
         path = work / f"{recipe.stem}.npz"
@@ -54,6 +55,7 @@ def row(dataset: str, model: str, splits: int, work: Path) -> str:
         controls.append(list(instance.controls.values()))
         names = list(instance.controls)
     cells = [*said(np.array(found)), *said(np.array(controls))]
+    print(f"# {time.process_time() - started:.0f} s of processor time", flush=True)
     return f"| {Path(dataset).stem} {model} | " + " | ".join(cells) + f" | ({', '.join(names)})"
 
 

@@ -2,6 +2,9 @@
 
 A `Case` is a plain description of a tiny graph, grid and threat model. `truth` enumerates attacks, `dense_program`
 writes the relaxed programs down row by row without merging, dropping or separating anything.
+
+It differs from the oracle in `tests/support.py` in what it doubts: the reading of shares, costs, explicit fields and
+fronts too, and whether each relaxation is the program of the design and not only above the truth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Small random instances and a brute-force adversary that shares no code with the engine."""
+"""Small random instances, and the oracle: an adversary that tries every attack.
+
+`brute_force` takes the engine's own objects, so any test can ask it what is true; all it trusts of the engine is how it
+reads its input. That reading is what `tests/second_opinion.py` is for.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
-from certcore.cli.options import add_instance, print_json, read_instance, whole_number
+from certcore.cli.options import add_instance, add_json, print_json, read_instance, whole_number
 from certcore.cli.status_line import StatusLine
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
@@ -36,7 +36,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--limit", type=whole_number, metavar="N", help="end every axis of the grid at N (larger budgets: uncertified)"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

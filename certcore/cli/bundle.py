@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from certcore.cli.options import whole_number
+from certcore.cli.options import add_json, whole_number
 from certcore.models.registry import DIVISION_MODELS, MODELS
 
 
@@ -56,7 +56,7 @@ def add_vote_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", default="0.01", help="error probability for all nodes together (default 0.01)")
     parser.add_argument("--jobs", type=whole_number, help="number of processes (default: one per processor)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, for many machines")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from certcore import certify, words
 from certcore.cli.options import (
     add_instance,
+    add_json,
     add_relaxation,
     add_threat,
     print_json,
@@ -51,7 +52,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--verbose", action="store_true", help="also show the program's size next to the paper's formula"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

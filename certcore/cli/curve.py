@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
 from typing import Any
 
@@ -12,16 +11,23 @@ from certcore.cli.options import (
     add_relaxation,
     add_threat,
     open_instance,
-    print_json,
     print_remarks,
     read_instance,
     read_threat,
-    write_csv,
 )
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
+from certcore.cli.sweeping import (
+    VALUES,
+    VALUES_HELP,
+    add_table,
+    add_workers,
+    read_values,
+    solve_options,
+    watched,
+    write_table,
+)
 from certcore.common.errors import InputError
-from certcore.common.files import atomic_write, require_writable
+from certcore.common.files import require_writable
 from certcore.sweep import Curve, curve
 from certcore.sweep.axis import Axis
 from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many
@@ -48,11 +54,7 @@ def add(subparsers: Any) -> None:
     add_threat(parser)
     add_relaxation(parser)
     add_workers(parser)
-    parser.add_argument(
-        "--checkpoint", metavar="FILE", help="keep finished values here and continue from them when run again"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the CSV there instead of to standard output")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_table(parser, "values")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,33 +72,15 @@ def run(args: argparse.Namespace) -> int:
         for one in (instance, *(open_instance(path, args) for path in args.splits))
     ]
 
-    def work(cancel: threading.Event) -> Curve | SplitCurve:
-        with StatusLine("curve", quiet=args.json) as progress:
-            if len(tasks) == 1:
-                return curve(
-                    instance,
-                    threat,
-                    axis.name,
-                    values,
-                    relaxation=args.relaxation,
-                    time_limit=args.time_limit,
-                    cancel=cancel,
-                    progress=progress,
-                    checkpoint=args.checkpoint,
-                )
-            found = run_many(tasks, jobs=args.jobs, scheduler=args.scheduler, cancel=cancel, progress=progress)
-            return over_splits([c for c in found if isinstance(c, Curve)])
+    def work(cancel: threading.Event, progress: StatusLine) -> Curve | SplitCurve:
+        watch: Any = {"cancel": cancel, "progress": progress}
+        if len(tasks) == 1:
+            kept = {"checkpoint": args.checkpoint, **solve_options(args)}
+            return curve(instance, threat, axis.name, values, **kept, **watch)
+        found = run_many(tasks, jobs=args.jobs, scheduler=args.scheduler, **watch)
+        return over_splits([c for c in found if isinstance(c, Curve)])
 
-    result, cancelled = interruptible(work)
-    if cancelled:
-        raise KeyboardInterrupt
+    result = watched("curve", args, work)
     print_remarks(instance, axis.at(threat, max(values)))
-    columns = result.columns()
-    if args.output:
-        with atomic_write(args.output, "w") as handle:
-            write_csv(handle, columns)
-    if args.json:
-        print_json(result.to_json())
-    elif not args.output:
-        write_csv(sys.stdout, columns)
+    write_table(args, result)
     return 0

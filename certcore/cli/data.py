@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from certcore.cli.options import whole_number
+from certcore.cli.options import add_json, whole_number
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 
@@ -18,11 +18,11 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="known datasets and what is in the cache")
-    listing.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(listing)
     get = actions.add_parser("get", help="fetch a dataset by name and check its counts")
     get.add_argument("name", help="for example citeseer, pubmed, cora")
     get.add_argument("--refresh", action="store_true", help="fetch and build again")
-    get.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(get)
     load = actions.add_parser(
         "import",
         help="import a local file",
@@ -51,7 +51,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
         "--largest-component", action="store_true", help="leave out nodes outside the largest connected component"
     )
     load.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: the cache)")
-    load.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(load)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from certcore import words
 from certcore.cli.options import (
     add_instance,
+    add_json,
     add_relaxation,
     add_threat,
     print_json,
@@ -18,7 +19,7 @@ from certcore.cli.options import (
     whole_number,
 )
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import interruptible
+from certcore.cli.sweeping import solve_options, watched
 from certcore.sweep import Defence, defend
 from certcore.sweep.defences import TRIES
 
@@ -41,29 +42,18 @@ def add(subparsers: Any) -> None:
     )
     add_threat(parser)
     add_relaxation(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
 
-    def work(cancel: threading.Event) -> Defence:
-        with StatusLine("defend", quiet=args.json) as progress:
-            return defend(
-                instance,
-                threat,
-                args.nodes,
-                tries=args.tries,
-                relaxation=args.relaxation,
-                time_limit=args.time_limit,
-                cancel=cancel,
-                progress=progress,
-            )
+    def work(cancel: threading.Event, progress: StatusLine) -> Defence:
+        watch: Any = {"cancel": cancel, "progress": progress}
+        return defend(instance, threat, args.nodes, tries=args.tries, **watch, **solve_options(args))
 
-    result, cancelled = interruptible(work)
-    if cancelled:
-        raise KeyboardInterrupt
+    result = watched("defend", args, work)
     if args.json:
         print_json(result.to_json())
         return 0

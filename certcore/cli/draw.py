@@ -6,7 +6,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from certcore.cli.options import add_relaxation, add_threat, open_instance, print_json, read_threat, whole_number
+from certcore.cli.options import (
+    add_json,
+    add_relaxation,
+    add_threat,
+    open_instance,
+    print_json,
+    read_threat,
+    whole_number,
+)
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
 from certcore.common.errors import InputError
@@ -43,6 +51,20 @@ def add(subparsers: Any) -> None:
     group.add_argument("--values", metavar=VALUES, help=VALUES_HELP)
     group.add_argument("--family", metavar="local-TYPE|sigma", help="one line for each of several budgets …")
     group.add_argument("--members", metavar=VALUES, help="… and which, such as 1,2,5")
+    group.add_argument(
+        "--bracket",
+        metavar=VALUES,
+        help="of a single line: look for attacks at these values, and draw the band up to what the best one leaves",
+    )
+    group.add_argument(
+        "--left", metavar="N,N,…", help="targets that attacks found earlier left uncertified there: look for none"
+    )
+    group.add_argument(
+        "--accuracy-of",
+        type=whole_number,
+        metavar="N",
+        help="with --targets correct: ratios of so many targets, which makes them certified accuracies",
+    )
     group.add_argument("--paper", action="store_true", help="add lines of the paper's relaxation")
     group.add_argument("--no-naive", action="store_true", help="leave out the naive count")
     group.add_argument("--log", action="store_true", help="logarithmic axis")
@@ -71,7 +93,7 @@ def add(subparsers: Any) -> None:
     add_threat(parser)
     add_relaxation(parser)
     parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -102,12 +124,18 @@ def _recipe(args: argparse.Namespace) -> Recipe:
     for name in ("vary", "family"):
         if getattr(args, name) is not None:
             options[name] = Axis.parse(getattr(args, name)).name
-    for name, axis in (("values", "vary"), ("members", "family"), ("x_values", None), ("y_values", None)):
+    for name, axis in (
+        ("values", "vary"),
+        ("bracket", "vary"),
+        ("members", "family"),
+        ("x_values", None),
+        ("y_values", None),
+    ):
         text = getattr(args, name)
         if text is not None:
             local = axis is not None and str(options.get(axis, "")).startswith("local_")
             options[name] = read_values(text, f"--{name.replace('_', '-')}", shares=local and shares)
-    for name in ("x", "y", "show", "node", "attack", "palette", "names"):
+    for name in ("x", "y", "show", "node", "attack", "palette", "names", "accuracy_of", "left"):
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)
     for name in ("x", "y"):

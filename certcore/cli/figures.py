@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from certcore.cli.options import print_json, whole_number
+from certcore.cli.options import add_json, print_json, whole_number
 from certcore.cli.paths import require_file
 from certcore.cli.report import show_progress
 from certcore.common.errors import InputError, did_you_mean
@@ -37,7 +37,7 @@ def add(subparsers: Any) -> None:
         "--end", type=whole_number, metavar="N", help="largest budget of the curves (every whole number)"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -120,6 +120,10 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
 def read_instance(args: argparse.Namespace) -> Instance:
     instance = open_instance(args.instance, args)
     if args.base_rule != instance.base.facts.get("rule", "binary"):

@@ -10,6 +10,7 @@ from typing import Any
 from certcore import words
 from certcore.cli.options import (
     add_instance,
+    add_json,
     add_relaxation,
     add_threat,
     print_json,
@@ -18,7 +19,7 @@ from certcore.cli.options import (
     read_threat,
 )
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import interruptible
+from certcore.cli.sweeping import solve_options, watched
 from certcore.common.errors import InputError
 from certcore.sweep import Radius, radius
 from certcore.sweep.axis import Axis
@@ -39,7 +40,7 @@ def add(subparsers: Any) -> None:
     )
     add_threat(parser)
     add_relaxation(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,22 +48,10 @@ def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
 
-    def work(cancel: threading.Event) -> Radius:
-        with StatusLine("radius", quiet=args.json) as progress:
-            return radius(
-                instance,
-                threat,
-                args.vary,
-                share,
-                relaxation=args.relaxation,
-                time_limit=args.time_limit,
-                cancel=cancel,
-                progress=progress,
-            )
+    def work(cancel: threading.Event, progress: StatusLine) -> Radius:
+        return radius(instance, threat, args.vary, share, cancel=cancel, progress=progress, **solve_options(args))
 
-    result, cancelled = interruptible(work)
-    if cancelled:
-        raise KeyboardInterrupt
+    result = watched("radius", args, work)
     if args.json:
         told = {"guarantee": str(words.radius(instance, threat, result))}
         print_json(result.to_json() | told)

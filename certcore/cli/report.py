@@ -6,7 +6,15 @@ import argparse
 import sys
 from typing import Any
 
-from certcore.cli.options import add_instance, add_relaxation, add_threat, print_json, read_instance, read_threat
+from certcore.cli.options import (
+    add_instance,
+    add_json,
+    add_relaxation,
+    add_threat,
+    print_json,
+    read_instance,
+    read_threat,
+)
 from certcore.common.files import require_writable
 from certcore.domain.perturbations import TYPES
 
@@ -27,7 +35,7 @@ def add(subparsers: Any) -> None:
     add_relaxation(parser)
     parser.add_argument("--quick", action="store_true", help="leave out maps and classes, which need many solves")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

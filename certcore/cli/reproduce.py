@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from certcore.cli.options import whole_number
+from certcore.cli.options import add_json, whole_number
 from certcore.cli.paths import require_file
 
 
@@ -31,7 +31,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--results", metavar="DIR", help="where results are kept (default: docs/results)")
     parser.add_argument("--split", type=whole_number, action="append", metavar="N", help="only this split (repeatable)")
     parser.add_argument("--force", action="store_true", help="compute again what is already there")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

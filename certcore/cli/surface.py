@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
 from typing import Any
 
@@ -11,15 +10,22 @@ from certcore.cli.options import (
     add_instance,
     add_relaxation,
     add_threat,
-    print_json,
     print_remarks,
     read_instance,
     read_threat,
-    write_csv,
 )
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import VALUES, VALUES_HELP, add_workers, interruptible, read_values
-from certcore.common.files import atomic_write, require_writable
+from certcore.cli.sweeping import (
+    VALUES,
+    VALUES_HELP,
+    add_table,
+    add_workers,
+    read_values,
+    solve_options,
+    watched,
+    write_table,
+)
+from certcore.common.files import require_writable
 from certcore.sweep import Surface, surface
 from certcore.sweep.axis import Axis
 
@@ -42,11 +48,7 @@ def add(subparsers: Any) -> None:
     add_threat(parser)
     add_relaxation(parser)
     add_workers(parser)
-    parser.add_argument(
-        "--checkpoint", metavar="FILE", help="keep finished cells here and continue from them when run again"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the CSV there instead of to standard output")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_table(parser, "cells")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,35 +59,24 @@ def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
 
-    def work(cancel: threading.Event) -> Surface:
-        with StatusLine("surface", quiet=args.json) as progress:
-            return surface(
-                instance,
-                threat,
-                args.x,
-                x_values,
-                args.y,
-                y_values,
-                progress=lambda s: progress(s.share_done),
-                relaxation=args.relaxation,
-                time_limit=args.time_limit,
-                cancel=cancel,
-                checkpoint=args.checkpoint,
-                jobs=args.jobs,
-                scheduler=args.scheduler,
-            )
+    def work(cancel: threading.Event, progress: StatusLine) -> Surface:
+        return surface(
+            instance,
+            threat,
+            args.x,
+            x_values,
+            args.y,
+            y_values,
+            progress=lambda s: progress(s.share_done),
+            cancel=cancel,
+            checkpoint=args.checkpoint,
+            jobs=args.jobs,
+            scheduler=args.scheduler,
+            **solve_options(args),
+        )
 
-    result, cancelled = interruptible(work)
-    if cancelled:
-        raise KeyboardInterrupt
+    result = watched("surface", args, work)
     at_most = Axis.parse(args.x).at(Axis.parse(args.y).at(threat, max(y_values)), max(x_values))
     print_remarks(instance, at_most)
-    columns = result.columns()
-    if args.output:
-        with atomic_write(args.output, "w") as handle:
-            write_csv(handle, columns)
-    if args.json:
-        print_json(result.to_json())
-    elif not args.output:
-        write_csv(sys.stdout, columns)
+    write_table(args, result)
     return 0

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from certcore.cli.options import whole_number
+from certcore.cli.options import add_json, print_json, whole_number, write_csv
+from certcore.cli.status_line import StatusLine
+from certcore.common.files import atomic_write
 from certcore.common.numbers import read_numbers
 
 Result = TypeVar("Result")
 #: How values are written, for the help of every option that takes some.
 VALUES = "A:B[:STEP],…"
 VALUES_HELP = "its values: numbers and ranges with both ends included, such as 0,1,2,5,10:100:10"
+
+
+class Tabular(Protocol):
+    """A result of many points."""
+
+    def columns(self) -> dict[str, Any]: ...
+    def to_json(self) -> dict[str, Any]: ...
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
@@ -53,3 +63,37 @@ def interruptible(work: Callable[[threading.Event], Result]) -> tuple[Result, bo
     if outcome[1] is not None:
         raise outcome[1]
     return outcome[0], cancel.is_set()
+
+
+def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event, StatusLine], Result]) -> Result:
+    """Run the work with a line that tells how far it is; Ctrl-C cancels it and ends the command."""
+    with StatusLine(what, quiet=args.json) as progress:
+        result, cancelled = interruptible(lambda cancel: work(cancel, progress))
+    if cancelled:
+        raise KeyboardInterrupt
+    return result
+
+
+def solve_options(args: argparse.Namespace) -> dict[str, Any]:
+    """What was asked of the solver, as the functions of the engine take it."""
+    return {"relaxation": args.relaxation, "time_limit": args.time_limit}
+
+
+def add_table(parser: argparse.ArgumentParser, what: str) -> None:
+    """Where a table of results goes, and where unfinished work is kept."""
+    parser.add_argument(
+        "--checkpoint", metavar="FILE", help=f"keep finished {what} here and continue from them when run again"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the CSV there instead of to standard output")
+    add_json(parser)
+
+
+def write_table(args: argparse.Namespace, result: Tabular) -> None:
+    """CSV into a file or to standard output, or one JSON object."""
+    if args.output:
+        with atomic_write(args.output, "w") as handle:
+            write_csv(handle, result.columns())
+    if args.json:
+        print_json(result.to_json())
+    elif not args.output:
+        write_csv(sys.stdout, result.columns())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from certcore.cli.options import whole_number
+from certcore.cli.options import add_json, whole_number
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.domain.noise import PAPER_THETA, Noise
@@ -26,7 +26,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--epochs", type=whole_number, help="at most this many epochs (default: the paper's)")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: DATASET-MODEL-TYPES-sSPLIT.safetensors")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from certcore import words
-from certcore.cli.options import print_json
+from certcore.cli.options import add_json, print_json
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.rounding import rounded_up
@@ -25,7 +25,7 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("proof", metavar="PROOF", help="a proof written by certify --proof")
     parser.add_argument("instance", metavar="INSTANCE", help="the instance it speaks about")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 from certcore.common.errors import InputError
 
 Result = TypeVar("Result")
+#: How long a Dask scheduler may take to answer.
+CONNECT_SECONDS = 10.0
 
 
 class SerialExecutor(Executor):
@@ -83,7 +85,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
             "a scheduler was given but `distributed` is not installed; run `pip install -r requirements-train.txt`"
         ) from error
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
             f"no Dask scheduler answers at {address} ({type(error).__name__}); start one with `dask scheduler`, or "

@@ -33,8 +33,8 @@ def make_room(positions: np.ndarray, rounds: int = 60) -> np.ndarray:
     """Push nodes apart that stand closer than marks are wide; the picture as a whole stays as it is."""
     points = positions.astype(float).copy()
     low, high = np.percentile(points, [1, 99], axis=0)
-    # As much room as a quarter of an even spread would give.
-    gap = 0.5 * float(np.sqrt(np.prod(np.maximum(high - low, 1e-9)) / len(points)))
+    # Somewhat less room for each than an even spread would give.
+    gap = 0.6 * float(np.sqrt(np.prod(np.maximum(high - low, 1e-9)) / len(points)))
     for _ in range(rounds):
         pairs = cKDTree(points).query_pairs(gap, output_type="ndarray")
         if not len(pairs):

@@ -1,7 +1,8 @@
-"""A drawing of the graph, computed once: distances on the screen follow distances in the graph.
+"""A drawing of the graph, computed once: first large distances, then clusters that stand apart.
 
-Stochastic gradient descent on the stress Σ w (|x_i − x_j| − d_ij)², d the hop distance and w = 1/d² (Zheng, Pawar and
-Goodman, "Graph drawing by stochastic gradient descent", 2019). Large graphs use the distances to random pivots only.
+It starts by stochastic gradient descent on the stress Σ w (|x_i − x_j| − d_ij)², d the hop distance and w = 1/d²
+(Zheng, Pawar and Goodman, "Graph drawing by stochastic gradient descent", 2019); large graphs use the distances to
+random pivots only. From there `forces` draws clusters together and hubs apart, and makes room for every node.
 Components have no distance to each other: each is drawn alone, and `pack` puts them side by side.
 """
 
@@ -14,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, dijkstra
 
+from certcore.domain.forces import spread_by_forces
 from certcore.domain.graph import Graph
 
 #: Up to this many nodes all pairs are drawn to each other.
@@ -110,6 +112,7 @@ def _one_component(adjacency: sp.csr_array, seed: int, rounds: int, pivots: int)
     near = np.column_stack(sp.triu(adjacency, 1).nonzero()).astype(np.int64)
     positions = rng.normal(size=(n_nodes, 2))
     _compiled()(positions, chosen, hops.astype(np.float32), near, float(hops.max()), rounds, seed)
+    positions = spread_by_forces(positions, near)
     positions -= positions.mean(axis=0)
     _, _, axes = np.linalg.svd(positions, full_matrices=False)
     return positions @ axes.T

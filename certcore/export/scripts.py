@@ -19,7 +19,7 @@ _PROGRAM = "python -m certcore"
 #: A shell takes no longer words.
 _LONGEST = 120_000
 #: Options of a recipe that are lists of numbers, or switches; all others are words.
-_LISTS = ("values", "members", "x_values", "y_values")
+_LISTS = ("values", "bracket", "members", "x_values", "y_values")
 _SWITCHES = ("paper", "no_naive", "log", "relaxed")
 
 

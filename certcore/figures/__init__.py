@@ -17,7 +17,7 @@ Figure classes (all fields by keyword; every one also takes name, title, facts, 
 
     CurveFigure         certified ratio against one budget: vary, lines: tuple[Line], log, marker, plateaus,
                         x_label
-    Line                values, ratio, kind ("collective", "naive", "paper", "exact"), name, group, certified,
+    Line                values, ratio, kind ("collective", "naive", "paper", "exact", "control"), name, group, certified,
                         targets, low, high, average_radius
     ContourFigure       map over two budgets: x, y, x_values, y_values, ratio[nx, ny], reference[nx, ny],
                         reference_kind, kind, show ("ratio", "reference", "difference"), levels, marker,
@@ -58,7 +58,8 @@ from certcore.figures.figure import Figure
 from certcore.figures.kinds.bars import BarFigure, Bars, class_figure, votes_figure
 from certcore.figures.kinds.compare import CompareEntry, CompareFigure, compare_figure
 from certcore.figures.kinds.contour import ContourFigure, base_figure, contour_figure
-from certcore.figures.kinds.curve import CurveFigure, Line, curve_figure, lines_of, mean_lines
+from certcore.figures.kinds.curve import CurveFigure, Line
+from certcore.figures.kinds.curve_lines import controls_beside, curve_figure, lines_of, mean_lines
 from certcore.figures.kinds.distribution import DistributionFigure, distribution_figure
 from certcore.figures.kinds.front import FrontFigure, front_figure
 from certcore.figures.kinds.graph import GraphFigure, graph_figure
@@ -108,6 +109,7 @@ __all__ = [
     "class_figure",
     "compare_figure",
     "contour_figure",
+    "controls_beside",
     "curve_figure",
     "distribution_figure",
     "from_json",

@@ -206,3 +206,16 @@ def step_band(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndar
         return np.repeat(x, 2), np.repeat(high, 2), np.repeat(low, 2)
     top, bottom = (np.concatenate([v[:1], np.repeat(v[1:], 2)]) for v in (high, low))
     return np.repeat(x, 2)[:-1], top, bottom
+
+
+def bracket_area(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The outline between what is proven and what the best attack leaves, as one closed path.
+
+    Between two values the proven ratio is that of the larger one, but an attack is known from the smaller one on: each
+    edge claims only what is known at every whole number between.
+    """
+    lower_x, lower = np.repeat(x, 2)[:-1], np.concatenate([low[:1], np.repeat(low[1:], 2)])
+    upper_x, upper = np.repeat(x, 2)[1:], np.repeat(high, 2)[:-1]
+    if len(x) > 1:
+        upper_x, upper = np.concatenate([x[:1], upper_x]), np.concatenate([high[:1], upper])
+    return np.concatenate([upper_x, lower_x[::-1]]), np.concatenate([upper, lower[::-1]])

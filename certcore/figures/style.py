@@ -114,10 +114,12 @@ ADDED_COLOUR: Final = TYPE_COLOURS[2]
 PROTECTED_COLOUR: Final = SKY
 
 RATIO_LABEL: Final = "certified ratio"
-ACCURACY_LABEL: Final = "certified accuracy"
 RADIUS_SIGN: Final = "r̄"
 PLATEAU_LABEL: Final = "constant from here on"
 BAND_LABEL: Final = "band: mean ± one sample deviation over splits"
+BRACKET_LABEL: Final = "band: from what is proven to what the best attack found leaves"
+ACCURACY_LABEL: Final = "certified accuracy"
+CLEAN_LABEL: Final = "accuracy without an attack"
 MARKS_LABEL: Final = "marks tell lines apart: not every value has one"
 
 

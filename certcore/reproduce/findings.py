@@ -367,5 +367,66 @@ def proven(results: Results) -> Ours | None:
     return Ours(None, f"{checked:,} of {points:,} bounds", None, 0, None, checked == points)
 
 
+def counts(source: str, experiment: str, nodes: int, edges: int) -> Find:
+    """Nodes and edges of a graph, and whether they are the paper's."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find(experiment, source)
+        if not found:
+            return None
+        facts = found[0].facts
+        text = f"{facts['nodes']:,} nodes, {facts['edges']:,} edges"
+        return Ours(None, text, None, 0, None, facts["nodes"] == nodes and facts["edges"] == edges)
+
+    return find
+
+
+def high_degrees(source: str) -> Find:
+    """The share of nodes with a degree above 16."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find("datasets", source)
+        if not found:
+            return None
+        share = float(found[0].facts["degree_over_16"])
+        return Ours(share, f"{share:.1%}")
+
+    return find
+
+
+def gain(experiment: str, source: str, better: str, worse: str) -> Find:
+    """Mean and largest gain of one variant over another, over all budgets both have."""
+
+    def find(results: Results) -> Ours | None:
+        high, low = results.find(experiment, source, better), results.find(experiment, source, worse)
+        if not high or not low:
+            return None
+        gains = []
+        for one in high:
+            for other in low:
+                if one.split == other.split:
+                    a, b = one.ratios(), other.ratios()
+                    if a.ndim == 1:
+                        n = min(len(a), len(b))
+                        a, b = a[:n], b[:n]
+                    known = np.isfinite(a) & np.isfinite(b)
+                    gains.append((a - b)[known])
+        if not gains:
+            return None
+        all_gains = np.concatenate(gains)
+        text = (
+            f"{gain_text(all_gains.mean())} certified on average, {gain_text(all_gains.max(), up=True)} at most, "
+            f"{gain_text(all_gains.min())} at least"
+        )
+        return Ours(None, text, None, len(high), high[0].samples, bool(all_gains.min() >= 0))
+
+    return find
+
+
+def stated(text: str, holds: bool) -> Find:
+    """What needs no result: a remark on the paper's own text."""
+    return lambda results: Ours(None, text, holds=holds)
+
+
 def _list(numbers: dict[str, float]) -> str:
     return ", ".join(f"{name} {percent_down(number)}" for name, number in numbers.items())

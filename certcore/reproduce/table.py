@@ -7,10 +7,8 @@ from pathlib import Path
 
 from certcore.common.files import atomic_write
 from certcore.common.rounding import percent_up, rounded_down, rounded_up
-from certcore.reproduce.claim import Row, rows
-from certcore.reproduce.claims import CLAIMS
+from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Row, rows
 from certcore.reproduce.experiments import EXPERIMENTS
-from certcore.reproduce.extensions import BEYOND
 from certcore.reproduce.measure import mean_ratio, whole_radius
 from certcore.reproduce.store import Result, Results
 
@@ -28,7 +26,7 @@ of the instance it was computed from. Nothing here is typed by hand.
 - *ours* is a mean over splits, ± the sample standard deviation, where there is more than one split. r̄ is computed from
   the averaged ratios, as in the paper; its ± is that of the splits' own r̄. Numbers from different numbers of votes are
   never averaged. Certified numbers are rounded down, deviations and what an attack reaches up.
-- *verdict*: `reproduced` (within the tolerance stated in `certcore/reproduce/claims.py`, or the sentence holds),
+- *verdict*: `reproduced` (within the tolerance stated in `certcore/reproduce/claims.toml`, or the sentence holds),
   `better` (outside of it, in the certificate's or the clock's favour, or beyond the paper), `corrected` (what may be
   claimed where the paper's rule is not sound), `bracketed` (the paper's value lies within our proven bracket),
   `differs`, `not run` (the remark says why).
@@ -54,7 +52,7 @@ def cells(row: Row) -> tuple[str, ...]:
 def write_table(results: Results, path: Path) -> list[Row]:
     """Write the page; returns the rows of the paper's claims."""
     found = rows(CLAIMS, results)
-    beyond = rows(BEYOND, results)
+    beyond = rows(EXTENSIONS, results)
     counts = {verdict: sum(row.verdict == verdict for row in found) for verdict in VERDICTS}
     summary = ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
     parts = [

@@ -24,6 +24,7 @@ from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
+from certcore.sweep.counts import Counts
 from certcore.sweep.interrupt import interruptible
 from certcore.sweep.line import LineOfBounds, sweep_line
 from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
@@ -34,7 +35,7 @@ PORTION = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve(Shown):
+class Curve(Counts, Shown):
     """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
     vary: str
@@ -67,19 +68,6 @@ class Curve(Shown):
         return np.array([float(b) for b in self.bounds])
 
     @property
-    def verified(self) -> np.ndarray:
-        """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
-        return np.full(len(self.values), Relaxation(self.relaxation).is_proven or self.by_totals)
-
-    @property
-    def ratio(self) -> np.ndarray:
-        return self.certified / max(self.targets, 1)
-
-    @property
-    def naive_ratio(self) -> np.ndarray:
-        return self.naive / max(self.targets, 1)
-
-    @property
     def average_radius(self) -> float | None:
         return average_radius(self.values, self.ratio)
 
@@ -99,17 +87,13 @@ class Curve(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `curve --json`."""
-        columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
         return {
             "vary": self.vary,
             "targets": self.targets,
-            "points": [dict(zip(columns, row)) for row in zip(*columns.values())],
+            "points": self._points(),
             "average_radius": self.average_radius,
             "naive_average_radius": self.naive_average_radius,
-            "relaxation": self.relaxation,
-            "status": str(self.status),
-            "solves": self.solves,
-            "seconds": self.seconds,
+            **self._how(),
         }
 
 

@@ -25,6 +25,7 @@ from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint, exact
+from certcore.sweep.counts import Counts
 from certcore.sweep.interrupt import interruptible
 from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
@@ -38,7 +39,7 @@ REFRESH = 0.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Surface(Shown):
+class Surface(Counts, Shown):
     """Certified counts over two quantities. Cells that are not `done` carry a sound bound from what is known so far."""
 
     x: str
@@ -79,19 +80,6 @@ class Surface(Shown):
         return bound
 
     @property
-    def verified(self) -> np.ndarray:
-        """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
-        return np.full(self.bounds.shape, Relaxation(self.relaxation).is_proven or self.by_totals)
-
-    @property
-    def ratio(self) -> np.ndarray:
-        return self.certified / max(self.targets, 1)
-
-    @property
-    def naive_ratio(self) -> np.ndarray:
-        return self.naive / max(self.targets, 1)
-
-    @property
     def share_done(self) -> float:
         return float(self.done.mean())
 
@@ -110,17 +98,12 @@ class Surface(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `surface --json`."""
-        columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
-        points = [dict(zip(columns, row)) for row in zip(*columns.values())]
         return {
             "x": self.x,
             "y": self.y,
             "targets": self.targets,
-            "points": points,
-            "relaxation": self.relaxation,
-            "status": str(self.status),
-            "solves": self.solves,
-            "seconds": self.seconds,
+            "points": self._points(),
+            **self._how(),
         }
 
 

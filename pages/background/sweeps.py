@@ -14,6 +14,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.sweep import Curve, Radius, Surface, curve, radius, surfaces
+from certcore.sweep.bracket import best_attacks, best_below
 
 from ..files import bundles
 from ..frame.sidebar import slider_end, stops
@@ -27,6 +28,8 @@ from .work import Work, ask
 REFRESH = 1.5
 #: No axis is longer, whatever it takes to reach zero.
 MOST_VALUES = 20_000
+#: σ and local budgets change the program itself: longer axes stay at the values they are first drawn at.
+MOST_SLOW_VALUES = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +84,17 @@ def map_end(instance: Instance, vary: str) -> int:
     return min(slider_end(instance, vary), max(10, 4 * int(points.max(initial=1))), 200)
 
 
-def values_to(end: int | None, every: bool, instance: Instance, vary: str) -> list[int] | None:
-    """The values of an axis; None: every integer, to where nothing is certified any more (which r̄ needs)."""
-    if every and end is None and vary in TYPES:
+def values_to(end: int | None, to_zero: bool, instance: Instance, vary: str) -> list[int] | None:
+    """The values a curve is first drawn at; None: every integer, to where nothing is certified any more."""
+    if to_zero and end is None and vary in TYPES:
         return None
-    end = end_of(instance, vary) if end is None else end
-    return list(range(end + 1)) if every else stops(end)
+    return stops(end_of(instance, vary) if end is None else end)
+
+
+def refined(values: list[int], vary: str) -> list[int]:
+    """Every integer of an axis; only the given ones where each would cost a solve of its own."""
+    most = MOST_VALUES if vary in TYPES else MOST_SLOW_VALUES
+    return list(range(values[-1] + 1)) if values[-1] <= most else values
 
 
 def _to_zero(members: list[Member], vary: str, relaxation: str, job: Job) -> list[int]:
@@ -171,33 +179,97 @@ def splits_of(view: View) -> list[str]:
     return [name for name in same if name == view.name or bundles.load(name).base.facts.get("samples") == votes]
 
 
-def curves(members: list[Member], vary: str, values: list[int] | None, paper: bool, relaxation: str, slot: str) -> Work:
+def curves(
+    members: list[Member],
+    vary: str,
+    values: list[int] | None,
+    paper: bool,
+    relaxation: str,
+    slot: str,
+    fine: bool = True,
+) -> Work:
     """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's.
 
-    Without values: at every integer up to where nothing is certified any more.
+    A few values first; then, if `fine`, every integer, line by line. Without values: at every integer up to where
+    nothing is certified any more.
     """
     kinds = [relaxation if relaxation != "exact" else "tight"] + (["paper"] if paper and relaxation != "paper" else [])
 
     def run(job: Job) -> dict[str, list[list[Any]]]:
+        first = values if values is not None else _to_zero(members, vary, kinds[0], job)
+        stages = [first] + ([refined(first, vary)] if fine and refined(first, vary) != first else [])
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
-        total = sum(len(member.instances) for member in members) * len(kinds)
+        total = sum(len(member.instances) for member in members) * len(kinds) * len(stages)
         count = 0
-        numbers = values if values is not None else _to_zero(members, vary, kinds[0], job)
-        for kind in kinds:
-            for member in members:
-                line = []
-                for instance in member.instances:
-                    so_far = {k: [list(x) for x in v] for k, v in done.items()}
-                    job.report(count / total, member.name, so_far if count else None)
-                    line.append(_curve(instance, member.threat, vary, numbers, kind, job))
-                    count += 1
-                    if job.cancel.is_set():
-                        return done
-                done[kind].append(line)
+        for stage, numbers in enumerate(stages):
+            for kind in kinds:
+                lines: list[list[Any]] = []
+                for member in members:
+                    line = []
+                    for instance in member.instances:
+                        so_far = {k: [list(x) for x in v] for k, v in done.items()}
+                        job.report(count / total, member.name, so_far if count else None)
+                        line.append(_curve(instance, member.threat, vary, numbers, kind, job))
+                        count += 1
+                        if job.cancel.is_set():
+                            return done
+                    lines.append(line)
+                    if not stage:
+                        done[kind] = lines[:]
+                # A finer picture replaces the first one as a whole: lines of one figure share their values.
+                done[kind] = lines
         return done
 
-    key = ("curves", vary, values and tuple(values), tuple(kinds), *(member.key for member in members))
+    key = ("curves", vary, values and tuple(values), tuple(kinds), fine, *(member.key for member in members))
     return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
+
+
+@dataclass(frozen=True, eq=False)
+class Attacks:
+    """The best attacks known along an axis: values at which one was looked for, and what each leaves uncertified."""
+
+    values: list[int]
+    left: np.ndarray
+
+
+def attacks(member: Member, vary: str, values: list[int], relaxation: str, slot: str) -> Work:
+    """The best replayed attack at each of a few values; the picture grows while they are looked for."""
+    kind = "tight" if relaxation == "exact" else relaxation
+
+    def run(job: Job) -> Attacks:
+        found = Attacks([], np.zeros(0, dtype=np.int64))
+        told = 0.0
+        for k in range(len(values)):
+            here = best_attacks(
+                session(member.instances[0]), member.threat, vary, values[k : k + 1], relaxation=kind, cancel=job.cancel
+            )
+            if job.cancel.is_set():
+                break
+            left = np.maximum.accumulate(np.append(found.left, here))
+            found = Attacks(values[: k + 1], left)
+            now = time.monotonic()
+            job.report((k + 1) / len(values), "", found if now - told > REFRESH else None)
+            told = now if now - told > REFRESH else told
+        return found
+
+    key = ("attacks", vary, tuple(values), kind, member.key)
+    return ask(slot, key, run, "Looking for attacks along the curve", same=(vary, kind, member.key), patience=0.1)
+
+
+def told_attacks(task: Work | None) -> dict[str, Any]:
+    """The same for a recipe: where attacks were looked for, and what they left."""
+    found: Attacks | None = None if task is None else task.result
+    if found is None or not found.values:
+        return {}
+    return {"bracket": found.values, "left": ",".join(str(left) for left in found.left.tolist())}
+
+
+def known_attacks(task: Work | None, line: Curve) -> np.ndarray | None:
+    """What the best attack known leaves uncertified at each value of a curve; None before any was looked for."""
+    found: Attacks | None = None if task is None else task.result
+    if found is None or not found.values:
+        return None
+    return best_below(line.values, np.array(found.values), found.left)
 
 
 def first_kind(work: Work) -> list[list[Curve]]:

@@ -9,6 +9,7 @@ from certcore.common.errors import InputError
 
 from ..background import sweeps, work
 from ..files import bundles
+from ..frame.sidebar import stops
 from ..parts import charts, exports
 from ..parts.promise import promise
 from ..parts.text import markdown
@@ -83,21 +84,23 @@ def draw(view: View) -> None:
         else "Add the published relaxation as a dash-dotted line.",
     )
     log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
-    every = controls.toggle(
+    to_zero = controls.toggle(
         switches,
-        "Every integer, with r̄",
+        "To zero, with r̄",
         key="every",
-        help="Also shows the average certifiable radius r̄. The axis then ends where nothing is certified any more, "
-        "unless you say otherwise under “Up to”; a shorter axis gives no r̄.",
+        help="The axis ends where nothing is certified any more, unless you say otherwise under “Up to”. The average "
+        "certifiable radius r̄ needs that; a shorter axis gives none.",
     )
     names = sweeps.splits_of(view)
     splits = controls.toggle(
         switches,
         f"Mean over {len(names)} splits" if len(names) > 1 else "Mean over splits",
         key="splits",
-        disabled=len(names) < 2,
-        help="A band shows one standard deviation.",
+        disabled=len(names) < 2 or view.counted is not None,
+        help="A band shows one standard deviation. Not together with certified accuracy: every split has right labels "
+        "of its own.",
     )
+    splits = splits and view.counted is None
 
     try:
         members = state.parse_nodes(text or "", 10**6).tolist()[:8] if by != "none" else []
@@ -107,15 +110,19 @@ def draw(view: View) -> None:
     instances = (
         tuple(bundles.load(name, view.rule) for name in names) if splits and len(names) > 1 else (view.instance,)
     )
-    values = sweeps.values_to(end and int(end), every, view.instance, vary)
+    values = sweeps.values_to(end and int(end), to_zero, view.instance, vary)
     family = sweeps.family(view, by, members, vary, instances)
     task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
     ours = sweeps.first_kind(task)
-    # Lines of models that ignore edges are accuracies: only a curve of right labels can stand beside them.
-    shares = bool(view.instance.controls) and view.counted is not None and len(instances) == 1
+    single = len(family) == len(instances) == 1
+    search = None
+    if ours and single:
+        few = values if values is not None else stops(int(ours[0][0].values[-1]))
+        search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
     if ours:
         shows_paper = paper and view.relaxation != "paper"
-        share_of = len(view.counted) if shares else None
+        accuracy_of = None if view.counted is None else len(view.counted)
+        beside = figures.controls_beside(view.instance, view.threat, vary, accuracy_of)
         figure = figures.curve_figure(
             ours,
             vary=vary,
@@ -123,8 +130,9 @@ def draw(view: View) -> None:
             paper=task.result.get("paper", []) if shows_paper else [],
             log=log,
             marker=sweeps.position(view.threat, vary),
-            share_of=share_of,
-            controls=view.instance.controls,
+            attacks=sweeps.known_attacks(search, ours[0][0]),
+            accuracy_of=accuracy_of,
+            controls=beside,
             recipe=exports.recipe(
                 view,
                 "curve",
@@ -137,7 +145,8 @@ def draw(view: View) -> None:
                 members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
                 paper=shows_paper,
                 log=log,
-                share_of=share_of,
+                **sweeps.told_attacks(search),
+                accuracy_of=accuracy_of,
             ),
         )
         clicked = charts.show(
@@ -145,21 +154,20 @@ def draw(view: View) -> None:
             key="curve",
             height=470,
             select=True,
-            note="Click a point to move the sliders there. Between two values a line keeps the ratio of the larger "
-            "one: nothing is interpolated.",
+            note="Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the "
+            "ratio of the next larger value: nothing is interpolated.",
         )
-        if shares:
+        if beside:
             st.caption(words.why_controls().markdown)
+        elif view.instance.controls and view.counted is None:
+            if st.button("Certified accuracy beside models that ignore edges", type="tertiary", key="controls"):
+                state.move(right=True)
         if clicked is not None:
             moved = {vary: int(clicked[0])}
             state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
     else:
         st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
     work.line(task)
-    if (
-        view.instance.controls
-        and not shares
-        and st.button("Show certified accuracy beside models that ignore edges", type="tertiary", key="controls")
-    ):
-        state.move(right=True, splits=False)
+    if search is not None and search.running:
+        work.line(search)
     promise(view, vary)

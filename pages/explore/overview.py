@@ -32,15 +32,24 @@ def draw(view: View) -> None:
         if ready:
             values = sweeps.mini_values(view, vary)
             member = sweeps.Member("", view.threat, (view.instance,))
-            line = sweeps.curves([member], vary, values, False, view.relaxation, "mini")
+            line = sweeps.curves([member], vary, values, False, view.relaxation, "mini", fine=False)
             curves = sweeps.first_kind(line)
             if curves:
+                search = sweeps.attacks(member, vary, values, view.relaxation, "mini_attacks")
+                accuracy = None if view.counted is None else len(view.counted)
                 figure = figures.curve_figure(
                     curves,
                     vary=vary,
                     marker=sweeps.position(view.threat, vary),
-                    recipe=exports.recipe(view, "curve", vary=vary, values=values),
+                    attacks=sweeps.known_attacks(search, curves[0][0]),
+                    accuracy_of=accuracy,
+                    controls=figures.controls_beside(view.instance, view.threat, vary, accuracy),
+                    recipe=exports.recipe(
+                        view, "curve", vary=vary, values=values, accuracy_of=accuracy, **sweeps.told_attacks(search)
+                    ),
                 )
+                if search.running:
+                    work.watch(search)
         charts.show_latest(figure, view.instance.digest, key="mini", height=330)
         if view.relaxation == "exact":
             st.caption("The curve shows what is verified (the tight program); the solver's word is not drawn.")

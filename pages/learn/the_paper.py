@@ -5,9 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from certcore.reproduce.claim import Row, rows
-from certcore.reproduce.claims import CLAIMS
-from certcore.reproduce.extensions import BEYOND
+from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Row, rows
 from certcore.reproduce.pictures import pictures
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results
@@ -60,7 +58,7 @@ def draw(view: View) -> None:
     chosen = st.pills("Show", VERDICTS, selection_mode="multi", key="paper_show", help="Nothing chosen: all rows.")
     show([row for row in claims if not chosen or row.verdict in chosen], "claims")
     st.subheader("Beyond the paper, and corrected", anchor=False)
-    show(rows(BEYOND, results), "beyond")
+    show(rows(EXTENSIONS, results), "beyond")
 
     st.subheader("The figures", anchor=False)
     drawn = pictures(results)

@@ -71,11 +71,11 @@ def recipe(
     selection = {"all": "all", "test": "test"}.get(chosen)
     if chosen == "class":
         selection = f"class:{st.session_state.get('class', 0)}"
-    if view.counted is not None:  # only right labels
-        selection = f"correct:{selection}" if selection else "correct"
+    if view.counted is not None:
+        selection = "correct" if selection is None else f"correct:{selection}"
     nodes = (
         tuple(view.targets.tolist())
-        if chosen == "chosen" or (len(instances) > 1 and selection not in (None, "all", "correct", "correct:all"))
+        if chosen == "chosen" or (len(instances) > 1 and selection not in (None, "all"))
         else None
     )
     return Recipe(

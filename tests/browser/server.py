@@ -90,7 +90,7 @@ def browser() -> Iterator[Any]:
             opened.close()
 
 
-def ready(page: Any, heading: str, patience: float = 60.0) -> None:
+def ready(page: Any, heading: str, patience: float = 120.0) -> None:
     """Wait until the page's own heading is there and no script runs."""
     page.get_by_role("heading", name=heading, level=1, exact=True).wait_for(timeout=patience * 1000)
     page.wait_for_selector(READY, timeout=patience * 1000)

@@ -13,15 +13,17 @@ from tests.browser.screenshots import PAGES
 from tests.pages.toys import write_bundles
 
 Visit = Callable[..., Watched]
-VIEW = "instance=ring-gcn-attr-s1&attr_del=7"
+VIEW = "instance=ring-votes-s0&attr_del=7&sigma=30"
 
 
 def shows(page: Any, heading: str, deletions: str = "7") -> None:
     """The right page in the right view, and nothing in front of it."""
     server.ready(page, heading)
-    page.wait_for_function(f"() => document.querySelector('.st-key-attr_del input')?.value === '{deletions}'")
+    page.wait_for_function(
+        f"""() => document.querySelector('.st-key-attr_del input')?.value === '{deletions}'
+          && new URL(location).searchParams.get('attr_del') === '{deletions}'"""
+    )
     assert page.get_by_role("dialog").count() == 0
-    assert f"attr_del={deletions}" in page.url
 
 
 def test_every_page_is_in_the_menu() -> None:
@@ -38,15 +40,22 @@ def test_a_fresh_server_is_first_visited_by_a_link(chromium: Any, tmp_path: Path
         page.close()
 
 
-def test_every_page_opens_by_link_and_again(visit: Visit) -> None:
+def test_every_page_opens_by_link_and_again_and_fits_a_narrow_screen(visit: Visit) -> None:
     watched = visit()
+    page = watched.page
     for path, heading, own in PAGES.values():
-        watched.page.goto(f"{watched.address}/{path}?{VIEW}&{own}")
-        shows(watched.page, heading)
-        assert own in watched.page.url
-        watched.page.reload()
-        shows(watched.page, heading)
-        assert own in watched.page.url
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(f"{watched.address}/{path}?{VIEW}&{own}")
+        shows(page, heading)
+        assert own in page.url
+        page.set_viewport_size({"width": 420, "height": 800})
+        page.reload()
+        server.ready(page, heading)
+        watched.settled()
+        assert own in page.url
+        assert "attr_del=7" in page.url
+        wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+        assert wide <= 420, f"{heading} is {wide} pixels wide"
 
 
 def test_the_menu_keeps_the_view_and_back_returns_to_it(visit: Visit) -> None:
@@ -68,6 +77,8 @@ def test_the_menu_keeps_the_view_and_back_returns_to_it(visit: Visit) -> None:
     shows(page, "Curves")
     watched.settled()
     assert page.url == before
+    assert "sigma=30" in before
+    assert page.locator(".st-key-sigma input").input_value() == "30"
     assert page.get_by_role("switch", name="Logarithmic axis").is_checked()
 
 

@@ -9,9 +9,9 @@ from tests.browser.screenshots import PAGES
 
 
 def test_hostile_names_on_every_page(visit: Callable[..., Watched]) -> None:
-    watched = visit()
+    watched, more = visit(), {"attack_map": "colour=class"}
     for path, heading, extra in PAGES.values():
-        page = watched.open(f"{path}?instance=evil-s0&attr_del=4&{extra}", heading)
+        page = watched.open(f"{path}?instance=evil-s0&attr_del=4&{extra}{more.get(path, '')}", heading)
         watched.settled()
         assert page.evaluate("window.pwned") is None, heading
         assert page.locator("img[src=x]").count() == 0, heading

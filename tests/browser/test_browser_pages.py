@@ -7,10 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tests.browser.conftest import Watched
-from tests.browser.screenshots import PAGES
 
 Visit = Callable[..., Watched]
 
@@ -120,20 +118,6 @@ def test_export_of_a_chart(visit: Visit) -> None:
     assert waiting.value.suggested_filename.endswith(".csv")
 
 
-def test_names_from_files_are_text(visit: Visit) -> None:
-    watched = visit()
-    for path, heading in [
-        ("", "What is guaranteed"),
-        ("node", "One node"),
-        ("attack_map", "Attack map"),
-        ("base", "Base certificate"),
-    ]:
-        page = watched.open(f"{path}?instance=evil-s0&attr_del=4&colour=class", heading)
-        watched.settled()
-        assert page.evaluate("window.pwned") is None
-        assert page.locator("img[src=x]").count() == 0
-
-
 def test_many_lines_on_a_narrow_screen_leave_the_axis_title_free(visit: Visit) -> None:
     watched = visit(420, 800)
     several = "with=ring-gcn-attr-s1,ring-votes-s0,evil-s0"
@@ -143,13 +127,3 @@ def test_many_lines_on_a_narrow_screen_leave_the_axis_title_free(visit: Visit) -
     title, legend = (plot.locator(part).first.bounding_box() for part in (".xtitle", ".legend"))
     assert title["y"] + title["height"] <= legend["y"] + 1
     assert legend["y"] + legend["height"] <= plot.bounding_box()["y"] + plot.bounding_box()["height"] + 1
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_narrow_screen_does_not_scroll_sideways(visit: Visit, name: str) -> None:
-    path, heading, extra = PAGES[name]
-    watched = visit(420, 800)
-    page = watched.open(f"{path}?instance=ring-votes-s0&attr_del=4&{extra}", heading)
-    watched.settled()
-    wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
-    assert wide <= 420, f"{name} is {wide} pixels wide"

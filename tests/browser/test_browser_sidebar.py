@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlparse
 
-import pytest
-
 from tests.browser.conftest import Watched
 
 Visit = Callable[..., Watched]
@@ -26,16 +24,16 @@ def press(watched: Watched, key: str, button: str, times: int = 1) -> None:
     watched.settled()
 
 
-@pytest.mark.parametrize("key", ["attr_add", "attr_del", "adj_del", "adj_add"])
-def test_budget_slider_moves_number_and_url(visit: Visit, key: str) -> None:
+def test_budget_sliders_move_number_and_url(visit: Visit) -> None:
     watched = visit()
     watched.open("?instance=ring-all-s0&attr_add=0", GUARANTEE)
     watched.settled()
-    before = watched.certified()
-    press(watched, key, "ArrowRight", 2)
-    assert parameters(watched)[key] == "2"
-    assert watched.page.locator(f".st-key-{key} input").input_value() == "2"
-    assert watched.certified() != before
+    for key in ("attr_add", "attr_del", "adj_del", "adj_add"):
+        before = watched.certified()
+        press(watched, key, "ArrowRight", 2)
+        assert parameters(watched)[key] == "2"
+        assert watched.page.locator(f".st-key-{key} input").input_value() == "2"
+        assert watched.certified() != before, key
 
 
 def test_sigma_local_budgets_targets_and_relaxation(visit: Visit) -> None:
@@ -77,26 +75,6 @@ def test_deep_link_in_a_fresh_browser_and_nonsense_in_it(visit: Visit) -> None:
     assert parameters(second).keys() == parameters(first).keys()
 
 
-def test_state_survives_pages_and_reload(visit: Visit) -> None:
-    watched = visit()
-    page = watched.open("?instance=ring-gcn-attr-s0&attr_add=1&attr_del=4&sigma=3", GUARANTEE)
-    watched.settled()
-    for name, heading in [("Curves", "Curves"), ("Node", "One node"), ("Base certificate", "Base certificate")]:
-        page.get_by_role("link", name=name, exact=True).click()
-        page.get_by_role("heading", name=heading, level=1, exact=True).wait_for()
-        watched.settled()
-        assert page.locator(".st-key-attr_del input").input_value() == "4"
-        assert parameters(watched)["sigma"] == "3"
-    page.reload()
-    page.get_by_role("heading", name="Base certificate", level=1).wait_for()
-    watched.settled()
-    assert page.locator(".st-key-attr_del input").input_value() == "4"
-    page.get_by_role("link", name="Overview", exact=True).click()
-    page.get_by_role("heading", name=GUARANTEE, level=1).wait_for()
-    watched.settled()
-    assert parameters(watched) == {"instance": "ring-gcn-attr-s0", "attr_add": "1", "attr_del": "4", "sigma": "3"}
-
-
 def test_a_click_before_everything_is_drawn_does_not_lose_the_view(visit: Visit) -> None:
     """A rerun may overtake the message that sets the widgets; they must not fall back to other defaults."""
     for number in range(1, 4):
@@ -105,19 +83,6 @@ def test_a_click_before_everything_is_drawn_does_not_lose_the_view(visit: Visit)
         page.get_by_role("button", name="Verified").click()
         page.get_by_role("button", name="Download the proof").wait_for(timeout=90_000)
         assert parameters(watched) == {"instance": "ring-votes-s0", "attr_del": str(number), "rule": "multiclass"}
-
-
-def test_the_back_button_restores_the_earlier_view(visit: Visit) -> None:
-    watched = visit()
-    page = watched.open("?instance=ring-gcn-attr-s0&attr_del=4", GUARANTEE)
-    watched.settled()
-    page.get_by_role("link", name="Base certificate", exact=True).click()
-    page.get_by_role("heading", name="Base certificate", level=1).wait_for()
-    watched.settled()
-    page.go_back()
-    page.get_by_role("heading", name=GUARANTEE, level=1).wait_for()
-    watched.settled()
-    assert page.locator(".st-key-attr_del input").input_value() == "4"
 
 
 def test_the_menu_works_from_the_keyboard_and_shows_where_it_is(visit: Visit) -> None:

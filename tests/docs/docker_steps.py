@@ -1,28 +1,19 @@
-"""A Dockerfile read into steps, and its steps run without Docker: stages become folders, paths are put below them.
+"""A Dockerfile read into steps, and the folder that its last stage would hold, laid out without Docker.
 
-    python -m tests.docs.docker_steps FOLDER
-
-runs everything with real installations (minutes), as the image would be built. The tests run the same steps with the
-packages of this environment in reach, so that pip finds every requirement satisfied and is done in seconds; for that
-they let the direct requirements stand in for the lock file, whose indirect ones may be newer here.
+What pip would install is proven elsewhere: the wheel in a fresh environment by `test_docs_packaging`, the pins by
+`test_hardening_pins`. Here it is shown that what is copied is enough for what is started.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import json
-import os
-import shlex
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKED = "--require-hashes -r requirements.lock"
-#: Commands that only make sense inside an image, where they run as root of a file system of their own.
-IMAGE_ONLY = ("useradd", "chown")
 
 
 @dataclass(frozen=True)
@@ -104,120 +95,21 @@ def read_ignore(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
-@dataclass
-class Built:
-    """What a dry build leaves behind: the last stage's folder, environment, and how its processes are started."""
-
-    root: Path
-    workdir: str
-    env: dict[str, str]
-    command: list[str]
-    health: list[str]
-
-    def translate(self, words: list[str]) -> list[str]:
-        return [_below(self.root, word) for word in words]
-
-
-#: Top-level folders of the image that the steps name; they are put below a stage's folder.
-_PLACES = ("/opt/", "/src", "/app", "/data")
-
-
-def _below(root: Path, text: str) -> str:
-    for place in _PLACES:
-        text = text.replace(f" {place}", f" {root}{place}").replace(f"={place}", f"={root}{place}")
-        if text.startswith(place):
-            text = f"{root}{text}"
-    return text
-
-
-def dry_build(
-    folder: Path, context: Path = ROOT, *, extra_env: dict[str, str] | None = None, lock: bool = True
-) -> Built:
-    """Run the Dockerfile's steps below `folder`; raises CalledProcessError with pip's words where a step fails."""
-    patterns = read_ignore((context / ".dockerignore").read_text())
-    shims = folder / "shims"
-    shims.mkdir(parents=True)
-    for name in IMAGE_ONLY:
-        (shims / name).write_text("#!/bin/sh\nexit 0\n")
-        (shims / name).chmod(0o755)
-    (shims / "python").symlink_to(sys.executable)
-    text = (context / "Dockerfile").read_text()
-    if not lock:
-        text = text.replace(LOCKED, "-r requirements.txt")
-    roots: dict[str, Path] = {}
-    built: Built | None = None
-    for number, stage in enumerate(read_dockerfile(text)):
-        root = folder / (stage.name or f"stage{number}")
-        root.mkdir()
-        roots[stage.name or str(number)] = root
-        built = _run_stage(stage, root, roots, context, patterns, shims, extra_env or {})
-    assert built is not None
-    return built
-
-
-def _run_stage(
-    stage: Stage, root: Path, roots: dict[str, Path], context: Path, patterns: list[str], shims: Path,
-    extra_env: dict[str, str],
-) -> Built:  # fmt: skip
-    kept = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "LANG", "SSL_"))}
-    env = {**kept, "PATH": f"{shims}:/usr/bin:/bin", "HOME": str(root)}
-    built = Built(root, "/", env, [], [])
-    for step in stage.steps:
-        if step.word == "ARG":
-            name, _, value = step.text.partition("=")
-            env[name] = value.strip('"')
-        elif step.word == "ENV":
-            for word in shlex.split(step.text):
-                name, _, value = word.partition("=")
-                value = value.replace("$PATH", env["PATH"])
-                env[name] = value if name == "PATH" and value.startswith(str(shims)) else _below(root, value)
-        elif step.word == "WORKDIR":
-            built.workdir = step.text
-            (root / step.text.lstrip("/")).mkdir(parents=True, exist_ok=True)
-        elif step.word == "RUN":
-            script = _below(root, step.text)
-            where = root / built.workdir.lstrip("/")
-            subprocess.run(
-                ["/bin/sh", "-ec", script], cwd=where, env=env | extra_env, check=True, capture_output=True, text=True
-            )
-        elif step.word == "COPY":
-            _copy(step, root, built.workdir, roots, context, patterns)
-        elif step.word == "CMD":
-            built.command = step.exec_form or []
-        elif step.word == "HEALTHCHECK":
-            built.health = step.exec_form or []
-    return built
-
-
-def _copy(
-    step: Step, root: Path, workdir: str, roots: dict[str, Path], context: Path, patterns: list[str]
-) -> None:  # fmt: skip
-    words = step.text.split()
-    if words[0].startswith("--from="):
-        source = roots[words[0].removeprefix("--from=")]
-        # A virtual environment knows its own path: a link keeps it usable where a copy would point nowhere.
-        target = root / words[2].lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.symlink_to(source / words[1].lstrip("/"))
-        return
-    *sources, place = words
-    target = root / (place if place.startswith("/") else f"{workdir}/{place}").lstrip("/")
-    for source in sources:
-        origin = context / source
-        files = [origin] if origin.is_file() else [p for p in sorted(origin.rglob("*")) if p.is_file()]
-        if not files:
-            raise FileNotFoundError(f"COPY {source}: there is no such file in the build context")
-        for file in files:
-            name = file.relative_to(context).as_posix()
-            if ignored(name, patterns):
-                if file == origin:
-                    raise FileNotFoundError(f"COPY {source}: .dockerignore leaves it out")
-                continue
-            to = target / (file.relative_to(origin) if file != origin else file.name)
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, to)
-
-
-if __name__ == "__main__":
-    result = dry_build(Path(sys.argv[1]).resolve())
-    print(f"built below {result.root}; the image would run: {' '.join(result.command)}")
+def lay_out(folder: Path) -> Path:
+    """Copy what the last stage copies from the build context, and beside it the package; gives the working folder."""
+    patterns = read_ignore((ROOT / ".dockerignore").read_text())
+    final = read_dockerfile((ROOT / "Dockerfile").read_text())[-1]
+    workdir = folder / final.all("WORKDIR")[-1].text.lstrip("/")
+    for step in final.all("COPY"):
+        *sources, place = step.text.split()
+        if "--from" in step.text:
+            continue
+        for source in sources:
+            origin = ROOT / source
+            for file in [origin] if origin.is_file() else sorted(path for path in origin.rglob("*") if path.is_file()):
+                if not ignored(file.relative_to(ROOT).as_posix(), patterns):
+                    to = workdir / place / (file.relative_to(origin) if file != origin else file.name)
+                    to.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(file, to)
+    shutil.copytree(ROOT / "certcore", folder / "installed" / "certcore", ignore=shutil.ignore_patterns("__pycache__"))
+    return workdir

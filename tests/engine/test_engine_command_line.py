@@ -176,7 +176,7 @@ def test_everything_that_may_take_long_says_how_it_goes(
                 time.sleep(0.001)
             return self
 
-    for name in ("options", "certify", "verify", "radius", "curve", "surface", "defend", "base"):
+    for name in ("options", "certify", "verify", "sweeping", "base"):
         monkeypatch.setattr(f"certcore.cli.{name}.StatusLine", Impatient)
     for words in SLOW:
         terminal = Terminal()

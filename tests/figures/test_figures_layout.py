@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from certcore.domain.forces import make_room
 from certcore.domain.graph import Graph
 from certcore.domain.layout import components, layout_graph, quick_layout
 
@@ -62,3 +63,23 @@ def test_a_picture_of_very_many_components_is_made_at_once() -> None:
 @pytest.mark.parametrize("n_nodes", [0, 1, 2, 3])
 def test_the_smallest_graphs(n_nodes: int) -> None:
     assert quick_layout(n_nodes, np.zeros((0, 2), dtype=np.int64)).shape == (n_nodes, 2)
+
+
+def test_nodes_have_room_and_clusters_stand_apart() -> None:
+    """Two cliques joined by one edge: apart from each other, and nobody on top of anybody."""
+    first = [(i, j) for i in range(12) for j in range(i)]
+    edges = np.array(first + [(i + 12, j + 12) for i, j in first] + [(0, 12)])
+    places = layout_graph(Graph.from_edges(24, edges, np.zeros((24, 1), dtype=np.int8)))
+    near = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.fill_diagonal(near, np.inf)
+    assert near.min() > 0.02
+    middle = np.linalg.norm(places[:12].mean(axis=0) - places[12:].mean(axis=0))
+    spread = max(places[:12].std(axis=0).max(), places[12:].std(axis=0).max())
+    assert middle > 2 * spread
+
+
+def test_making_room_keeps_what_is_far_apart() -> None:
+    points = np.concatenate([np.zeros((5, 2)), np.random.default_rng(0).random((200, 2)) * 100])
+    moved = make_room(points)
+    assert np.linalg.norm(moved[0] - moved[1]) > 1
+    assert np.abs(moved[5:] - points[5:]).max() < 12

@@ -12,8 +12,8 @@ from tests.soak.faults import faults, together
 
 @pytest.mark.parametrize("name", ["sweep", "upload", "threshold cache"])
 def test_killed_and_resumed(name: str) -> None:
-    (line,) = faults(rounds=4, names=(name,))
-    assert line["kills"] == 4
+    (line,) = faults(rounds=2, names=(name,))
+    assert line["kills"] == 2
     assert line["identical"]
 
 

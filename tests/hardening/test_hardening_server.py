@@ -28,6 +28,7 @@ from tests.hardening.mutate import NUMBERS, TEXTS
 from tests.soak.load import BUNDLE as NAME
 from tests.soak.load import ROOT, Server, expected, load, probe_links
 from tests.soak.tab import Tab
+from tests.waiting import until
 
 BUNDLE = ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz"
 
@@ -108,7 +109,8 @@ def test_readers_of_links_take_any_text() -> None:
             parse_nodes(text, 50)
 
 
-def test_work_of_visitors_who_left_is_given_up() -> None:
+def test_work_of_visitors_who_left_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.background.jobs.GONE_AFTER", 0.1)
     here = {"anna"}
     pool = Pool(workers=1, present=lambda owner: owner in here)
     stopped = threading.Event()
@@ -119,9 +121,9 @@ def test_work_of_visitors_who_left_is_given_up() -> None:
         return "done"
 
     job = pool.submit("anna", "slot", "key", run, "a long solve")
-    time.sleep(0.2)
+    until(lambda: job.state == "running")
     job.touched = time.monotonic() - 60
-    time.sleep(3)
+    time.sleep(0.5)
     assert not job.cancel.is_set()  # a hidden tab polls seldom but is still there
     here.clear()
     assert stopped.wait(10)
@@ -215,8 +217,8 @@ def test_the_number_comes_before_everybodys_charts_and_nobody_floods_the_queue(m
     monkeypatch.setattr("pages.background.jobs.MOST_PER_OWNER", 3)
     pool = Pool(workers=1)
     go, order = threading.Event(), []
-    pool.submit("anna", "chart", 0, lambda job: go.wait(20), "busy")
-    time.sleep(0.2)
+    busy = pool.submit("anna", "chart", 0, lambda job: go.wait(20), "busy")
+    until(lambda: busy.state == "running")
     for number in range(3):
         pool.submit("anna", f"chart {number}", f"a{number}", lambda job, n=number: order.append(f"chart {n}"), "chart")
     with pytest.raises(InputError, match="busy"):
@@ -230,7 +232,7 @@ def test_the_number_comes_before_everybodys_charts_and_nobody_floods_the_queue(m
 def test_closing_stops_running_work() -> None:
     pool = Pool(workers=1)
     job = pool.submit("anna", "slot", "key", lambda job: job.cancel.wait(60), "a long solve")
-    time.sleep(0.2)
+    until(lambda: job.state == "running")
     started = time.monotonic()
     pool.close()
     assert job.finished.is_set()
@@ -243,23 +245,20 @@ def test_a_slow_solve_leaves_workers_to_others() -> None:
         pool.submit(owner, "certificate", owner, lambda job: go.wait(20), "exact", exact=True)
     for number in range(3):
         pool.submit("dora", f"chart {number}", number, lambda job: go.wait(20), "chart")
-    time.sleep(0.2)
+    until(lambda: [job.state for job in pool._live.values()].count("running") == 2)
     assert sorted(job.label for job in pool._live.values() if job.state == "running") == ["chart", "exact"]
     assert pool.crowd() == 4
     quick = pool.submit("emil", "certificate", "quick", lambda job: order.append("number"), "number")
     assert quick.wait(5)
     go.set()
-    deadline = time.monotonic() + 10
-    while pool.crowd() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert pool.crowd() == 0
+    until(lambda: pool.crowd() == 0)
 
 
 def test_moving_often_does_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.background.jobs.MOST_PER_OWNER", 3)
     pool, go = Pool(workers=1), threading.Event()
-    pool.submit("anna", "certificate", "busy", lambda job: go.wait(20), "busy")
-    time.sleep(0.2)
+    busy = pool.submit("anna", "certificate", "busy", lambda job: go.wait(20), "busy")
+    until(lambda: busy.state == "running")
     for number in range(10):
         last = pool.submit("bert", "certificate", number, lambda job, n=number: n, "number")
     go.set()
@@ -271,7 +270,7 @@ def test_work_that_was_given_up_is_asked_for_again() -> None:
     """After a lost connection the same work starts anew; the one that was told to stop is of no use."""
     pool, stop = Pool(workers=2), threading.Event()
     first = pool.submit("anna", "certificate", "key", lambda job: stop.wait(20), "number")
-    time.sleep(0.2)
+    until(lambda: first.state == "running")
     pool.leave("anna", first)
     again = pool.submit("anna", "certificate", "key", lambda job: "fresh", "number")
     assert again is not first

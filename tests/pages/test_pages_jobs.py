@@ -11,19 +11,21 @@ import pytest
 from certcore.common.errors import InputError
 from pages.background import jobs
 from pages.background.jobs import Job, Pool
+from tests.waiting import until
 
 
 def test_result_is_kept_and_shared() -> None:
-    pool, calls = Pool(workers=1), []
+    pool, calls, go = Pool(workers=1), [], threading.Event()
 
     def run(job: Job) -> int:
         calls.append(job)
-        time.sleep(0.05)
+        go.wait(5)
         return 7
 
     first = pool.submit("ann", "main", "key", run, "work")
     second = pool.submit("bob", "main", "key", run, "work")
     assert first is second
+    go.set()
     assert first.wait(5)
     assert first.result == 7
     assert pool.result("key") == 7
@@ -79,8 +81,8 @@ def test_visitors_take_turns() -> None:
 def test_a_full_queue_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "MOST_WAITING", 2)
     pool, go = Pool(workers=1), threading.Event()
-    pool.submit("ann", "a", 0, lambda job: go.wait(5), "w")
-    time.sleep(0.1)
+    busy = pool.submit("ann", "a", 0, lambda job: go.wait(5), "w")
+    until(lambda: busy.state == "running")
     pool.submit("ann", "b", 1, lambda job: None, "w")
     pool.submit("ann", "c", 2, lambda job: None, "w")
     with pytest.raises(InputError, match="busy"):
@@ -117,7 +119,7 @@ def test_abandoned_work_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
     job = pool.submit("ann", "a", 1, slow, "w")
     assert started.wait(5)
-    time.sleep(0.2)
+    job.touched -= 1
     pool.submit("bob", "b", 2, lambda job: None, "w")
     assert job.wait(2)
     assert job.state == "cancelled"
@@ -128,7 +130,7 @@ def test_old_results_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool(workers=1)
     for number in range(5):
         assert pool.submit("ann", "a", number, lambda job: "x", "w").wait(5)
-    time.sleep(0.05)
+    until(lambda: pool.result(4) is not None)
     assert [pool.result(number) for number in range(5)] == [None, None, "x", "x", "x"]
 
 
@@ -219,8 +221,5 @@ def test_nobody_is_left_waiting_whatever_others_do(monkeypatch: pytest.MonkeyPat
         thread.join(60)
     assert left == []
     assert not any(thread.is_alive() for thread in threads)
-    deadline = time.monotonic() + 30
-    while pool._live and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not pool._live
+    until(lambda: not pool._live)
     assert not pool._waiting, "something is kept of every visitor who ever moved on"

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from certcore.cli import main
-from certcore.reproduce.claim import Claim, Row, rows
-from certcore.reproduce.claims import CLAIMS
+from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Claim, Row, rows
 from certcore.reproduce.experiments import BY_NAME, EXPERIMENTS, chosen
-from certcore.reproduce.extensions import BEYOND
 from certcore.reproduce.measure import Ours
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Result, Results, write_result
@@ -30,16 +28,16 @@ STATED = (
 def test_every_number_of_the_paper_has_a_row() -> None:
     papers = {claim.paper for claim in CLAIMS}
     assert not [number for number in STATED if number not in papers]
-    names = [claim.name for claim in (*CLAIMS, *BEYOND)]
+    names = [claim.name for claim in (*CLAIMS, *EXTENSIONS)]
     assert len(set(names)) == len(names)
-    for claim in (*CLAIMS, *BEYOND):
+    for claim in (*CLAIMS, *EXTENSIONS):
         assert claim.how in BY_NAME or claim.how == "all", claim.name
 
 
 @pytest.mark.parametrize("folder", ["nothing", "stored"])
 def test_no_row_is_empty(folder: str, tmp_path: Path) -> None:
     results = Results(tmp_path if folder == "nothing" else RESULTS)
-    for row in rows((*CLAIMS, *BEYOND), results):
+    for row in rows((*CLAIMS, *EXTENSIONS), results):
         text = cells(row)
         assert len(text) == len(HEADINGS)
         assert all(cell.strip() for cell in text), row.claim.name

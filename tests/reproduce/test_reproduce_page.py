@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from certcore import Graph, GridBase, Instance, save_instance
-from certcore.reproduce.claims import CLAIMS
-from certcore.reproduce.extensions import BEYOND
+from certcore.reproduce.claims import CLAIMS, EXTENSIONS
 from certcore.reproduce.pictures import pictures
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results
@@ -34,7 +33,7 @@ def test_every_claim_is_on_the_page() -> None:
     assert not at.exception
     assert at.title[0].value == "Paper"
     tables = [frame.value for frame in at.dataframe]
-    assert [len(table) for table in tables] == [len(CLAIMS), len(BEYOND)]
+    assert [len(table) for table in tables] == [len(CLAIMS), len(EXTENSIONS)]
     assert sum(int(metric.value) for metric in at.metric) == len(CLAIMS)
     assert not (tables[0] == "").any().any()
     at.pills(key="paper_show").set_value(["not run"]).run(timeout=60)

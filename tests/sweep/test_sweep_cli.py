@@ -141,7 +141,10 @@ def test_radius_and_defend(capsys: pytest.CaptureFixture[str], file: str) -> Non
     ],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_bad_options_get_one_line(capsys: pytest.CaptureFixture[str], file: str, args: tuple[str, ...]) -> None:
+def test_bad_options_get_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: str, args: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("certcore.common.executor.CONNECT_SECONDS", 0.5)
     args = tuple(file if a == "FILE" else a for a in args)
     code, out, err = run(capsys, args[0], file, *args[1:])
     assert code == 2

@@ -121,7 +121,8 @@ def test_foreign_and_damaged_checkpoints(voter, tmp_path):
         collect_votes(voter, selection=5, estimation=20, jobs=1, checkpoint=path)
 
 
-def test_bad_numbers(voter):
+def test_bad_numbers(voter, monkeypatch):
+    monkeypatch.setattr("certcore.common.executor.CONNECT_SECONDS", 0.5)
     with pytest.raises(InputError, match="selection samples is 0"):
         collect_votes(voter, selection=0, estimation=20)
     with pytest.raises(InputError, match="estimation samples is 10000000000"):

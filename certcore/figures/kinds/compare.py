@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from certcore.common.errors import InputError
 from certcore.figures.escape import clean
 from certcore.figures.figure import Figure
-from certcore.figures.kinds.curve import CurveFigure, Line, mean_lines
+from certcore.figures.kinds.curve import CurveFigure, Line
+from certcore.figures.kinds.curve_lines import mean_lines
 from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.table import Meaning, Table, make_table, meanings_of
 from certcore.figures.tabular import rows_as_tabular

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.common.rounding import rounded_down
-from certcore.common.splits import average_radius, band, mean
+from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
 from certcore.figures.geometry import (
+    bracket_area,
     line_marks,
     log_ticks,
     plateau,
     positions,
     step_band,
 )
-from certcore.figures.recipe import LoadedRecipe, Recipe, makes, member_name
 from certcore.figures.screen import legend_only, ratios, translucent, whole_steps
 from certcore.figures.style import (
     ACCURACY_LABEL,
     BAND_LABEL,
     BLACK,
+    BRACKET_LABEL,
+    CLEAN_LABEL,
     GREY,
     KINDS,
     MARKS_LABEL,
@@ -38,8 +38,6 @@ from certcore.figures.style import (
     series_marker,
 )
 from certcore.figures.table import Meaning, Table, make_table, without_empty
-from certcore.sweep import Curve
-from certcore.sweep.axis import Axis
 
 if TYPE_CHECKING:
     from certcore.figures.sheet import Sheet
@@ -58,7 +56,7 @@ class Line:
 
     Lines of one `group` share colour and marker, the `kind` decides the dashes; `low` and `high` are a band
     over splits. `certified` and `targets` are the counts behind the ratio, where there is one result and no
-    average.
+    average. `leaves` is the ratio that the best attack found leaves certified: the other edge of the bracket.
     """
 
     values: np.ndarray
@@ -71,6 +69,7 @@ class Line:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     average_radius: float | None = None
+    leaves: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         what = f"line {self.name!r}"
@@ -79,7 +78,7 @@ class Line:
         if n == 0 or (np.diff(self.values) <= 0).any() or self.values[0] < 0:
             raise InputError(f"the values of {what} are not ascending budgets from 0 on; sort them and drop repeats")
         numbers(self, "ratio", (n,), what)
-        for name in ("certified", "low", "high"):
+        for name in ("certified", "low", "high", "leaves"):
             numbers(self, name, (n,), what)
         if self.kind not in KINDS:
             raise InputError(f"{what} is of kind {self.kind!r}; expected one of {', '.join(KINDS)}")
@@ -101,9 +100,9 @@ class CurveFigure(Figure):
     log: bool = False
     marker: float | None = None
     plateaus: bool = True
-    name: str = "curve"
     accuracy: bool = False
-    """Whether the lines are shares of all nodes whose right labels are counted, and so comparable with accuracies."""
+    """Whether ratios are certified accuracies: right labels that stay, as a share of all targets."""
+    name: str = "curve"
 
     PARTS: ClassVar = {"lines": Line}
 
@@ -112,10 +111,6 @@ class CurveFigure(Figure):
         object.__setattr__(self, "lines", tuple(self.lines))
         if not 1 <= len(self.lines) <= MAX_LINES:
             raise InputError(f"a curve figure has {len(self.lines)} lines; expected 1 to {MAX_LINES}")
-
-    @property
-    def measured(self) -> str:
-        return ACCURACY_LABEL if self.accuracy else RATIO_LABEL
 
     def table(self) -> Table:
         columns = {
@@ -128,14 +123,19 @@ class CurveFigure(Figure):
             "low": Meaning.CERTIFIED,
             "high": Meaning.CERTIFIED,
             "average_radius": Meaning.CERTIFIED,
+            "attack_leaves": Meaning.ATTACKED,
+            "bracket": Meaning.ATTACKED,
         }
         rows: list[tuple[Any, ...]] = []
         for line in self.lines:
             n = len(line.values)
             blank = [None] * n
-            parts = (line.values, line.ratio, line.certified, [line.targets] * n, line.low, line.high)
+            radius = blank if line.average_radius is None else [line.average_radius] * n
+            width = None if line.leaves is None else line.leaves - line.ratio
+            counts = (line.certified, [line.targets] * n, line.low, line.high)
+            parts = (line.values, line.ratio, *counts, radius, line.leaves, width)
             cells = zip(*(blank if part is None else part for part in parts))
-            rows += [(line.name, line.kind, *row, line.average_radius) for row in cells]
+            rows += [(line.name, line.kind, *row) for row in cells]
         return without_empty(make_table(list(columns), rows, list(columns.values())))
 
     def paper_table(self) -> Table:
@@ -168,7 +168,22 @@ class CurveFigure(Figure):
         more = len(self.lines) - _MOST_TOLD
         rest = f"; and {more} more lines" if more > 0 else ""
         rest += f". {BAND_LABEL.capitalize()}" if any(line.low is not None for line in self.lines) else ""
-        return f"Curve of the {self.measured} against {clean(axis)}. {'; '.join(said)}{rest}."
+        rest += f". {BRACKET_LABEL.capitalize()}" if self._brackets else ""
+        return f"Curve of the {self.y_label} against {clean(axis)}. {'; '.join(said)}{rest}."
+
+    @property
+    def y_label(self) -> str:
+        return ACCURACY_LABEL if self.accuracy else RATIO_LABEL
+
+    @property
+    def _brackets(self) -> bool:
+        return any(line.leaves is not None for line in self.lines)
+
+    @property
+    def _clean(self) -> float | None:
+        """The accuracy without an attack, where the line begins at budget 0."""
+        first = self.lines[0]
+        return float(first.ratio[0]) if self.accuracy and first.values[0] == 0 else None
 
     def draw_screen(self, screen: Any, dark: bool) -> None:
         family = len({line.group for line in self.lines}) > 1
@@ -180,10 +195,13 @@ class CurveFigure(Figure):
             x = positions(line.values, self.log)
             if line.low is not None and line.high is not None:
                 screen.add_scatter(**_band(x, line.low, line.high, colour, f"band-{k}"))
+            if line.leaves is not None:
+                across, up = bracket_area(x, line.ratio, line.leaves)
+                screen.add_scatter(**_area(across, up, colour, f"bracket-{k}"), legendgroup=f"line-{k}")
             label = for_plotly(line_label(line.name, line.kind, line.average_radius))
             # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
             data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
-            hover = f"{axis}: %{{customdata[0]:,}}<br>{self.measured}: %{{customdata[1]}}"
+            hover = f"{axis}: %{{customdata[0]:,}}<br>{self.y_label}: %{{customdata[1]}}"
             if line.certified is not None:
                 data += [line.certified.tolist(), [line.targets or 0] * len(x)]
                 hover += "<br>certified: %{customdata[2]:,} of %{customdata[3]:,} nodes"
@@ -191,6 +209,11 @@ class CurveFigure(Figure):
                 data += [ratios(line.low), ratios(line.high)]
                 at = len(data) - 2
                 hover += f"<br>one deviation over splits: %{{customdata[{at}]}} … %{{customdata[{at + 1}]}}"
+            if line.leaves is not None:
+                at = len(data)
+                data += [[rounded_up(float(v), 4) for v in line.leaves]]
+                data += [[rounded_up(float(v), 4) for v in line.leaves - line.ratio]]
+                hover += f"<br>best attack found leaves: %{{customdata[{at}]}} (bracket %{{customdata[{at + 1}]}})"
             marks = line_marks(np.log(x) if self.log else x, k, len(self.lines), family)
             some |= 0 < len(marks) < len(x)
             # Without a mark a point could not be clicked: it is there, but not seen.
@@ -215,6 +238,12 @@ class CurveFigure(Figure):
             )
         if any(line.low is not None for line in self.lines):
             legend_only(screen, BAND_LABEL, {"symbol": "square", "size": 14, "color": translucent(GREY, 0.35)})
+        if self._brackets:
+            shade = {"symbol": "square", "size": 14, "color": translucent(KINDS["collective"].colour, 0.2)}
+            legend_only(screen, BRACKET_LABEL, shade)
+        if self._clean is not None:
+            legend_only(screen, CLEAN_LABEL, {"symbol": "line-ew-open", "size": 14, "color": GREY})
+            screen.add_hline(y=self._clean, line={"color": GREY, "width": 1, "dash": "dot"})
         if some:
             legend_only(screen, MARKS_LABEL, {"symbol": "circle-open", "size": 7, "color": GREY})
         if self.plateaus:
@@ -231,7 +260,7 @@ class CurveFigure(Figure):
                 showarrow=False,
             )
             screen.update_layout(margin={"t": 28})
-        screen.update_yaxes(title=self.measured, range=[-0.02, 1.02], tickformat=".1f")
+        screen.update_yaxes(title=self.y_label, range=[-0.02, 1.02], tickformat=".1f")
         screen.update_xaxes(
             title=axis, **whole_steps(max((float(line.values[-1]) for line in self.lines), default=9.0))
         )
@@ -264,12 +293,15 @@ class CurveFigure(Figure):
                 va="bottom",
                 fontsize=sheet.font - 1.5,
             )
-        sheet.labels(axes, self.x_label or axis_label(self.vary), self.measured)
+        sheet.labels(axes, self.x_label or axis_label(self.vary), self.y_label)
+        if self._clean is not None:
+            style = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
+            handles.append(axes.axhline(self._clean, label=CLEAN_LABEL, gid="clean", **style))
         sheet.legend(handles)
 
     def draw_latex(self, width_cm: float) -> str:
         end = max(float(line.values[-1]) for line in self.lines)
-        options = latex.frame(width_cm, self.x_label or axis_label(self.vary), self.measured, 0.62)
+        options = latex.frame(width_cm, self.x_label or axis_label(self.vary), self.y_label, 0.62)
         options |= {"ymin": "0", "ymax": "1.03", "grid": "major", "grid style": "{gray!20}"}
         options["legend image post style"] = "{mark indices={2}}"
         options |= {
@@ -291,6 +323,10 @@ class CurveFigure(Figure):
                 around = latex.points(np.concatenate([across, across[::-1]]), np.concatenate([top, bottom[::-1]]))
                 fill = f"draw=none, fill={colour}, fill opacity=0.18, forget plot"
                 body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
+            if line.leaves is not None:
+                around = latex.points(*bracket_area(x, line.ratio, line.leaves))
+                fill = f"draw=none, fill={colour}, fill opacity=0.15, forget plot"
+                body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
             marks = line_marks(np.log(x) if self.log else x, k, len(self.lines), family) + 1
             some |= 0 < len(marks) < len(x)
             symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).latex
@@ -307,6 +343,15 @@ class CurveFigure(Figure):
         if any(line.low is not None for line in self.lines):
             body.append(f"\\addlegendimage{{area legend, draw=none, fill={latex.colour(GREY)}, fill opacity=0.3}}")
             body.append(f"\\addlegendentry{{{for_latex(BAND_LABEL)}}}")
+        if self._brackets:
+            shade = latex.colour(KINDS["collective"].colour)
+            body.append(f"\\addlegendimage{{area legend, draw=none, fill={shade}, fill opacity=0.2}}")
+            body.append(f"\\addlegendentry{{{for_latex(BRACKET_LABEL)}}}")
+        if self._clean is not None:
+            level = latex.number(self._clean)
+            right = latex.number(max(end, 1))
+            body.append(f"\\addplot[gray, densely dotted] coordinates {{\n(0.5,{level}) ({right},{level})\n}};")
+            body.append(f"\\addlegendentry{{{for_latex(CLEAN_LABEL)}}}")
         if some:
             body.append(f"\\addlegendimage{{only marks, mark=o, mark size=1.5pt, color={latex.colour(GREY)}}}")
             body.append(f"\\addlegendentry{{{for_latex(MARKS_LABEL)}}}")
@@ -324,131 +369,6 @@ class CurveFigure(Figure):
         return latex.axis(options, body)
 
 
-def lines_of(
-    curve: Any, name: str = "", group: int = 0, kind: str = "collective", naive: bool = True
-) -> tuple[Line, ...]:
-    """The lines of one `Curve`: its certificate and, if wanted, the naive count."""
-    parts = [(kind, curve.certified, curve.average_radius)]
-    if naive:
-        parts.append(("naive", curve.naive, curve.naive_average_radius))
-    return tuple(
-        Line(
-            values=curve.values,
-            ratio=np.asarray(counts) / max(int(curve.targets), 1),
-            kind=which,
-            name=name,
-            group=group,
-            certified=counts,
-            targets=int(curve.targets),
-            average_radius=radius,
-        )
-        for which, counts, radius in parts
-    )
-
-
-def mean_lines(
-    curves: Sequence[Any], name: str = "", group: int = 0, kind: str = "collective", naive: bool = True
-) -> tuple[Line, ...]:
-    """Lines of several splits as one: the mean ratio with a band of one sample standard deviation.
-
-    As in the paper, ratios are averaged first and the average radius is taken of the mean.
-    """
-    if not curves:
-        raise InputError("there is no curve to average; give at least one split")
-    if len(curves) == 1:
-        return lines_of(curves[0], name, group, kind, naive)
-    values = np.asarray(curves[0].values)
-    if any(not np.array_equal(values, curve.values) for curve in curves):
-        raise InputError("the splits have curves over different budgets; compute them over the same values")
-    lines = []
-    for which in (kind, "naive") if naive else (kind,):
-        counts = [curve.naive if which == "naive" else curve.certified for curve in curves]
-        ratios = np.array([np.asarray(c) / max(int(curve.targets), 1) for c, curve in zip(counts, curves)])
-        middle, around = mean(ratios), band(ratios)
-        lines.append(
-            Line(
-                values=values,
-                ratio=middle,
-                kind=which,
-                name=name,
-                group=group,
-                low=None if around is None else around[0],
-                high=None if around is None else around[1],
-                average_radius=average_radius(values, middle),
-            )
-        )
-    return tuple(lines)
-
-
-def curve_figure(
-    curves: Sequence[Any],
-    *,
-    vary: str,
-    names: Sequence[str] = (),
-    paper: Sequence[Any] = (),
-    naive: bool = True,
-    log: bool = False,
-    marker: float | None = None,
-    title: str = "",
-    name: str = "",
-    facts: dict[str, Any] | None = None,
-    recipe: Recipe | None = None,
-    share_of: int | None = None,
-    controls: dict[str, float] | None = None,
-) -> CurveFigure:
-    """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
-
-    A member of the family may be a list of curves, one per split: it is drawn as their mean with a band. The
-    naive count does not depend on local budgets or σ, so a family with one common naive line shows it once. Where only
-    right labels are targets, `share_of` is the number of nodes they were chosen from: lines are then certified
-    accuracies, and accuracies of models that ignore edges (`controls`) are drawn across.
-    """
-    members = [curve if isinstance(curve, list | tuple) else [curve] for curve in curves]
-    lines: list[Line] = []
-    seen: set[bytes] = set()
-    for group, splits in enumerate(members):
-        label = names[group] if group < len(names) else ""
-        for line in mean_lines(splits, label, group, "collective", naive):
-            key = line.values.tobytes() + line.ratio.tobytes()
-            if line.kind == "naive":
-                if key in seen:
-                    continue
-                seen.add(key)
-            lines.append(line)
-    if len(members) > 1 and len(seen) == 1:
-        # The one naive line belongs to the whole family, not to its first member.
-        lines = [replace(line, name="") if line.kind == "naive" else line for line in lines]
-    for group, curve in enumerate(paper):
-        label = names[group] if group < len(names) else ""
-        splits = curve if isinstance(curve, list | tuple) else [curve]
-        lines += mean_lines(splits, label, group, "paper", naive=False)
-    if share_of:
-        lines = [_as_accuracy(line, share_of) for line in lines]
-        values = max((line.values for line in lines), key=len)
-        lines += [
-            Line(values=values, ratio=np.full(len(values), share), kind="control", name=label, group=0)
-            for label, share in (controls or {}).items()
-        ]
-    return CurveFigure(
-        accuracy=bool(share_of),
-        vary=vary,
-        lines=tuple(lines),
-        log=log,
-        marker=marker,
-        title=title,
-        name=name or f"curve-{vary}",
-        facts=facts or {},
-        recipe=recipe,
-    )
-
-
-def _as_accuracy(line: Line, nodes: int) -> Line:
-    """Certified right labels as a share of all nodes they were chosen from."""
-    if line.certified is None:
-        raise InputError("a mean over splits has no counts; show certified accuracy of one split")
-    return replace(line, ratio=np.asarray(line.certified) / nodes, targets=nodes, average_radius=None)
-
-
 def line_label(name: str, kind: str, average_radius: float | None = None) -> str:
     """What a legend says about a line: its name, its kind, its average radius."""
     parts = [clean(name, 60), KINDS[kind].label]
@@ -459,9 +379,13 @@ def line_label(name: str, kind: str, average_radius: float | None = None) -> str
 def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, group: str) -> dict[str, Any]:
     """A filled band of steps: each stretch has the limits of its right end, as the line itself."""
     steps, top, bottom = step_band(x, low, high)
+    return _area(np.concatenate([steps, steps[::-1]]), np.concatenate([top, bottom[::-1]]), colour, group)
+
+
+def _area(across: np.ndarray, up: np.ndarray, colour: str, group: str) -> dict[str, Any]:
     return {
-        "x": np.concatenate([steps, steps[::-1]]),
-        "y": np.concatenate([top, bottom[::-1]]),
+        "x": across,
+        "y": up,
         "fill": "toself",
         "fillcolor": translucent(colour, 0.18),
         "line": {"width": 0},
@@ -488,8 +412,7 @@ def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
             "line": {"width": 2.5},
             "color": on_background(BLACK, dark),
         },
-        hovertemplate="constant from %{customdata[0]:,} on<br>"
-        + f"{figure.measured}: %{{customdata[1]}}<extra></extra>",
+        hovertemplate="constant from %{customdata[0]:,} on<br>" + f"{RATIO_LABEL}: %{{customdata[1]}}<extra></extra>",
     )
 
 
@@ -506,6 +429,9 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             axes.fill_between(
                 x, line.low, line.high, step="pre", color=colour, alpha=0.18, linewidth=0, gid=f"band-{k}"
             )
+        if line.leaves is not None:
+            across, up = bracket_area(x, line.ratio, line.leaves)
+            axes.fill(across, up, color=colour, alpha=0.16, linewidth=0, gid=f"bracket-{k}")
         # In a family the marker tells the members apart, alone it tells the kinds apart: never colour only.
         symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).print
         marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
@@ -531,6 +457,9 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             starts.append((float(x[start]), float(line.ratio[start])))
     if any(line.low is not None for line in figure.lines):
         handles.append(sheet.patch(facecolor=GREY, alpha=0.3, linewidth=0, label=BAND_LABEL))
+    if figure._brackets:
+        shade = KINDS["collective"].colour
+        handles.append(sheet.patch(facecolor=shade, alpha=0.2, linewidth=0, label=BRACKET_LABEL))
     if some:
         size = 3.4 * sheet.scale
         handles.append(
@@ -549,35 +478,3 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             gid="plateaus",
         )
     return handles
-
-
-@makes("curve", "certified ratio against one budget, for one or several lines and splits", several=True)
-def _make_curve(loaded: LoadedRecipe) -> Figure:
-    options = loaded.options
-    axis = options.get("family")
-    family = None if axis is None else Axis.parse(axis)
-    members: list[Any] = loaded.need("members") if family else [None]
-    kinds = [loaded.swept] + (["paper"] if options.get("paper") and loaded.swept != "paper" else [])
-    found: dict[str, list[list[Curve]]] = {}
-    for kind in kinds:
-        found[kind] = []
-        for value in members:
-            line = []
-            for instance in loaded.instances:
-                threat = loaded.threat(instance)
-                if family is not None:
-                    threat = family.at(threat, value)
-                line.append(loaded.curve(instance, threat, kind))
-            found[kind].append(line)
-    vary = Axis.parse(loaded.need("vary")).name
-    return curve_figure(
-        found[kinds[0]],
-        vary=vary,
-        names=[] if family is None else [member_name(family.name, value) for value in members],
-        paper=found.get("paper", []) if len(kinds) > 1 else [],
-        naive=not options.get("no_naive"),
-        log=bool(options.get("log")),
-        marker=loaded.marker(loaded.threat(loaded.instance), vary),
-        share_of=options.get("share_of"),
-        controls=loaded.instance.controls if options.get("share_of") else None,
-    )

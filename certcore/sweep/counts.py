@@ -1,0 +1,54 @@
+"""What curves and surfaces have in common: counts of certified targets, and where they rest on proofs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from certcore.program.relaxation import Relaxation
+from certcore.solve.status import Status
+
+
+class Counts:
+    """Certified and naive counts at many places, beside the number of targets."""
+
+    targets: int
+    certified: np.ndarray
+    naive: np.ndarray
+    relaxation: str
+    by_totals: bool
+    status: Status
+    solves: int
+    seconds: float
+
+    @property
+    def ratio(self) -> np.ndarray:
+        return self.certified / max(self.targets, 1)
+
+    @property
+    def naive_ratio(self) -> np.ndarray:
+        return self.naive / max(self.targets, 1)
+
+    @property
+    def verified(self) -> np.ndarray:
+        """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
+        return np.full(self.naive.shape, Relaxation(self.relaxation).is_proven or self.by_totals)
+
+    def columns(self) -> dict[str, Any]:
+        """Equally long columns for a table, one row per place."""
+        raise NotImplementedError
+
+    def _points(self) -> list[dict[str, Any]]:
+        """The rows of the table, by the names of its columns."""
+        columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
+
+    def _how(self) -> dict[str, Any]:
+        """How they were reached, as the fields of `--json`."""
+        return {
+            "relaxation": self.relaxation,
+            "status": str(self.status),
+            "solves": self.solves,
+            "seconds": self.seconds,
+        }

@@ -1,0 +1,64 @@
+"""The bracket along a curve: attacks never get better with a smaller budget, and never beat the bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from certcore import ThreatModel, figures
+from certcore.figures.geometry import bracket_area
+from certcore.sweep import Session, curve
+from certcore.sweep.bracket import best_attacks, best_below
+from tests.support import brute_force, random_instance
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_attacks_lie_between_nothing_and_the_truth(seed: int) -> None:
+    instance = random_instance(np.random.default_rng(seed), axes=("attr_del",))
+    session, values = Session(instance), [0, 1, 2, 3]
+    found = best_attacks(session, ThreatModel(), "attr_del", values)
+    assert (np.diff(found) >= 0).all()
+    line = curve(session, ThreatModel(), "attr_del", values)
+    for k, value in enumerate(values):
+        truth = brute_force(instance, ThreatModel(attr_del=value))
+        assert found[k] <= truth <= float(line.bounds[k])
+    figure = figures.curve_figure([line], vary="attr_del", attacks=found)
+    band = figure.lines[0]
+    assert band.leaves is not None
+    assert (band.leaves >= band.ratio).all()
+    assert figure.lines[1].leaves is None, "the naive line has no bracket"
+
+
+def test_between_known_values_the_best_attack_below_counts() -> None:
+    below = best_below(np.array([0, 1, 4, 5, 9]), np.array([1, 5]), np.array([2, 7]))
+    assert below.tolist() == [0, 2, 2, 7, 7]
+    worse = best_below(np.array([9]), np.array([1, 5]), np.array([7, 2]))
+    assert worse.tolist() == [7], "a worse attack found later takes nothing back"
+
+
+def test_the_area_claims_only_what_is_known_between_two_values() -> None:
+    x, y = bracket_area(np.array([0.0, 10.0]), np.array([0.9, 0.5]), np.array([1.0, 0.6]))
+    half = len(x) // 2
+    upper, lower = list(zip(x[:half], y[:half])), list(zip(x[half:], y[half:]))
+    assert (10.0, 1.0) in upper, "from 0 on only the attack at 0 is known"
+    assert (0.0, 0.5) in lower, "up to 10 only the bound at 10 is proven"
+
+
+def test_cancelled_searches_keep_the_best_below() -> None:
+    import threading
+
+    instance = random_instance(np.random.default_rng(1), axes=("attr_del",))
+    stop = threading.Event()
+    stop.set()
+    assert best_attacks(instance, ThreatModel(), "attr_del", [0, 1, 2], cancel=stop).tolist() == [0, 0, 0]
+
+
+def test_accuracy_is_a_share_of_all_targets() -> None:
+    instance = random_instance(np.random.default_rng(2), axes=("attr_del",))
+    targets = np.asarray(instance.targets)[:1]
+    line = curve(Session(instance), ThreatModel(targets=targets), "attr_del", [0, 1])
+    figure = figures.curve_figure([line], vary="attr_del", accuracy_of=10, attacks=np.array([0, 1]))
+    assert figure.lines[0].ratio.tolist() == [count / 10 for count in line.certified.tolist()]
+    assert figure.lines[0].leaves is not None
+    assert figure.lines[0].leaves.max() <= 0.1
+    assert figure.y_label == "certified accuracy"

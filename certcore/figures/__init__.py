@@ -17,8 +17,8 @@ Figure classes (all fields by keyword; every one also takes name, title, facts, 
 
     CurveFigure         certified ratio against one budget: vary, lines: tuple[Line], log, marker, plateaus,
                         x_label
-    Line                values, ratio, kind ("collective", "naive", "paper", "exact", "control"), name, group, certified,
-                        targets, low, high, average_radius
+    Line                values, ratio, kind ("collective", "naive", "paper", "exact", "control"), name, group,
+                        certified, targets, low, high, average_radius
     ContourFigure       map over two budgets: x, y, x_values, y_values, ratio[nx, ny], reference[nx, ny],
                         reference_kind, kind, show ("ratio", "reference", "difference"), levels, marker,
                         x_log, y_log, measure, certified, reference_certified, targets (NaN: not computed yet)

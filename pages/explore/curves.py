@@ -159,9 +159,12 @@ def draw(view: View) -> None:
         )
         if beside:
             st.caption(words.why_controls().markdown)
-        elif view.instance.controls and view.counted is None:
-            if st.button("Certified accuracy beside models that ignore edges", type="tertiary", key="controls"):
-                state.move(right=True)
+        elif (
+            view.instance.controls
+            and view.counted is None
+            and st.button("Certified accuracy beside models that ignore edges", type="tertiary", key="controls")
+        ):
+            state.move(right=True)
         if clicked is not None:
             moved = {vary: int(clicked[0])}
             state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))

@@ -16,7 +16,7 @@ NAME = "ring-division-s0"
 
 
 def said(at: AppTest) -> str:
-    return " ".join(str(one.value) for one in (*at.markdown, *at.caption))
+    return " ".join(str(one.value) for one in (*at.markdown, *at.caption, *at.warning, *at.info))
 
 
 def test_additions_are_live_and_the_papers_relaxation_is_not_offered(open_page: Callable[..., AppTest]) -> None:
@@ -63,6 +63,6 @@ def test_the_curves_page_says_why_the_controls_are_there(open_page: Callable[...
     at = open_page("curves", instance=NAME, vary="adj_add", to=5)
     assert not at.exception
     assert any("ignore edges" in one.label for one in at.button)
-    at = open_page("curves", instance=NAME, vary="adj_add", to=5, right=True)
+    at = open_page("curves", instance=NAME, vary="adj_add", to=5, right=1)
     assert not at.exception
     assert "certified at every budget for free" in said(at)

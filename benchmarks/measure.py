@@ -13,6 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 Result = TypeVar("Result")
+#: Where the part of RESULTS.md begins that `benchmarks.strong` writes.
+STRONG_MARK = "<!-- strong -->"
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""A second formulation of everything, dense and slow, written from the design alone: it shares no code with the engine.
+"""What is true of tiny tasks, by enumeration: written from the design alone, without any code of the engine.
 
-A `Case` is a plain description of a tiny graph, grid and threat model. `truth` enumerates attacks, `dense_program`
-writes the relaxed programs down row by row without merging, dropping or separating anything.
+A `Case` is a plain description of a tiny graph, grid and threat model; `truth` enumerates its attacks. The rows of the
+programs are the business of the other second opinion, the small checker (`certcore_check`, tests/checker).
 
 It differs from the oracle in `tests/support.py` in what it doubts: the reading of shares, costs, explicit fields and
-fronts too, and whether each relaxation is the program of the design and not only above the truth.
+fronts too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from certcore import Graph, GridBase, Instance, ThreatModel
 from certcore.domain.perturbations import TYPES
@@ -269,128 +268,3 @@ def _subsets(
             fits = all(count <= limit for count, limit in zip(at_node, case.limits[name]))
             if fits and sum(costs[e] for e in chosen) <= case.budget[name]:
                 yield chosen
-
-
-class _Program:
-    """Rows as dictionaries; columns by name."""
-
-    def __init__(self) -> None:
-        self.columns: dict[Any, int] = {}
-        self.upper: list[float] = []
-        self.gain: list[float] = []
-        self.rows: list[tuple[dict[Any, int], int]] = []
-
-    def column(self, name: Any, upper: int, gain: int = 0) -> Any:
-        self.columns[name] = len(self.upper)
-        self.upper.append(upper)
-        self.gain.append(gain)
-        return name
-
-    def row(self, terms: dict[Any, int], limit: int) -> None:
-        self.rows.append((terms, limit))
-
-    def best(self) -> float:
-        if not any(self.gain):
-            return 0.0
-        matrix = np.zeros((len(self.rows), len(self.upper)))
-        for i, (terms, _) in enumerate(self.rows):
-            for name, value in terms.items():
-                matrix[i, self.columns[name]] += value
-        limits = [limit for _, limit in self.rows]
-        result = linprog([-g for g in self.gain], matrix, limits, bounds=[(0, u) for u in self.upper], method="highs")
-        assert result.status == 0
-        return float(-result.fun)
-
-
-def dense_program(case: Case, relaxation: str) -> float:
-    """Optimum of the relaxed program (`tight` with all its cuts, or `paper`), every row written out."""
-    assert not case.whole_graph
-    p, tight, by_sigma = _Program(), relaxation == "tight", case.sigma is not None
-    budget, costs = case.budget, case.node_costs
-    if by_sigma:
-        p.row({p.column(("a", m), 1): 1 for m in range(case.n)}, case.sigma or 0)
-    for name in ("attr_add", "attr_del"):
-        limited = by_sigma or name in case.local
-        for m in range(case.n):
-            afford = 0 if m in case.protected else budget[name] // costs[m]
-            p.column((name, m), min(afford, case.capacity[name][m]) if limited else afford)
-            if by_sigma:
-                spend = min(case.capacity[name][m], afford) if tight else case.capacity[name][m]
-                p.row({(name, m): 1, ("a", m): -spend}, 0)
-        p.row({(name, m): costs[m] for m in range(case.n)}, budget[name])
-    payers = _deletions(case, p, tight)
-    fallen = 0
-    for t in case.targets:
-        points = case.front(t)
-        if (0, 0, 0, 0) in points:
-            fallen += 1
-            continue
-        points = [x for x in points if _reaches(tuple(budget.values()), x)]
-        if tight:
-            points = [x for x in points if _reaches(_supply(case, t), x)]
-        if points:
-            _target(case, p, t, points, payers, tight)
-    return fallen + p.best()
-
-
-def _deletions(case: Case, p: _Program, tight: bool) -> dict[int, list[tuple[Any, int]]]:
-    """Columns of edge deletions, with payers where σ asks for them on undirected graphs."""
-    most, by_sigma = case.budget["adj_del"], case.sigma is not None
-    payers: dict[int, list[tuple[Any, int]]] = {}
-    for e in case.free_edges:
-        upper = int(case.edge_costs[e] <= most)
-        if by_sigma and not case.directed:
-            payers[e] = [(p.column(("d", e, m), upper), m) for m in case.edges[e]]
-            p.row({column: 1 for column, _ in payers[e]}, 1)
-            for column, m in payers[e] if tight else ():
-                p.row({column: 1, ("a", m): -1}, 0)
-        else:
-            payers[e] = [(p.column(("d", e), upper), -1)]
-            if by_sigma:
-                p.row({("d", e): 1} | {("a", m): -1 for m in case.edges[e]}, 0)
-    p.row({column: case.edge_costs[e] for e, paid in payers.items() for column, _ in paid}, most)
-    for m in range(case.n):
-        here = [column for e, paid in payers.items() if m in case.edges[e] for column, _ in paid]
-        p.row(dict.fromkeys(here, 1), case.limits["adj_del"][m])
-        if by_sigma and not case.directed:
-            mine = [column for paid in payers.values() for column, payer in paid if payer == m]
-            spend = min(case.capacity["adj_del"][m], most) if tight else case.capacity["adj_del"][m]
-            p.row(dict.fromkeys(mine, 1) | {("a", m): -spend}, 0)
-    return payers
-
-
-def _supply(case: Case, target: int) -> Budget:
-    """What the field can receive at most."""
-    take = case.n if case.sigma is None else case.sigma
-    amounts = []
-    for name in ("attr_add", "attr_del"):
-        amounts.append(sum(sorted((case.capacity[name][m] for m in case.nodes_of(target)), reverse=True)[:take]))
-    inside = [case.edges[e] for e in case.edges_of(target) if e in case.free_edges]
-    at_node = [min(sum(m in edge for edge in inside), case.capacity["adj_del"][m]) for m in range(case.n)]
-    deletions = min(len(inside), sum(at_node) // 2, sum(sorted(at_node, reverse=True)[:take]))
-    return (*amounts, 0, deletions)
-
-
-def _target(
-    case: Case, p: _Program, t: int, points: list[Budget], payers: dict[int, list[tuple[Any, int]]], tight: bool
-) -> None:
-    flips: dict[int, list[Any]] = {
-        0: [("attr_add", m) for m in case.nodes_of(t)],
-        1: [("attr_del", m) for m in case.nodes_of(t)],
-        3: [column for e in case.edges_of(t) if e in payers for column, _ in payers[e]],
-    }
-    picks = [p.column(("s", t, x), 1, int(tight)) for x in points]
-    if not tight:
-        p.row({p.column(("t", t), 1, 1): 1} | dict.fromkeys(picks, -1), 0)
-        for (pick, x), k in itertools.product(zip(picks, points), flips):
-            if x[k]:
-                p.row({pick: x[k]} | dict.fromkeys(flips[k], -1), 0)
-        return
-    p.row(dict.fromkeys(picks, 1), 1)
-    for k, columns in flips.items():
-        p.row({pick: x[k] for pick, x in zip(picks, points)} | dict.fromkeys(columns, -1), 0)
-    if case.sigma is not None:
-        near = set(case.nodes_of(t)) if case.budget["attr_add"] or case.budget["attr_del"] else set()
-        if case.budget["adj_del"]:
-            near |= {m for e in case.edges_of(t) for m in case.edges[e]}
-        p.row(dict.fromkeys(picks, 1) | {("a", m): -1 for m in near}, 0)

@@ -167,7 +167,7 @@ def brute_force(instance: Instance, threat: ThreatModel) -> int:
             for plus in subsets(2, missing, [1] * len(missing)):
                 for minus in subsets(3, edges, edge_costs):
                     flipped = [missing[e] for e in plus] + [edges[e] for e in minus]
-                    if threat.sigma is not None and not _coverable(changed, flipped, threat.sigma):
+                    if threat.sigma is not None and not coverable(changed, flipped, threat.sigma):
                         continue
                     attacked = 0
                     for t in targets:
@@ -188,11 +188,11 @@ def _per_node(value: Any, n: int) -> list[int]:
     return list(value) if isinstance(value, np.ndarray) else [int(value)] * n
 
 
-def _coverable(changed: set[int], flipped: list[tuple[int, int]], sigma: int) -> bool:
+def coverable(changed: set[int], flipped: list[tuple[int, int]], sigma: int) -> bool:
     """Whether some set of at most sigma attackers explains all changes."""
     open_ = [e for e in flipped if not (e[0] in changed or e[1] in changed)]
     if len(changed) > sigma:
         return False
     if not open_:
         return True
-    return any(_coverable(changed | {end}, open_, sigma) for end in open_[0])
+    return any(coverable(changed | {end}, open_, sigma) for end in open_[0])

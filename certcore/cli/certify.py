@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from certcore.common.files import atomic_write
 from certcore.common.rounding import share_down
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
+from certcore.verify.proof import proof_bytes
 
 
 def add(subparsers: Any) -> None:
@@ -42,7 +42,11 @@ def add(subparsers: Any) -> None:
     add_instance(parser)
     add_threat(parser)
     add_relaxation(parser)
-    parser.add_argument("--proof", metavar="FILE", help="write the proof as JSON, to be checked with `certcore verify`")
+    parser.add_argument(
+        "--proof",
+        metavar="FILE",
+        help="write the proof as JSON (compressed if the name ends in .gz), to be checked with `certcore verify`",
+    )
     parser.add_argument(
         "--allocation", metavar="FILE.csv", help="write the per-node allocation of the best attack found"
     )
@@ -59,12 +63,13 @@ def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     threat = read_threat(args, instance)
     before = targets_before_correct(args, instance)
-    options = {"relaxation": args.relaxation, "time_limit": args.time_limit}
+    options = {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
     with StatusLine("certify", quiet=args.json):
         certificate = _interruptible(lambda cancel: certify(instance, threat, cancel=cancel, **options))
     if args.proof is not None:
-        with atomic_write(args.proof, "w") as handle:
-            json.dump(certificate.proof, handle, allow_nan=False)
+        assert certificate.proof is not None
+        with atomic_write(args.proof, "wb") as handle:
+            handle.write(proof_bytes(certificate.proof, packed=args.proof.endswith(".gz")))
     if args.allocation is not None:
         _write_allocation(args.allocation, certificate, instance, integer=True)
     if args.fractional is not None:

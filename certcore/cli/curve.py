@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--checkpoint works for one instance; leave it out, or run the splits one by one")
     # Every split has test nodes and predicted classes of its own.
     tasks = [
-        CurveTask(one, read_threat(args, one), axis.name, tuple(values), args.relaxation, args.time_limit)
+        CurveTask(one, read_threat(args, one), axis.name, tuple(values), args.relaxation, args.time_limit, args.rounds)
         for one in (instance, *(open_instance(path, args) for path in args.splits))
     ]
 

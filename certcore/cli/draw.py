@@ -135,7 +135,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         if text is not None:
             local = axis is not None and str(options.get(axis, "")).startswith("local_")
             options[name] = read_values(text, f"--{name.replace('_', '-')}", shares=local and shares)
-    for name in ("x", "y", "show", "node", "attack", "palette", "names", "accuracy_of", "left"):
+    for name in ("x", "y", "show", "node", "attack", "palette", "names", "accuracy_of", "left", "rounds"):
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)
     for name in ("x", "y"):

@@ -113,10 +113,20 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
         "--relaxation",
         choices=list(Relaxation),
         default="tight",
-        help="which program bounds the adversary (default: tight); what exact adds is the solver's word, not verified",
+        help="which program bounds the adversary (default: tight); strong is verified as well and closer to the truth, "
+        "found by a search; what exact adds is the solver's word, not verified",
     )
     parser.add_argument(
-        "--time-limit", type=seconds, metavar="S", help="seconds (default: 30 for exact, 600 otherwise)"
+        "--time-limit",
+        type=seconds,
+        metavar="S",
+        help="seconds, in sweeps at each point (default: 10 for strong, 30 for exact, 600 otherwise)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=whole_number,
+        metavar="N",
+        help="for strong: rounds of search instead of a time limit, which give the same numbers every time",
     )
 
 

@@ -61,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
         base_rule=args.base_rule,
         relaxation=args.relaxation,
         time_limit=args.time_limit,
+        rounds=args.rounds,
         quick=args.quick,
         progress=tell,
     )

@@ -76,7 +76,7 @@ def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event
 
 def solve_options(args: argparse.Namespace) -> dict[str, Any]:
     """What was asked of the solver, as the functions of the engine take it."""
-    return {"relaxation": args.relaxation, "time_limit": args.time_limit}
+    return {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
 
 
 def add_table(parser: argparse.ArgumentParser, what: str) -> None:

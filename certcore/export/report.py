@@ -30,6 +30,7 @@ from certcore.figures.kinds.bars import class_counts
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance
+from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.sweep import Session, curve, surface
@@ -82,6 +83,7 @@ def build_report(
     base_rule: str = "binary",
     relaxation: str = "tight",
     time_limit: float | None = None,
+    rounds: int | None = None,
     quick: bool = False,
     progress: Progress | None = None,
     cancel: threading.Event | None = None,
@@ -121,7 +123,7 @@ def build_report(
     total = len(steps) + 1
     _tell(progress, 0, total, "certificate")
     maker.certificate = maker.session.certify(
-        threat, relaxation=relaxation, time_limit=time_limit, proof=True, cancel=cancel
+        threat, relaxation=relaxation, time_limit=time_limit, rounds=rounds, proof=True, cancel=cancel
     )
     drawn: list[Figure] = []
     for done, (what, step) in enumerate(steps, 1):
@@ -178,7 +180,7 @@ class _Maker:
         self.base_rule = base_rule
         # Sweeps use the relaxed program also when the certificate itself is exact: one integer program is enough.
         self.relaxation = relaxation
-        self.swept = "tight" if relaxation == "exact" else relaxation
+        self.swept = str(Relaxation(relaxation).relaxed)
         self.cancel = cancel
         self.certificate: Any = None
         self.facts = instance.facts() | {"threat": threat.to_json()}

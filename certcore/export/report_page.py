@@ -54,7 +54,7 @@ def _numbers(report: Report) -> str:
     if c.attack_found is not None:
         rows.append(("best attack found", f"leaves {c.attack_found:,} targets uncertified (replayed)"))
     rows += [
-        ("relaxation", c.relaxation),
+        ("relaxation", c.relaxation if c.rounds is None else f"{c.relaxation} ({c.rounds:,} rounds of search)"),
         ("status", f"{c.status}: {words.status(c)}"),
         ("time", f"{c.seconds:.2f} s"),
     ]

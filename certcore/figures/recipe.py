@@ -14,6 +14,7 @@ from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
 from certcore.figures.escape import clean
 from certcore.instance.instance import Instance, load_instance
+from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import read_attack
 from certcore.result.certificate import Certificate
 from certcore.sweep import Curve, Session, curve
@@ -65,8 +66,9 @@ class LoadedRecipe:
         self.instances = instances
         self.instance = instances[0]
         self.options = dict(recipe.options)
-        # The integer program answers one certificate, not a whole sweep of them.
-        self.swept = "tight" if recipe.relaxation == "exact" else recipe.relaxation
+        # A search by the clock or an integer program answers one certificate, not a whole sweep of them.
+        self.rounds: int | None = self.options.get("rounds")
+        self.swept = recipe.relaxation if self.rounds is not None else str(Relaxation(recipe.relaxation).relaxed)
 
     def need(self, name: str) -> Any:
         value = self.options.get(name)
@@ -113,13 +115,15 @@ class LoadedRecipe:
         text = self.options.get("attack")
         session = Session(self.instance)  # as everywhere else: equal programs find equal solutions among several
         if text is None:
-            return session.certify(threat, relaxation=self.recipe.relaxation)
+            return session.certify(threat, relaxation=self.recipe.relaxation, rounds=self.rounds)
         attack = read_attack(self.instance, threat, text)
-        found = session.certify(threat, relaxation=self.swept, attack=False)
+        found = session.certify(threat, relaxation=self.swept, rounds=self.rounds, attack=False)
         return dataclasses.replace(found, attack=attack)
 
     def curve(self, instance: Instance, threat: ThreatModel, relaxation: str) -> Curve:
-        return curve(Session(instance), threat, self.need("vary"), self.need("values"), relaxation=relaxation)
+        rounds = self.rounds if relaxation == "strong" else None
+        values = self.need("values")
+        return curve(Session(instance), threat, self.need("vary"), values, relaxation=relaxation, rounds=rounds)
 
 
 _Maker = Callable[[LoadedRecipe], "Figure"]

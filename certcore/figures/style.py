@@ -90,21 +90,23 @@ class StateStyle:
     scale: float
 
 
+#: What an attack does stands out; the rest is quiet and told apart by its marks.
 STATES: Final[dict[str, StateStyle]] = {
     state: StateStyle(state, colour, marker, scale)
     for state, colour, marker, scale in (
-        (TargetState.NOT_A_TARGET, "#BDBDBD", MARKERS[5], 0.8),
-        (TargetState.ALONE, SKY, MARKERS[0], 1.0),
-        (TargetState.UNDECIDED, GREEN, MARKERS[4], 1.1),
-        (TargetState.PARTLY, ORANGE, MARKERS[3], 1.3),
-        (TargetState.LOST, VERMILLION, MARKERS[1], 1.4),
-        (TargetState.BEFORE, BLACK, MARKERS[6], 1.2),
+        (TargetState.NOT_A_TARGET, "#CDD2D8", MARKERS[5], 0.65),
+        (TargetState.ALONE, "#A8B0BA", MARKERS[3], 0.8),
+        (TargetState.UNDECIDED, "#B3BAC4", MARKERS[0], 0.85),
+        (TargetState.PARTLY, ORANGE, MARKERS[4], 1.2),
+        (TargetState.LOST, VERMILLION, MARKERS[1], 1.6),
+        (TargetState.BEFORE, "#7B8490", MARKERS[6], 1.0),
     )
 }
 #: One colour for each perturbation type; what loses its certificate has a colour that none of them has.
 TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE)
 #: What loses its certificate, whatever else is coloured.
 LOST_COLOUR: Final = VERMILLION
+SITE_LABEL: Final = "hit"
 ATTACKER_LABEL: Final = "attacker"
 PROTECTED_LABEL: Final = "protected"
 DELETED_LABEL: Final = "deleted edge"

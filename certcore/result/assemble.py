@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,8 +21,8 @@ from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
-from certcore.result.allocation import fractional
-from certcore.result.attack import find_attack
+from certcore.result.allocation import Allocation, fractional
+from certcore.result.attack import find_attack, improved_attack
 from certcore.result.certificate import Certificate, ProgramSize
 from certcore.solve.solver import Answer, ModelFactory
 from certcore.solve.status import Status
@@ -42,6 +43,7 @@ def from_answer(
     proof: bool,
     factory: ModelFactory,
     cancel: threading.Event | None,
+    attacks: Sequence[Allocation] = (),
 ) -> Certificate:
     """Turn a proven bound into a certificate; for `exact`, ask the integer program for more.
 
@@ -52,7 +54,7 @@ def from_answer(
     certificate = replace(
         with_bound(problem, relaxation, bound, answer.status, started),
         verified=relaxation.is_proven,
-        attack=find_attack(problem, structure, answer.x) if attack else None,
+        attack=improved_attack(problem, structure, answer.x, attacks) if attack else None,
         fractional=None if answer.x is None else fractional(problem, structure, answer.x),
         proof=written,
         size=program_size(problem, structure),

@@ -7,21 +7,26 @@ proven bound is from the truth. It is no proof that the model's labels flip.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.structure import Structure
-from certcore.result.allocation import Allocation, columns_of, empty_edges, inadmissible, replay
+from certcore.result.allocation import Allocation, empty_edges, inadmissible, replay
+from certcore.result.anneal import Annealer
 from certcore.result.division_attack import division_attack
+from certcore.result.sites import AttackSites
 
 
 def find_attack(
-    problem: Problem, structure: Structure | None, x: np.ndarray | None, time_limit: float = 2.0
+    problem: Problem,
+    structure: Structure | None,
+    x: np.ndarray | None,
+    time_limit: float = 2.0,
 ) -> Allocation:
-    """The best admissible integer attack found within the time limit; at least the empty one."""
+    """The best admissible integer attack that the greedy search finds within the time limit; at least the empty one."""
     graph = problem.instance.graph
     nothing = np.zeros((2, graph.n_nodes), dtype=np.int64), np.zeros(graph.n_edges, dtype=np.int64)
     best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
@@ -55,29 +60,9 @@ class _AttackSearch:
 
     def __init__(self, problem: Problem, structure: Structure) -> None:
         self.problem, self.structure = problem, structure
-        graph = problem.instance.graph
-        self.edges = graph.edges
-        # All sites that exist, also those the program dropped as dominated: in an attack capacities always bind.
-        kinds, sites, caps, costs, blocks = [], [], [], [], []
-        for k in structure.types:
-            field = problem.fields.edges if k == ADJ_DEL else problem.fields.nodes
-            assert field is not None
-            field = field[structure.groups.representative]
-            if k == ADJ_DEL:
-                capacity, cost = problem.free[graph.edges].all(axis=1).astype(np.int64), problem.edge_costs
-            else:
-                capacity, cost = problem.capacities[k], problem.node_costs
-            chosen = np.flatnonzero((capacity > 0) & (np.bincount(field.indices, minlength=field.shape[1]) > 0))
-            kinds.append(np.full(len(chosen), k))
-            sites.append(chosen)
-            caps.append(capacity[chosen])
-            costs.append(cost[chosen])
-            blocks.append(sp.csr_array(field[:, chosen]) if len(chosen) else sp.csr_array((field.shape[0], 0)))
-        self.kind, self.site, self.cap, self.cost = map(np.concatenate, (kinds, sites, caps, costs))
-        self.is_edge = self.kind == ADJ_DEL
-        self.by_site = columns_of(sp.csr_array(sp.hstack(blocks, format="csr")).astype(np.float64))
-        self.ends = np.repeat(self.site[:, None], 2, axis=1)
-        self.ends[self.is_edge] = self.edges[self.site[self.is_edge]]
+        self.sites = sites = AttackSites(problem, structure)
+        self.kind, self.site, self.cap, self.cost = sites.kind, sites.site, sites.cap, sites.cost
+        self.is_edge, self.by_site, self.ends = sites.is_edge, sites.by_site, sites.ends
 
     def attacker_sets(self, x: np.ndarray | None) -> list[np.ndarray | None]:
         """Candidate sets of σ attackers: by the relaxed solution, and by how many targets they reach."""
@@ -85,11 +70,7 @@ class _AttackSearch:
         if sigma is None:
             return [None]
         n = self.problem.instance.graph.n_nodes
-        weight = self.structure.groups.weight.astype(float)
-        reach = (self.by_site @ weight) * np.minimum(self.cap, 16)
-        potential = np.zeros(n)
-        for end in (0, 1):
-            np.add.at(potential, self.ends[:, end], reach)
+        potential = self.sites.pull
         sets = []
         if x is not None:
             share = np.zeros(n)
@@ -117,19 +98,11 @@ class _AttackSearch:
             self._greedy(allowed, power, deadline)
             if not self._reclaim():
                 break
-        attributes = np.zeros((2, graph.n_nodes), dtype=np.int64)
-        for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
-            chosen = self.kind == k
-            attributes[row, self.site[chosen]] = self.amount[chosen]
-        deleted = np.zeros(graph.n_edges, dtype=np.int64)
-        deleted[self.site[self.is_edge]] = self.amount[self.is_edge]
-        control = np.zeros(graph.n_nodes)
-        if attackers is None:
-            control[attributes.sum(axis=0) > 0] = 1
-            control[graph.edges[deleted > 0].ravel()] = 1
-        else:
-            control[attackers] = 1
-        return replay(problem, attributes, deleted, empty_edges(), control)
+        control = None
+        if attackers is not None:
+            control = np.zeros(graph.n_nodes, dtype=bool)
+            control[attackers] = True
+        return self.sites.allocation(problem, self.amount, control)
 
     def _place(self, site: int, count: int) -> None:
         k = self.kind[site]
@@ -151,14 +124,7 @@ class _AttackSearch:
         return int(min(self.cap[site] - self.amount[site], self.left[self.kind[site]] // self.cost[site]))
 
     def _start(self, x: np.ndarray, allowed: np.ndarray) -> None:
-        flips = self.structure.flips
-        width = max(len(self.edges), flips.site.max(initial=0), self.site.max(initial=0)) + 1
-        keys, wanted = self.kind * width + self.site, flips.kind * width + flips.site
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        known = keys[place] == wanted  # the relaxed program may use a node that has nothing to flip
-        value = np.zeros(len(self.site))
-        np.add.at(value, place[known], x[self.structure.columns.flips][known])
-        whole = np.floor(value + 1e-6).astype(np.int64)
+        whole = self.sites.whole_parts(self.structure, x)
         for site in np.flatnonzero((whole > 0) & allowed).tolist():
             count = min(int(whole[site]), self._fits(site))
             if count > 0:
@@ -217,6 +183,28 @@ class _AttackSearch:
                 self._place(site, -slack)
                 came_back = True
         return came_back
+
+
+def improved_attack(
+    problem: Problem,
+    structure: Structure | None,
+    x: np.ndarray | None,
+    known: Sequence[Allocation] = (),
+    *,
+    seconds: float = 0.5,
+    steps: int = 300,
+) -> Allocation:
+    """Greedy, then annealed for a moment, started from attacks that are known (at other budgets) as well."""
+    greedy = find_attack(problem, structure, x)
+    if structure is None or problem.whole_graph or problem.by_division:
+        return greedy
+    annealer = Annealer(problem, structure)
+    annealer.offer(greedy)
+    for attack in known:
+        annealer.offer(attack)
+    annealer.run(steps=steps, seconds=seconds)
+    assert annealer.best is not None
+    return annealer.best
 
 
 def _spend_everything(problem: Problem) -> Allocation:

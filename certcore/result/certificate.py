@@ -61,8 +61,16 @@ class Certificate(Shown):
     size: ProgramSize | None = None
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     solves: int = 0
+    rounds: int | None = None
+    """Rounds of a strong search: with as many, and no clock, it gives the same numbers again."""
     instance: Instance | None = field(default=None, repr=False)
     """What was certified."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether a replayed attack breaks as many targets as are proven to be breakable at most."""
+        found = self.attack_found
+        return found is not None and self.targets - self.verified_certified <= found
 
     def __repr__(self) -> str:
         budgets = [f"{kind}={budget}" for kind, budget in zip(TYPES, self.threat.budgets) if budget]
@@ -109,6 +117,8 @@ class Certificate(Shown):
             "verified": self.verified,
             "verified_certified": self.verified_certified,
             "status": str(self.status),
+            "closed": self.closed,
+            "rounds": self.rounds,
             "seconds": self.seconds,
             "threat": self.threat.to_json(),
             "facts": self.facts,

@@ -47,18 +47,21 @@ class Proposal:
 class Restricted:
     """Some columns and rows of a program at a place. Not thread-safe; `solve` releases the interpreter lock."""
 
-    def __init__(self, program: Program, tangents: np.ndarray | None = None) -> None:
-        """Begin with the rows of the budgets and nothing else; `tangents` are multipliers of the groups' rows."""
+    def __init__(self, program: Program, tangents: np.ndarray | None = None, *, thin: bool = True) -> None:
+        """Begin with the rows of the budgets and nothing else; `tangents` are multipliers of the groups' rows.
+
+        `thin=False` keeps points above the hull of others, which further rows may tell apart.
+        """
         s = program.structure
         self.structure, self.program = s, program
         self._h = quiet_highs()
-        self._hull = Hull(s)
+        self._hull = Hull(s) if thin else None
         self._needed = np.zeros(s.matrix.shape[0], dtype=bool)
         self._needed[needed_rows(s)] = True
         self.tangents = np.zeros(s.matrix.shape[0]) if tangents is None else tangents.astype(np.float64)
         if s.relaxation.has_indicators:
             self.tangents[s.rows["choose"]] = s.groups.weight  # an indicator is worth its points, and nothing else
-        self._upper = self._hull.thin(program.upper).astype(np.float64)
+        self._upper = self._thinned(program).astype(np.float64)
         self._rhs = program.rhs.astype(np.float64)
         self._coefficients = program.coefficients
         self._row_place, self._rows = np.full(s.matrix.shape[0], -1), np.zeros(0, dtype=np.int64)
@@ -154,12 +157,43 @@ class Restricted:
         for row in self._row_place[rows].tolist():
             self._h.changeRowBounds(row, -highspy.kHighsInf, highspy.kHighsInf)
 
+    def delete_rows(self, rows: np.ndarray) -> None:
+        """Take further rows out; those behind them move up. The basis is kept if the slacks of all are basic."""
+        n_rows = self.structure.matrix.shape[0]
+        basis = self._h.getBasis()
+        gone = np.zeros(len(self._rhs), dtype=bool)
+        gone[rows] = True
+        stays = ~gone[self._rows]
+        places = np.flatnonzero(~stays)
+        self._h.deleteRows(len(places), places.astype(np.int32))
+        if basis.valid:
+            kept = highspy.HighsBasis()
+            kept.col_status = basis.col_status
+            kept.row_status = [status for status, stay in zip(basis.row_status, stays.tolist()) if stay]
+            kept.valid = True
+            self._h.setBasis(kept)
+        number = np.cumsum(~gone) - 1
+        self._rows = number[self._rows[stays]]
+        self._rhs = self._rhs[~gone]
+        self._row_place = np.full(len(self._rhs), -1)
+        self._row_place[self._rows] = np.arange(len(self._rows))
+        self._more = sp.csr_array(self._more[np.flatnonzero(~gone[n_rows:])])
+        self._more_by_column = None
+
+    def slack_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Which of these rows have a basic slack: they do not hold anything at the moment."""
+        basis = self._h.getBasis()
+        if not basis.valid:
+            return np.zeros(len(rows), dtype=bool)
+        basic = np.array([status == highspy.HighsBasisStatus.kBasic for status in basis.row_status], dtype=bool)
+        return np.asarray(basic[self._row_place[rows]])
+
     def move(self, program: Program) -> None:
         """Go to other budgets of the same structure. Further rows and columns stay as they are."""
         s = self.structure
         n_rows, n_columns = s.matrix.shape
         upper, rhs = self._upper.copy(), self._rhs.copy()
-        upper[:n_columns], rhs[:n_rows] = self._hull.thin(program.upper), program.rhs
+        upper[:n_columns], rhs[:n_rows] = self._thinned(program), program.rhs
         changed = np.flatnonzero((upper != self._upper) & (self._column_place >= 0))
         if len(changed):
             self._h.changeColsBounds(
@@ -238,6 +272,9 @@ class Restricted:
         return np.where(self.group_in, 0.0, gap)
 
     # The model.
+
+    def _thinned(self, program: Program) -> np.ndarray:
+        return program.upper if self._hull is None else self._hull.thin(program.upper)
 
     def _missing_points(self) -> np.ndarray:
         """Open points (and indicators) of groups in the model that are not there yet."""

@@ -105,6 +105,7 @@ def curve(
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
+    rounds: int | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -114,16 +115,16 @@ def curve(
 
     What stays fixed is a `ThreatModel`, or plain arguments: `curve(instance, vary="attr_del", values=range(51),
     sigma=5)`. Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds
-    for each solve. A cancelled sweep returns what it has; its other bounds are sound but weak (`final` tells). With a
-    `checkpoint` file the work continues where it stopped.
+    for each solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other
+    bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
     """
-    form, limit = read_options(relaxation, time_limit)
+    form, limit = read_options(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    job = _CurveWork(session, threat, axis, numbers, form, limit, cancel, progress)
+    job = _CurveWork(session, threat, axis, numbers, form, limit, rounds, cancel, progress)
 
     def work(stop: threading.Event | None) -> LineOfBounds:
         stoppable = replace(job, cancel=stop)
@@ -162,6 +163,7 @@ def _resumed(job: _CurveWork, path: str | os.PathLike[str]) -> LineOfBounds:
         "targets": None if own is None else np.asarray(own).tolist(),
         "values": [str(v) for v in job.values],
         "relaxation": job.relaxation,
+        **({} if job.rounds is None else {"rounds": job.rounds}),
     }
     saved = Checkpoint(path, key, (len(job.values), 1))
     final, bounds = saved.load() or (np.zeros(saved.shape, dtype=bool), np.zeros(saved.shape, dtype=object))
@@ -194,11 +196,12 @@ class _CurveWork:
     values: list[Any]
     relaxation: Relaxation
     time_limit: float
+    rounds: int | None
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
     def run(self) -> LineOfBounds:
-        if not self.relaxation.is_proven or self.axis.is_local:
+        if self.relaxation.is_timed or self.axis.is_local:
             return self._one_by_one()
         return self._together()
 
@@ -252,7 +255,8 @@ class _CurveWork:
                 certificate = self.session.certify(
                     threat,
                     relaxation=self.relaxation,
-                    time_limit=self.time_limit,
+                    time_limit=self.time_limit if self.rounds is None else None,
+                    rounds=self.rounds,
                     attack=False,
                     cancel=self.cancel,
                 )
@@ -263,7 +267,7 @@ class _CurveWork:
         return line.monotone()
 
     def _warm(self, problem: Problem, before: Solver | None) -> Solver | None:
-        if not self.relaxation.is_proven or problem.whole_graph:
+        if self.relaxation.is_timed or problem.whole_graph:
             return None
         try:
             solver = self.session.solver(problem.threat, self.relaxation, (), self.cancel)

@@ -87,6 +87,7 @@ def defend(
     tries: int = TRIES,
     relaxation: str = "tight",
     time_limit: float | None = None,
+    rounds: int | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Defence:
@@ -95,9 +96,9 @@ def defend(
     A node's rank is what the relaxed adversary gains through it at the prices of the multipliers. The `tries` best
     are solved for, and the one that leaves the adversary least is taken. Ends early when no node helps any more.
     """
-    form, limit = read_options(relaxation, time_limit)
+    form, limit = read_options(relaxation, time_limit, rounds)
     if not form.is_proven:
-        raise InputError("defend works with the relaxations tight and paper; every step is then verified")
+        raise InputError("defend works with the relaxations tight, strong and paper; every step is then verified")
     k = whole_number(k, "the number of nodes to protect", 1, 1000)
     tries = whole_number(tries, "the number of candidates per step", 1, 100)
     started = time.perf_counter()
@@ -108,19 +109,19 @@ def defend(
         allowed[:] = False
         allowed[whole_numbers(candidates, "candidates", 0, instance.graph.n_nodes - 1)] = True
     scratch = Session(instance, max_solvers=2)
-    first = _look(session, threat, form, limit, cancel)
+    first = _look(session, threat, form, limit, rounds, cancel)
     steps: list[Step] = []
     now, bound, current = first, first.bound, threat
     status = first.status
-    while len(steps) < k and status.is_final:
+    while len(steps) < k and _usable(status, form):
         allowed[current.protected] = False
         ranked = [node for node in _ranking(now) if allowed[node]][:tries]
         best: tuple[_Look, int] | None = None
         for node in ranked:
             wider = current.replace(protected=np.append(np.asarray(current.protected), node))
-            look = _look(scratch, wider, form, limit, cancel)
+            look = _look(scratch, wider, form, limit, rounds, cancel)
             status = look.status
-            if not status.is_final:
+            if not _usable(status, form):
                 break
             if best is None or look.bound < best[0].bound:
                 best = look, node
@@ -156,8 +157,18 @@ class _Look:
     answer: Answer | None
 
 
+def _usable(status: Status, relaxation: Relaxation) -> bool:
+    """Whether a bound can be compared with others: solved to the end, or searched for as long as all of them."""
+    return status.is_final or (status is Status.TIME_LIMIT and relaxation is Relaxation.STRONG)
+
+
 def _look(
-    session: Session, threat: ThreatModel, relaxation: Relaxation, limit: float, cancel: threading.Event | None
+    session: Session,
+    threat: ThreatModel,
+    relaxation: Relaxation,
+    limit: float,
+    rounds: int | None,
+    cancel: threading.Event | None,
 ) -> _Look:
     problem = Problem(session.instance, threat)
     if problem.whole_graph:
@@ -165,10 +176,17 @@ def _look(
             "with edge additions every field is the whole graph and no node matters more than another; "
             "set their budget to 0"
         )
-    certificate = session.certify(threat, relaxation=relaxation, time_limit=limit, attack=False, cancel=cancel)
+    certificate = session.certify(
+        threat,
+        relaxation=relaxation,
+        time_limit=limit if rounds is None else None,
+        rounds=rounds,
+        attack=False,
+        cancel=cancel,
+    )
     solver = answer = None
     if any(threat.budgets) and certificate.status is not Status.INTERRUPTED:
-        solver = session.solver(threat, relaxation)
+        solver = session.solver(threat, relaxation.relaxed)
         answer = solver.solve((threat.budgets, threat.sigma), time_limit=limit, cancel=cancel, want_x=True)
     return _Look(
         threat, certificate.targets, certificate.certified, certificate.bound, certificate.status, solver, answer

@@ -28,6 +28,7 @@ class CurveTask:
     values: tuple[Any, ...]
     relaxation: str = "tight"
     time_limit: float | None = None
+    rounds: int | None = None
 
     def run(self) -> Curve:
         return curve(
@@ -37,6 +38,7 @@ class CurveTask:
             self.values,
             relaxation=self.relaxation,
             time_limit=self.time_limit,
+            rounds=self.rounds,
         )
 
 
@@ -52,6 +54,7 @@ class SurfaceTask:
     y_values: tuple[int, ...]
     relaxation: str = "tight"
     time_limit: float | None = None
+    rounds: int | None = None
 
     def run(self) -> Surface:
         return surface(
@@ -63,6 +66,7 @@ class SurfaceTask:
             self.y_values,
             relaxation=self.relaxation,
             time_limit=self.time_limit,
+            rounds=self.rounds,
         )
 
 

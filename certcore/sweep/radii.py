@@ -82,6 +82,7 @@ def radius(
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
+    rounds: int | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
     **budgets: Unpack[Budgets],
@@ -90,7 +91,7 @@ def radius(
 
     What stays fixed is a `ThreatModel`, or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
     """
-    read_options(relaxation, time_limit)
+    read_options(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
@@ -99,7 +100,7 @@ def radius(
     problem = Problem(session.instance, axis.at(threat, 0))
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
-    search = _RadiusSearch(session, threat, axis, relaxation, time_limit, cancel)
+    search = _RadiusSearch(session, threat, axis, relaxation, time_limit, rounds, cancel)
     largest, all_there_is = largest_useful(problem, axis)
     low, high = -1, largest + 1  # certified enough at `low`, not at `high`
     if search.enough(0, needed):
@@ -192,10 +193,11 @@ class _RadiusSearch:
         axis: Axis,
         relaxation: str,
         time_limit: float | None,
+        rounds: int | None,
         cancel: threading.Event | None,
     ) -> None:
         self.session, self.threat, self.axis, self.relaxation = session, threat, axis, relaxation
-        self.time_limit, self.cancel = time_limit, cancel
+        self.time_limit, self.rounds, self.cancel = time_limit, rounds, cancel
         self.counts: dict[int, int] = {}
         self.status = Status.OPTIMAL
         self.solves = 0
@@ -214,6 +216,7 @@ class _RadiusSearch:
                 self.axis.at(self.threat, value),
                 relaxation=self.relaxation,
                 time_limit=self.time_limit,
+                rounds=self.rounds,
                 attack=False,
                 cancel=self.cancel,
             )

@@ -13,22 +13,29 @@ from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
+from certcore.common.errors import InputError
+from certcore.common.reading import whole_number
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.program.program import Place
 from certcore.program.relaxation import Relaxation
+from certcore.result.allocation import Allocation
 from certcore.result.assemble import from_answer, from_totals, with_bound
 from certcore.result.certificate import Certificate
 from certcore.solve.highs import HighsModel
-from certcore.solve.solver import ModelFactory, Solver
+from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
+from certcore.solve.strong import Progress
 from certcore.sweep.interrupt import interruptible
+from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Live programs kept: at most so many, with at most so many entries together (about 80 bytes each).
 MAX_SOLVERS, MAX_ENTRIES = 24, 12_000_000
+#: Attacks kept to start others from.
+MAX_ATTACKS = 64
 Result = TypeVar("Result")
 Other = TypeVar("Other")
 
@@ -80,6 +87,8 @@ class Session:
         self._building: dict[Any, threading.Lock] = {}
         self._solvers: OrderedDict[Any, Solver] = OrderedDict()
         self._past_solves = 0
+        self._searches = Searches()
+        self._attacks: OrderedDict[tuple[ThreatFamily, Place], Allocation] = OrderedDict()
 
     def certify(
         self,
@@ -87,20 +96,27 @@ class Session:
         *,
         relaxation: str = "tight",
         time_limit: float | None = None,
+        rounds: int | None = None,
         attack: bool = True,
         proof: bool = False,
         cancel: threading.Event | None = None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> Certificate:
         """The collective certificate, as `certcore.certify` gives it, but fast when something similar was asked before.
 
-        `attack=False` leaves out the search for an integer attack, which may take up to two seconds. With `cancel`
-        set the call returns within a tenth of a second with the best bound known.
+        `attack=False` leaves out the search for an integer attack, which may take up to two seconds (not for `strong`,
+        which needs one to know when it is done). With `cancel` set the call returns within a tenth of a second with
+        the best bound known. A strong search is continued where an earlier request for the same threat model left it:
+        `time_limit` and `rounds` are what it may take in all. `progress` sees each proven improvement of it.
         """
-        form, limit = read_options(relaxation, time_limit)
+        form, limit = read_options(relaxation, time_limit, rounds)
         started = time.perf_counter()
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
+            # Division voting has a program of its own, to which strong rows do not apply: its tight bound stands.
+            if form is Relaxation.STRONG and not (problem.whole_graph or problem.by_division):
+                return self._strong(problem, limit, rounds, proof, cancel, started, progress)
             return self._certify(problem, form, limit, attack, proof, cancel, started)
 
         if cancel is None or self._once:
@@ -121,9 +137,21 @@ class Session:
             targets, certified_count(targets, bound), naive, bound, final, time.perf_counter() - started
         )  # fmt: skip
 
-    def proof(self, threat: ThreatModel, *, relaxation: str = "tight", cancel: threading.Event | None = None) -> Any:
+    def proof(
+        self,
+        threat: ThreatModel,
+        *,
+        relaxation: str = "tight",
+        time_limit: float | None = None,
+        rounds: int | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Any:
         """A proof file's content for this threat model, solved on its own minimal program."""
-        relaxed = Relaxation.parse(relaxation).relaxed
+        form = Relaxation.parse(relaxation)
+        if form is Relaxation.STRONG:
+            options: dict[str, Any] = {"time_limit": time_limit, "rounds": rounds, "cancel": cancel, "proof": True}
+            return self.certify(threat, relaxation=form, **options).proof
+        relaxed = form.relaxed
         return certify(self.instance, threat, relaxation=relaxed, attack=False, cancel=cancel).proof
 
     def solver(
@@ -209,10 +237,63 @@ class Session:
             proof=proof and self._once,
             factory=self._factory,
             cancel=cancel,
+            attacks=self._known_attacks(problem),
         )
+        self._keep_attack(problem, certificate)
         if proof and not self._once:
-            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxation, cancel=cancel))
+            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel))
         return certificate
+
+    def _strong(
+        self,
+        problem: Problem,
+        limit: float,
+        rounds: int | None,
+        proof: bool,
+        cancel: threading.Event | None,
+        started: float,
+        progress: Callable[[Progress], None] | None,
+    ) -> Certificate:
+        """A strong search, begun or continued; it never certifies less than what is known without it."""
+        certificate = self._searches.certify(
+            problem,
+            ThreatFamily.of(problem.threat),
+            started=started,
+            limit=limit,
+            rounds=rounds,
+            proof=proof,
+            cancel=cancel,
+            progress=progress,
+            attacks=self._known_attacks(problem) if rounds is None else [],
+        )
+        self._keep_attack(problem, certificate)
+        bound = certificate.bound if proof else min(certificate.bound, self._best_known(problem, Relaxation.STRONG)[0])
+        count = certified_count(certificate.targets, bound)
+        return replace(certificate, bound=bound, certified=count, verified_certified=count)
+
+    def _known_attacks(self, problem: Problem) -> list[Allocation]:
+        """The best attacks found at smaller budgets of the same threat model, the strongest first."""
+        family, place = ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
+        with self._lock:
+            found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(place, at)]
+        return sorted(found, key=lambda attack: -float(attack.attacked.sum()))[:4]
+
+    def best_attack(self, threat: ThreatModel) -> int:
+        """How many targets the best attack found so far at these budgets or smaller ones breaks; 0 if none was."""
+        known = self._known_attacks(Problem(self.instance, threat))
+        return int(known[0].attacked.sum()) if known else 0
+
+    def _keep_attack(self, problem: Problem, certificate: Certificate) -> None:
+        if certificate.attack is None:
+            return
+        key = (ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma))
+        with self._lock:
+            before = self._attacks.get(key)
+            if before is None or before.attacked.sum() < certificate.attack.attacked.sum():
+                self._attacks[key] = certificate.attack
+            self._attacks.move_to_end(key)
+            while len(self._attacks) > MAX_ATTACKS:
+                self._attacks.popitem(last=False)
 
     def _best_known(self, problem: Problem, relaxation: Relaxation) -> tuple[Fraction, bool]:
         threat = problem.threat
@@ -230,6 +311,9 @@ class Session:
             if answer is not None:
                 final |= of_family == family
             best = min(best, solver.best(place)[0] if answer is None else answer.bound)
+        if relaxation is Relaxation.STRONG:
+            found, done = self._searches.best(family, (threat.budgets, threat.sigma))
+            return best if found is None else min(best, found), done
         return best, final and relaxation.is_proven
 
     def _interrupted(self, problem: Problem, relaxation: Relaxation, started: float) -> Certificate:
@@ -274,24 +358,34 @@ def certify(
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
+    rounds: int | None = None,
     attack: bool = True,
     proof: bool = True,
     cancel: threading.Event | None = None,
+    progress: Callable[[Progress], None] | None = None,
     factory: ModelFactory = HighsModel,
     **budgets: Unpack[Budgets],
 ) -> Certificate:
     """Certify how many targets keep their labels under one shared perturbed graph: a session used once.
 
     What the attacker may do is a `ThreatModel`, or plain arguments: `certify(instance, attr_del=10, sigma=5)`; targets
-    may be given by name there (`targets="test"`). `relaxation` is `tight` (default), `paper` or `exact`; `time_limit`
-    is in seconds (default: 30 for exact, 600 otherwise). Setting `cancel`, or interrupting a notebook, stops the
-    solve; what has been proven by then stands.
+    may be given by name there (`targets="test"`). `relaxation` is `tight` (default), `strong`, `paper` or `exact`;
+    `time_limit` is in seconds (default: 10 for strong, 30 for exact, 600 otherwise). For `strong`, `rounds` instead of
+    a time limit gives the same numbers every time, and `progress` sees every improvement (seconds, bound, attack) once
+    it is proven. Setting `cancel`, or interrupting a notebook, stops the solve; what has been proven by then stands.
     """
     model = threat_for(instance, threat, budgets)
     session = Session(instance, factory=factory, once=True)
     return interruptible(
         lambda stop: session.certify(
-            model, relaxation=relaxation, time_limit=time_limit, attack=attack, proof=proof, cancel=stop
+            model,
+            relaxation=relaxation,
+            time_limit=time_limit,
+            rounds=rounds,
+            attack=attack,
+            proof=proof,
+            cancel=stop,
+            progress=progress,
         ),
         cancel,
     )
@@ -309,9 +403,15 @@ def as_session(source: Instance | Session) -> Session:
     return source if isinstance(source, Session) else Session(source)
 
 
-def read_options(relaxation: str, time_limit: float | None) -> tuple[Relaxation, float]:
+def read_options(relaxation: str, time_limit: float | None, rounds: int | None = None) -> tuple[Relaxation, float]:
     """The relaxation and the seconds to use, checked."""
     form = Relaxation.parse(relaxation)
+    if rounds is not None:
+        if form is not Relaxation.STRONG:
+            raise InputError(f"rounds are given with the relaxation {form!r}; they count the search of 'strong' only")
+        if time_limit is not None:
+            raise InputError("both rounds and a time limit are given; rounds are there to do without a clock")
+        whole_number(rounds, "the number of rounds", 1, 100_000)
     return form, form.seconds(time_limit)
 
 

@@ -33,7 +33,7 @@ from certcore.verify.proof import certified_count, whole_graph_attacked
 Cell = tuple[int, int]
 
 #: What `surfaces` can be asked for besides budgets.
-_OPTIONS = frozenset({"relaxation", "time_limit", "checkpoint", "jobs", "scheduler"})
+_OPTIONS = frozenset({"relaxation", "time_limit", "rounds", "checkpoint", "jobs", "scheduler"})
 #: Seconds between two looks at a growing surface.
 REFRESH = 0.25
 
@@ -146,6 +146,7 @@ def surfaces(
     *,
     relaxation: str = "tight",
     time_limit: float | None = None,
+    rounds: int | None = None,
     cancel: threading.Event | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     jobs: int = 1,
@@ -153,16 +154,17 @@ def surfaces(
 ) -> Iterator[Surface]:
     """Yield the surface as it grows, coarse first; the last one is complete unless cancelled.
 
-    `x` and `y` are two of the four budgets and `sigma`. `time_limit` holds for each cell. With a `checkpoint` file
-    the work continues where it stopped. `jobs` processes, or the Dask cluster at `scheduler`, share the cells.
+    `x` and `y` are two of the four budgets and `sigma`. `time_limit` (or `rounds` of strong search) holds for each
+    cell. With a `checkpoint` file the work continues where it stopped. `jobs` processes, or the Dask cluster at
+    `scheduler`, share the cells.
     """
-    form, limit = read_options(relaxation, time_limit)
+    form, limit = read_options(relaxation, time_limit, rounds)
     session = as_session(source)
     axes = Axis.parse(x, local=False), Axis.parse(y, local=False)
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    task = Task(threat, axes, values, form, limit)
+    task = Task(threat, axes, values, form, limit, rounds)
     grid = _Grid(session, task)
     saved = None
     if checkpoint is not None:
@@ -218,6 +220,7 @@ class Task:
     values: tuple[list[int], list[int]]
     relaxation: Relaxation
     time_limit: float
+    rounds: int | None = None
 
     def threat_at(self, cell: Cell) -> ThreatModel:
         changes = {axis.name: values[c] for axis, values, c in zip(self.axes, self.values, cell)}
@@ -237,6 +240,7 @@ class Task:
             "axes": [axis.name for axis in self.axes],
             "values": list(self.values),
             "relaxation": self.relaxation,
+            **({} if self.rounds is None else {"rounds": self.rounds}),
         }
 
 
@@ -292,9 +296,14 @@ class _Grid:
         # Cells without attribute flips have a program of their own against division voting.
         last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
         alone = by_division(self.session.instance, threat) and not by_division(self.session.instance, last)
-        if alone or not self.task.relaxation.is_proven:
+        if alone or self.task.relaxation.is_timed:
             certificate = self.session.certify(
-                threat, relaxation=self.task.relaxation, time_limit=self.task.time_limit, attack=False, cancel=cancel
+                threat,
+                relaxation=self.task.relaxation,
+                time_limit=self.task.time_limit if self.task.rounds is None else None,
+                rounds=self.task.rounds,
+                attack=False,
+                cancel=cancel,
             )
             return certificate.bound, certificate.status, certificate.solves
         try:
@@ -308,8 +317,8 @@ class _Grid:
     def enter(self, cell: Cell, bound: Fraction, status: Status, solves: int) -> None:
         self.solves += solves
         self.bounds[cell] = min(self.bounds[cell], bound)
-        # More than its time is not spent on an integer program again.
-        enough = status is Status.TIME_LIMIT and not self.task.relaxation.is_proven
+        # More than its time is not spent on a search or an integer program again.
+        enough = status is Status.TIME_LIMIT and self.task.relaxation.is_timed
         self.done[cell] = status.is_final or enough
         self.status = self.status.then(status)
 

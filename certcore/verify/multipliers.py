@@ -48,11 +48,12 @@ class Multipliers:
     ) -> Multipliers | None:
         """Prepare integer multipliers; None if they are so large that 64 bits might not hold the sums.
 
-        `rows` are the rows of the cuts, for those who have them already.
+        `rows` are the rows of the cuts, for those who have them already; others may follow them there.
         """
         s, cuts = structure, Cuts.none() if cuts is None else cuts
         n_rows = s.matrix.shape[0]
-        if len(y) != n_rows + len(cuts) or (len(y) and y.min() < 0):
+        further = len(cuts) if rows is None else len(rows.rhs)
+        if len(y) != n_rows + further or (len(y) and y.min() < 0):
             raise ValueError("one multiplier of at least 0 is needed for every row and every cut")
         if len(cuts) and rows is None:
             rows = cuts.rows(s)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,17 +19,25 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts
+from certcore.program.levels import LevelSet
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.verify.bound import SCALE_BITS, exact_bound
+from certcore.verify.strong import StrongMultipliers, strong_bound
 
 FORMAT = "certcore-proof-1"
+#: Proofs of the strong form: sets, tags of rows and their multipliers come in addition.
+STRONG_FORMAT = "certcore-proof-2"
 MAX_BYTES = 256 * 2**20
 _KEYS = {
     "format", "instance_digest", "threat", "targets", "target_nodes", "base_rule", "relaxation", "bound", "certified",
     "multipliers", "digest",
 }  # fmt: skip
+
+
+_MULTIPLIERS = {"scale_bits", "rows", "values", "cuts_touch", "cuts_index"}
+_STRONG = {"sets", "strong_rows", "strong_values"}
 
 
 @dataclass(frozen=True)
@@ -55,9 +65,17 @@ def certified_count(targets: int, bound: Fraction) -> int:
 
 
 def make_proof(
-    problem: Problem, relaxation: Relaxation, bound: Fraction, y: np.ndarray | None, cuts: Cuts
+    problem: Problem,
+    relaxation: Relaxation,
+    bound: Fraction,
+    y: np.ndarray | None,
+    cuts: Cuts,
+    strong: StrongMultipliers | None = None,
 ) -> dict[str, Any]:
-    """Write down what proves the bound; no multipliers y where fields are the whole graph and totals suffice."""
+    """Write down what proves the bound; no multipliers y where fields are the whole graph and totals suffice.
+
+    With `strong` the proof has format 2; `y` and `cuts` are then those of the tight program in it.
+    """
     own = problem.threat.targets
     multipliers: dict[str, Any] | None = None
     if y is not None:
@@ -69,8 +87,14 @@ def make_proof(
             "cuts_touch": cuts.family.tolist(),
             "cuts_index": cuts.index.tolist(),
         }
+        if strong is not None:
+            multipliers |= {
+                "sets": [[new.kind, new.sites.tolist(), new.levels] for new in strong.sets],
+                "strong_rows": [list(tag) for tag in strong.tags],
+                "strong_values": strong.values.tolist(),
+            }
     proof: dict[str, Any] = {
-        "format": FORMAT,
+        "format": FORMAT if strong is None else STRONG_FORMAT,
         "instance_digest": problem.instance.digest,
         "threat": problem.threat.to_json(),
         "targets": len(problem.targets),
@@ -97,6 +121,8 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
             raise InputError(
                 f"the proof is larger than {MAX_BYTES:,} bytes; expected a file written by certify --proof"
             )
+        if data[:2] == b"\x1f\x8b":
+            data = _unpacked(data)
         proof = read_json(data.decode("utf-8"), "the proof")
     except InputError:  # a ValueError too
         raise
@@ -104,8 +130,10 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         raise InputError(f"cannot read the proof: {error.strerror or error}; give the path of a proof file") from error
     except ValueError as error:
         raise InputError("the proof is no UTF-8 text; expected a file written by certify --proof") from error
-    if not isinstance(proof, dict) or proof.get("format") != FORMAT:
-        raise InputError(f"this is no proof of format {FORMAT}; expected a file written by certify --proof")
+    if not isinstance(proof, dict) or proof.get("format") not in (FORMAT, STRONG_FORMAT):
+        raise InputError(
+            f"this is no proof of format {FORMAT} or {STRONG_FORMAT}; expected a file written by certify --proof"
+        )
     missing, strange = sorted(_KEYS - set(proof)), sorted(set(proof) - _KEYS)
     if missing or strange:
         what = f"lacks {missing[0]!r}" if missing else f"has an unknown entry {strange[0]!r}"
@@ -116,6 +144,24 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
     if proof["base_rule"] not in ("binary", "multiclass"):
         raise InputError("the proof names an unknown base rule; expected binary or multiclass")
     return proof
+
+
+def proof_bytes(proof: dict[str, Any], *, packed: bool) -> bytes:
+    """The file of a proof; packed with gzip, without a time stamp, so that equal proofs are equal files."""
+    text = json.dumps(proof, allow_nan=False).encode("utf-8")
+    return gzip.compress(text, mtime=0) if packed else text
+
+
+def _unpacked(data: bytes) -> bytes:
+    """What a gzip file holds, if that is no more than a proof may be: a small file can hold very much."""
+    reader = zlib.decompressobj(wbits=31)
+    try:
+        text = reader.decompress(data, MAX_BYTES + 1)
+    except zlib.error as error:
+        raise InputError("the compressed proof is damaged; expected a file written by certify --proof") from error
+    if len(text) > MAX_BYTES or not reader.eof or reader.unused_data:
+        raise InputError("the compressed proof is too large, cut off or has something behind its end")
+    return text
 
 
 def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
@@ -139,7 +185,7 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         nodes = None if targets is None else _integers(targets, instance.graph.n_nodes - 1)
         threat = ThreatModel.from_json(proof["threat"], nodes)
         problem = Problem(instance, threat)
-        bound = _recompute(problem, proof["relaxation"], proof["multipliers"])
+        bound = _recompute(problem, proof["format"], proof["relaxation"], proof["multipliers"])
     except (InputError, ValueError, TypeError, OverflowError, KeyError) as error:
         return Verdict(
             False, str(InputError(f"the claim cannot be rebuilt from the instance: {error}")), check="program"
@@ -165,24 +211,22 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
     return Verdict(True, "accepted", count, len(problem.targets), bound)
 
 
-def _recompute(problem: Problem, relaxation: Any, multipliers: Any) -> Fraction:
-    if relaxation not in ("paper", "tight"):
-        raise InputError(f"the relaxation is {relaxation!r}; expected 'paper' or 'tight'")
+def _recompute(problem: Problem, format_: Any, relaxation: Any, multipliers: Any) -> Fraction:
+    strong = format_ == STRONG_FORMAT
+    expected = ("strong",) if strong else ("paper", "tight")
+    if relaxation not in expected:
+        raise InputError(f"the relaxation is {relaxation!r}; expected {' or '.join(map(repr, expected))}")
     if problem.whole_graph:
         if multipliers is not None:
             raise InputError("multipliers are given although the fields are the whole graph")
         return Fraction(whole_graph_attacked(problem))
-    if not isinstance(multipliers, dict) or set(multipliers) != {
-        "scale_bits",
-        "rows",
-        "values",
-        "cuts_touch",
-        "cuts_index",
-    }:
+    if strong and problem.by_division:
+        raise InputError("strong rows do not apply to division voting")
+    if not isinstance(multipliers, dict) or set(multipliers) != _MULTIPLIERS | (_STRONG if strong else set()):
         raise InputError("the multipliers are not in the form that certify --proof writes")
     if type(multipliers["scale_bits"]) is not int or multipliers["scale_bits"] != SCALE_BITS:
         raise InputError(f"the multipliers have scale 2^{multipliers['scale_bits']}; expected 2^{SCALE_BITS}")
-    structure = build_structure(problem, relaxation)
+    structure = build_structure(problem, "tight" if strong else relaxation)
     family = _integers(multipliers["cuts_touch"], 1)
     index = _integers(multipliers["cuts_index"], max(len(structure.groups), len(structure.flips), 1) - 1)
     cuts = Cuts(family, index)
@@ -196,7 +240,23 @@ def _recompute(problem: Problem, relaxation: Any, multipliers: Any) -> Fraction:
     y = np.zeros(n_rows, dtype=np.int64)
     y[rows] = values
     program = Program(structure, problem.threat.budgets, problem.threat.sigma, cuts)
+    if strong:
+        return strong_bound(problem, replace(program, cuts=Cuts.none()), _strong(multipliers, y, cuts))
     return structure.constant + exact_bound(program, y)
+
+
+def _strong(multipliers: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongMultipliers:
+    """What only format 2 has, read; whether sets and tags fit is seen when rows are made of them."""
+    sets = []
+    for entry in _list(multipliers["sets"]):
+        if len(_list(entry)) != 3 or type(entry[0]) is not int or type(entry[2]) is not int:
+            raise InputError("a set of the proof is not in the form type, sites, levels")
+        sets.append(LevelSet(entry[0], _integers(entry[1], 2**62), entry[2]))
+    values = _integers(multipliers["strong_values"], 2**62)
+    tags = [_list(tag) for tag in _list(multipliers["strong_rows"])]
+    if len(tags) != len(values) or (values == 0).any():
+        raise InputError("strong rows and their multipliers do not fit together")
+    return StrongMultipliers(y, cuts, tuple(sets), tuple(tags), values)
 
 
 def whole_graph_attacked(problem: Problem) -> int:
@@ -209,3 +269,9 @@ def _integers(values: Any, largest: int) -> np.ndarray:
     if not isinstance(values, list):
         raise InputError(f"expected a list of whole numbers from 0 to {largest}")
     return whole_numbers(values, "a list of the proof", 0, largest)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError("expected a list")
+    return value

@@ -33,7 +33,7 @@ from certcore.words.guarantee import (
 from certcore.words.nodes import node_words, state_words
 from certcore.words.registry import SENTENCES, Sentence
 from certcore.words.sites import attack_words, named_sites
-from certcore.words.solve import limit_words, radius, status
+from certcore.words.solve import limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "state_words",
     "statement",
     "status",
+    "strengthening",
     "subject",
     "summary",
     "threat_words",

@@ -26,6 +26,10 @@ def status(certificate: Certificate) -> Text:
         return nothing_added(certificate.status)
     if certificate.size is None and certificate.status is Status.OPTIMAL:
         return totals()
+    if certificate.closed:
+        return closed(certificate.targets - certificate.verified_certified)
+    if certificate.relaxation == "strong" and certificate.status in _SEARCHED:
+        return searched(certificate.status)
     return proven_status(certificate.status)
 
 
@@ -51,6 +55,38 @@ _SOLVER = {
     Status.RECOMPUTED: "The integer program was solved again; its bound is the solver's word and not verified.",
     Status.FAILED: "The integer program gave no usable answer; only the verified count stands.",
 }
+
+
+_SEARCHED = {
+    Status.OPTIMAL: "The search ran to its end: it finds nothing more that would help. Its bound is proven in exact "
+    "integers.",
+    Status.TIME_LIMIT: "The search was stopped by its limit; its bound is proven in exact integers, and more time may "
+    "improve it.",
+    Status.INTERRUPTED: "The search was cancelled; what it had proven in exact integers by then stands.",
+}
+
+
+@sentence("status.closed", "the best attack found breaks as many targets as the proven bound allows", 163)
+def closed(broken: int) -> Text:
+    return say(
+        strong("Optimal, proven"),
+        f": a replayed attack leaves {count(broken)} targets uncertified, and it is proven in exact integers that none "
+        "leaves more. From these base certificates no larger count can be certified.",
+    )
+
+
+@sentence("strengthening", "while the search improves a number in place", 1577, 1611, 1870)
+def strengthening(before: int, now: int, targets: int) -> Text:
+    better = f"at least {count(before)} … now {count(now)}" if now > before else f"at least {count(now)}"
+    return say(f"{better} of {count(targets)}")
+
+
+@sentence(
+    "status.searched", "the count is verified and found by a search, by status",
+    Status.OPTIMAL, others=((Status.TIME_LIMIT,), (Status.INTERRUPTED,)),
+)  # fmt: skip
+def searched(ended: Status) -> Text:
+    return say(_SEARCHED[ended])
 
 
 @sentence("status.proven", "the count is verified, by status", *_EACH[0], others=_EACH[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
+from certcore.solve.status import Status
+from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend
+from certcore.verify.proof import certified_count
 
 from ..parts.text import listing
 from ..state.state import View, within_base
@@ -46,6 +50,28 @@ def certificate(view: View) -> Work:
     )
 
 
+def strengthened(view: View, result: Certificate) -> Work:
+    """The tight certificate improved in place; what is on show meanwhile is what has been proven so far."""
+
+    def run(job: Job) -> Certificate:
+        def told(step: Progress) -> None:
+            better = min(step.bound, result.bound)
+            proven = certified_count(result.targets, better)
+            note = words.strengthening(result.verified_certified, proven, result.targets)
+            part = replace(
+                result, bound=better, certified=proven, verified_certified=proven, relaxation="strong", attack=None,
+                status=Status.TIME_LIMIT, rounds=step.rounds, seconds=step.seconds,
+            )  # fmt: skip
+            job.report(min(1.0, step.seconds / view.time_limit), str(note), part)
+
+        return session(view.instance).certify(
+            view.threat, relaxation="strong", time_limit=view.time_limit, cancel=job.cancel, progress=told
+        )
+
+    key = ("strengthen", *view.key)
+    return ask("strengthen", key, run, "Strengthening", same=key, patience=0.3)
+
+
 def attacked(view: View, result: Certificate) -> Work:
     """The same certificate together with the best attack that was found."""
     if result.attack is not None:
@@ -63,10 +89,23 @@ def proof(view: View) -> Work:
     """The proof of the number on show, solved on its own minimal program."""
 
     def run(job: Job) -> dict[str, Any]:
-        found: dict[str, Any] = session(view.instance).proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
+        known = session(view.instance)
+        if view.strengthen:
+            found: dict[str, Any] = known.proof(
+                view.threat, relaxation="strong", time_limit=view.time_limit, cancel=job.cancel
+            )
+        else:
+            found = known.proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
         return found
 
-    return ask("proof", ("proof", *view.key), run, "Writing the proof", same=("proof", *view.key), patience=1.5)
+    return ask(
+        "proof",
+        ("proof", view.strengthen, *view.key),
+        run,
+        "Writing the proof",
+        same=("proof", *view.key),
+        patience=1.5,
+    )
 
 
 def preview(view: View) -> str:

@@ -13,7 +13,7 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
-from certcore.sweep import Curve, Radius, Surface, curve, radius, surfaces
+from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
 from certcore.sweep.bracket import best_attacks, best_below
 
 from ..files import bundles
@@ -28,6 +28,8 @@ from .work import Work, ask
 REFRESH = 1.5
 #: No axis is longer, whatever it takes to reach zero.
 MOST_VALUES = 20_000
+#: Seconds of strong search at each point of a curve and each cell of a map.
+SECONDS_PER_POINT = 4.0
 #: σ and local budgets change the program itself: longer axes stay at the values they are first drawn at.
 MOST_SLOW_VALUES = 30
 
@@ -222,6 +224,66 @@ def curves(
 
     key = ("curves", vary, values and tuple(values), tuple(kinds), fine, *(member.key for member in members))
     return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
+
+
+def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
+    """The lines of the chosen relaxation strengthened, point by point; None if that is not wanted or not the time."""
+    lines = first_kind(found)
+    if not view.strengthen or view.relaxation != "tight" or not found.fresh or not lines:
+        return None
+
+    def run(job: Job) -> list[list[Curve]]:
+        done = [list(line) for line in lines]
+        for i, line in enumerate(lines):
+            for j, one in enumerate(line):
+                known = session(_instance_of(one, view))
+
+                def told(points: int, total: int) -> None:
+                    job.report(points / max(total, 1), f"point {points + 1:,} of {total:,}, widest bracket first")
+
+                for better in strengthen_curve(
+                    known, one, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told
+                ):
+                    done[i][j] = better
+                    job.report(job.share, job.note, [list(part) for part in done])
+        return done
+
+    key = ("strengthened", *found.key) if isinstance(found.key, tuple) else ("strengthened", found.key)
+    return ask(slot, key, run, "Strengthening the curve", same=key, patience=0.3)
+
+
+def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
+    """The map strengthened cell by cell; None if that is not wanted or not the time."""
+    if not view.strengthen or view.relaxation != "tight" or not found.fresh or found.result is None:
+        return None
+
+    def run(job: Job) -> Surface:
+        best: Surface = found.result
+
+        def told(cells: int, total: int) -> None:
+            job.report(cells / max(total, 1), f"cell {cells + 1:,} of {total:,}, widest bracket first")
+
+        known = session(view.instance)
+        limits: dict[str, Any] = {"time_limit": SECONDS_PER_POINT, "cancel": job.cancel, "progress": told}
+        for better in strengthen_surface(known, found.result, **limits):
+            best = better
+            job.report(job.share, job.note, best)
+        return best
+
+    key = ("strengthened", *found.key) if isinstance(found.key, tuple) else ("strengthened", found.key)
+    return ask(slot, key, run, "Strengthening the map", same=key, patience=0.3)
+
+
+def _instance_of(one: Curve, view: View) -> Instance:
+    """The instance a curve was computed on: this one, or another split of it."""
+    digest = one.facts.get("instance_digest")
+    if digest in (None, view.instance.digest):
+        return view.instance
+    return next(
+        instance
+        for instance in (bundles.load(name, view.rule) for name in splits_of(view))
+        if instance.digest == digest
+    )
 
 
 @dataclass(frozen=True, eq=False)

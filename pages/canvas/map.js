@@ -84,7 +84,7 @@ class AttackMap {
     const { graph, colour } = this, looks = [], of = new Uint8Array(graph.n);
     const add = (label, colourOf, shapeName, scale, alpha) => looks.push({ label, colour: colourOf, shape: shapeName, scale, alpha, count: 0 }) - 1;
     const counted = (i) => attack.state[i] !== LOST && !(attack.relaxed && attack.state[i] === PARTLY);
-    const hidden = add("", this.grey, "circle", 0.8, 0.25), outside = add(this.states[NOT_A_TARGET], this.grey, "circle", 0.75, 0.5), before = add(this.states[BEFORE], this.darkGrey, "x", 1.15, 0.85);
+    const hidden = add("", this.grey, "circle", 0.8, 0.25), outside = add(this.states[NOT_A_TARGET], this.grey, "cross", 0.75, 0.6), before = add(this.states[BEFORE], this.darkGrey, "x", 1.15, 0.85);
     if (colour === "class" && graph.label) {
       const first = looks.length;
       graph.groups.forEach((group) => add(group.label, group.colour === "ink" ? this.ink : group.colour, group.shape, 1.05, 0.75));

@@ -36,14 +36,16 @@ class Panel {
   toX(v) { return this.width / 2 + (v - 32767.5) * this.scaleX() + this.owner.panX * this.width; }
   toY(v) { return this.height / 2 + (v - 32767.5) * this.scaleY() + this.owner.panY * this.width; }
   place(node) { return [this.toX(this.graph.xy[2 * node]), this.toY(this.graph.xy[2 * node + 1])]; }
-  dot() { return Math.max(1.2, Math.min(3.6, 2.1 * Math.sqrt(2500 / (this.graph.n + 300)))) * (0.75 + 0.25 * Math.sqrt(this.owner.zoom)); }
+  // Smaller pictures have smaller marks.
+  room() { return Math.max(0.65, Math.min(1, this.width / 620)); }
+  dot() { return this.room() * Math.max(1.2, Math.min(3.6, 2.1 * Math.sqrt(2500 / (this.graph.n + 300)))) * (0.75 + 0.25 * Math.sqrt(this.owner.zoom)); }
   anchor(s) {
     const [ax, ay] = this.place(this.attack.ends[2 * s]), [bx, by] = this.place(this.attack.ends[2 * s + 1]);
     return [(ax + bx) / 2, (ay + by) / 2];
   }
   siteRadius(s) {
     const flips = this.attack.flips[s], few = this.attack.count <= 40 ? 1 : this.attack.count <= 150 ? 0.8 : 0.65;
-    return few * (this.attack.isEdge(s) ? 8 : flips < 1 ? 6 + 4 * flips : Math.min(24, 8 + 3.2 * Math.sqrt(flips)));
+    return few * Math.max(0.8, this.room()) * (this.attack.isEdge(s) ? 8 : flips < 1 ? 6 + 4 * flips : Math.min(24, 8 + 3.2 * Math.sqrt(flips)));
   }
 
   resize() {
@@ -84,6 +86,10 @@ class Panel {
     const px = new Float32Array(n), py = new Float32Array(n), sx = this.scaleX(), sy = this.scaleY(), x0 = this.toX(0), y0 = this.toY(0);
     for (let i = 0; i < n; i++) { px[i] = x0 + xy[2 * i] * sx; py[i] = y0 + xy[2 * i + 1] * sy; }
     this.drawNodes(this.clean(this.nodePicture), px, py);
+    // Another attack or colouring leaves the edges as they are.
+    const key = [o.version, o.zoom, o.panX, o.panY, o.ink, o.edgeStrength, this.canvas.width, this.canvas.height].join();
+    if (key === this.edgeKey) return;
+    this.edgeKey = key;
     this.drawEdges(this.clean(this.edgePicture), px, py);
   }
 

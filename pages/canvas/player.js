@@ -51,13 +51,13 @@ class Player {
     // Whoever asked for less motion steps: nothing moves by itself.
     else if (this.calm.matches) this.show(this.at + 1);
     if (this.calm.matches) return;
-    this.button.textContent = "❚❚"; this.button.setAttribute("aria-label", "Pause");
+    this.button.textContent = "Pause";
     const pace = Math.max(120, Math.min(700, 9000 / this.frames.length));
     this.timer = setInterval(() => {
       if (this.at >= this.frames.length - 1) { if (this.loop.checked) this.show(0); else this.stop(); } else this.show(this.at + 1);
     }, pace);
   }
-  stop() { clearInterval(this.timer); this.timer = null; if (this.button) { this.button.textContent = "▶"; this.button.setAttribute("aria-label", "Play"); } }
+  stop() { clearInterval(this.timer); this.timer = null; { this.button.textContent = this.calm.matches ? "Step" : "Play"; } }
 
   draw() {
     const { width, height } = this.chart.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;

@@ -92,11 +92,13 @@ def draw(view: View) -> None:
         if show == "paper"
         else None
     )
+    better = sweeps.strengthened_map(view, task, "surface_strong")
+    strong = task if better is None or better.result is None else better
     ready = task.result is not None and (other is None or (other.result is not None and task.fresh and other.fresh))
     if ready:
-        main, reference = task.result, None
+        main, reference = strong.result, None
         if other is not None:
-            main, reference = (task.result, other.result) if relaxation == "tight" else (other.result, task.result)
+            main, reference = (strong.result, other.result) if relaxation == "tight" else (other.result, task.result)
         across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
         figure = figures.contour_figure(
             main,
@@ -132,6 +134,6 @@ def draw(view: View) -> None:
             state.move(**{x: int(clicked[0]), y: int(clicked[1])})
     else:
         st.info("The map appears here as soon as its first cells are computed.", icon=":material/hourglass_top:")
-    work.line(task)
+    work.line(task if better is None else better)
     if other is not None:
         work.line(other)

@@ -114,6 +114,9 @@ def draw(view: View) -> None:
     family = sweeps.family(view, by, members, vary, instances)
     task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
     ours = sweeps.first_kind(task)
+    better = sweeps.strengthened_curves(view, task, "curves_strong")
+    if better is not None and better.result:
+        ours = better.result
     single = len(family) == len(instances) == 1
     search = None
     if ours and single:
@@ -170,7 +173,7 @@ def draw(view: View) -> None:
             state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
     else:
         st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
-    work.line(task)
+    work.line(task if better is None else better)
     if search is not None and search.running:
         work.line(search)
     promise(view, vary)

@@ -84,7 +84,7 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
     _sigma(instance)
     targets, problem = _targets(instance)
     counted, targets = _only_right(instance, targets)
-    relaxation, limit = _relaxation(instance)
+    relaxation, limit, strengthen = _relaxation(instance)
     protected, wrong = _protected(instance)
     st.button("Reset", on_click=_reset, icon=":material/restart_alt:", width="stretch", help="Back to the first view.")
     state.remember(own)
@@ -107,7 +107,7 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
     except InputError as error:
         problem = str(error)
         threat = ThreatModel(targets=targets)
-    return View(name, instance, threat, relaxation, float(limit), rule, problem or wrong, counted)
+    return View(name, instance, threat, relaxation, float(limit), rule, problem or wrong, strengthen, counted)
 
 
 def _none_at_all() -> str:
@@ -398,7 +398,7 @@ def node_name(instance: Instance, node: int) -> str:
     return plain(names[node], 40) if names is not None else f"node {node}"
 
 
-def _relaxation(instance: Instance) -> tuple[str, int]:
+def _relaxation(instance: Instance) -> tuple[str, int, bool]:
     votes = words.votes_over_groups(instance) is not None
     if votes and st.session_state["relaxation"] == "paper":
         state.replace("relaxation", "tight", "the publication defines none for votes over groups of edges")
@@ -412,9 +412,16 @@ def _relaxation(instance: Instance) -> tuple[str, int]:
         "Exact: the integer program with a time limit; what it adds is the solver's word and is not verified.",
     )
     limit = st.session_state["limit"]
-    if relaxation == "exact":
+    strengthen = (relaxation or "tight") == "tight" and controls.toggle(
+        st,
+        "Strengthen",
+        key="strengthen",
+        help="Improves the number in place: a search for rows that every whole-number attack satisfies. Each step is "
+        "verified in exact integers, and it stops by itself when an attack shows that no more can be certified.",
+    )
+    if relaxation == "exact" or strengthen:
         limit = controls.number_input(
-            st, "Time limit (s)", 1, 600, key="limit", help="The exact solve stops here and reports its bracket."
+            st, "Time limit (s)", 1, 600, key="limit", help="The search stops here; what it has proven stays."
         )
     if "votes" not in instance.base.arrays():
         if st.session_state["rule"] != "binary":
@@ -430,7 +437,7 @@ def _relaxation(instance: Instance) -> tuple[str, int]:
             "or against the strongest other class (multi-class). Choose before you look: taking the better of the two "
             "afterwards spends α twice, so α would have to be halved.",
         )
-    return str(relaxation or "tight"), int(limit)
+    return str(relaxation or "tight"), int(limit), bool(strengthen)
 
 
 def _protected(instance: Instance) -> tuple[np.ndarray, str | None]:

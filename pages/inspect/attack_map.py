@@ -8,12 +8,16 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
 from certcore.figures.style import STATES
 from certcore.result.attack_text import attack_text
+from certcore.result.certificate import Certificate
 from certcore.result.reach import reach
 from certcore.result.states import FORMER, TargetState
 
-from ..canvas import attack
+from ..background import work
+from ..canvas import attack, film, situation
 from ..canvas import view as canvas
 from ..frame import menu
 from ..frame.sidebar import node_name
@@ -46,6 +50,8 @@ OWN: dict[str, state.Control] = {
     "edge": ("", state.short_text),
     "role": ("site", state.one_of("site", "target")),
     "marked": ("", state.short_text),
+    "play": ("", state.one_of("", *TYPES, "sigma")),
+    "beside": ("", state.short_text),
 }
 
 
@@ -84,17 +90,6 @@ def draw(view: View) -> None:
         "uncertified. Class: the label that is certified. Where the flips go and what they break stays on top.",
     )
     wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)
-    only = controls.multiselect(
-        bar,
-        "Show only",
-        CHOICES,
-        format_func=lambda choice: str(TargetState[choice.upper()]).split(" (")[0],
-        key="only",
-        placeholder="all states",
-        help="Fade all nodes in other states.",
-        width=200,
-    )
-
     if adversary != "attack" and result.fractional is None:
         st.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
         adversary = "attack"
@@ -109,6 +104,11 @@ def draw(view: View) -> None:
             attack.data(instance, result, found, title=attack.title(result, relaxed=False)),
             attack.data(instance, result, fractions, relaxed=True, title=attack.title(result, relaxed=True)),
         ]
+
+    elif adversary == "attack" and st.session_state["beside"]:
+        shown = _two_situations(view, result, shown)
+        if st.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one that was kept."):
+            state.move(beside="")
 
     chosen: dict[str, Any] | None = None
     if st.session_state["edge"]:
@@ -125,10 +125,22 @@ def draw(view: View) -> None:
         state.move(picked=matches[0], edge="", role="site")
     marked = state.parse_nodes(st.session_state["marked"], n).tolist() if st.session_state["marked"] else []
 
-    codes = [list(STATES).index(TargetState[choice.upper()]) for choice in only]
-    event = canvas.draw(
-        instance, {"attacks": shown, **canvas.settings(colour, codes, chosen, marked, 620)}, key="attack_map_canvas"
+    place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
+    only = controls.multiselect(
+        below,
+        "Show only",
+        CHOICES,
+        format_func=lambda choice: str(TargetState[choice.upper()]).split(" (")[0],
+        key="only",
+        placeholder="all states",
+        help="Fade all nodes in other states.",
+        width=200,
     )
+    codes = [list(STATES).index(TargetState[choice.upper()]) for choice in only]
+    seen = canvas.settings(colour, codes, chosen, marked, 620)
+    player = _film(view, result, seen, below) if adversary == "attack" and len(shown) == 1 else None
+    with place:
+        event = canvas.draw(instance, {"attacks": shown, "player": player, **seen}, key="attack_map_canvas")
     if event.opened is not None:
         menu.go("node", node=event.opened)
     if event.chose:
@@ -200,3 +212,59 @@ def draw(view: View) -> None:
     ):
         menu.go("node", node=chosen["node"])
     suggestions(view, result)
+
+
+def _two_situations(view: View, result: Certificate, shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The kept situation on the left, the present one on the right; alone while the kept one is being solved."""
+    try:
+        task = situation.certified(view, situation.read(view, st.session_state["beside"]))
+    except InputError as error:
+        state.replace("beside", "", str(error))
+        return shown
+    work.line(task)
+    kept = task.result if task.fresh else None
+    before = None if kept is None else reach(view.instance, kept)
+    now = reach(view.instance, result)
+    if kept is None or before is None or now is None:
+        return shown
+    return [
+        attack.data(view.instance, kept, before, title=situation.title(view, kept)),
+        attack.data(view.instance, result, now, title=situation.title(view, result)),
+    ]
+
+
+def _film(view: View, result: Certificate, seen: dict[str, Any], bar: Any) -> dict[str, Any] | None:
+    """Controls below the map: run a budget as time, and keep this situation for comparison."""
+    names = film.axes(view)
+    if st.session_state["play"] not in ("", *names):
+        state.replace("play", "", "this budget is not set")
+    axis = controls.selectbox(
+        bar,
+        "Budget as time",
+        ["", *names],
+        format_func=lambda name: names.get(name, "off"),
+        key="play",
+        width=190,
+        help="A player below the map: it runs this budget from 0 to the slider's value, through solved points.",
+    )
+    if bar.button(
+        "Keep beside",
+        icon=":material/splitscreen_left:",
+        help="Keeps this attacker as a picture on the left. Then move the sliders and see both side by side.",
+    ):
+        state.move(beside=situation.write(result.threat))
+    if not axis:
+        return None
+    task = film.frames(view, result, axis)
+    work.line(task)
+    if not task.fresh:
+        return None
+    player = film.data(view.instance, task.result, axis)
+    for label, make, name, mime in (
+        ("Film as GIF", lambda: film.gif(view.instance, task.result), "attack.gif", "image/gif"),
+        ("Film as HTML", lambda: film.page(view.instance, player, seen), "attack.html", "text/html"),
+    ):
+        bar.download_button(
+            label, make, name, mime, on_click="ignore", icon=":material/movie:", help="Made when you ask for it."
+        )
+    return player

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -24,17 +25,30 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
     """Draw the guarantee; returns the certificate on show and whether it is the one for the sliders' position."""
     task = engine.certificate(view)
     result: Certificate | None = task.result
+    better = _strengthened(view, result) if result is not None and task.fresh else None
+    shown = result if better is None or better.result is None else better.result
     with st.container(border=True, key="guarantee"):
-        if result is None:
+        if shown is None:
             st.markdown("Computing the first certificate of this instance …" if task.running else "No certificate yet.")
         else:
-            st.markdown(words.guarantee(view.instance, result).markdown)
-    work.line(task, "" if result is None else f":gray[{_done(result)}]", engine.preview(view) if task.running else "")
-    if result is not None:
-        search = engine.attacked(view, result) if task.fresh else None
-        _numbers(view, result, task.fresh, search)
-        remarks(view, result)
-    return result, task.fresh
+            st.markdown(words.guarantee(view.instance, shown).markdown)
+    done = "" if shown is None else f":gray[{_done(shown)}]"
+    if better is not None:
+        work.line(better, done)
+    else:
+        work.line(task, done, engine.preview(view) if task.running else "")
+    if result is not None and shown is not None:
+        search = engine.attacked(view, result) if task.fresh and shown.attack is None else None
+        _numbers(view, shown, task.fresh, search)
+        remarks(view, shown)
+    return shown, task.fresh
+
+
+def _strengthened(view: View, result: Certificate) -> work.Work | None:
+    """The search that improves the number in place, if it is wanted and there is something to improve."""
+    if not view.strengthen or view.relaxation != "tight" or result.size is None:
+        return None
+    return engine.strengthened(view, result)
 
 
 def remarks(view: View, result: Certificate) -> None:
@@ -69,6 +83,12 @@ def with_attack(view: View) -> Certificate | None:
     """The short form for other pages: one line about the certificate, which comes with its attack."""
     task = engine.certificate(view)
     result: Certificate | None = task.result
+    if result is not None and task.fresh:
+        better = _strengthened(view, result)
+        if better is not None and better.fresh and better.result is not None:
+            task, result = better, better.result
+        elif better is not None and better.running:
+            work.watch(better)
     search = engine.attacked(view, result) if result is not None and task.fresh else None
     shown: Certificate | None = search.result if search is not None else result
     if result is None or not task.fresh:
@@ -116,7 +136,7 @@ def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | N
         help="The naive count: every target meets its own worst attack with the whole budget.",
     )
     found: Certificate = search.result if search is not None and search.fresh else _with_its_attack(result)
-    text, meaning = words.bracket(found)
+    text, meaning = words.bracket(replace(result, attack=found.attack))
     columns[2].metric(
         f"Left uncertified{older}",
         text,

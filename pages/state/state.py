@@ -89,6 +89,7 @@ SHARED: dict[str, Control] = {
     "nodes": ("", short_text),
     "right": (False, flag),
     "relaxation": ("tight", one_of("tight", "paper", "exact")),
+    "strengthen": (False, flag),
     "limit": (30, whole(1, 600)),
     "rule": ("binary", one_of("binary", "multiclass")),
     "protect": ("", short_text),
@@ -100,7 +101,7 @@ ONLY_WITH: dict[str, tuple[str, str]] = {
     **{f"share_{name}": ("local", "relative") for name in TYPES},
     "class": ("targets", "class"),
     "nodes": ("targets", "chosen"),
-    "limit": ("relaxation", "exact"),
+    "strengthen": ("relaxation", "tight"),
 }
 
 
@@ -115,6 +116,8 @@ class View:
     time_limit: float
     rule: str
     problem: str | None = None
+    strengthen: bool = False
+    """Whether the tight number is improved in place by the strong search."""
     counted: np.ndarray | None = None
     """All targets, right or wrong, where only the right labels are certified: what accuracy is a share of."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from certcore import Certificate, ThreatModel, certify
 from certcore.instance.instance import Instance
 from certcore.result.reach import Reach, reach
+from pages.canvas import film
+from pages.canvas import view as canvas
 from tests.browser.conftest import Watched
 from tests.pages.toys import N, grid_instance
 
@@ -220,3 +223,85 @@ def test_the_graph_travels_once_and_a_new_attack_sends_what_changed(visit: Visit
     watched.settled()
     assert total > 100
     assert sum(sizes) < first, (sum(sizes), first)
+
+
+def test_the_film_ends_with_the_map_and_every_frame_is_solved(visit: Visit) -> None:
+    instance, result, found = engine(ThreatModel(attr_del=5))
+    watched = visit(1440, 1200)
+    page = opened(watched)
+    alone = drawn(page)["panels"][0]
+    page = opened(watched, f"{VIEW}&play=attr_del")
+    page.wait_for_function("() => window.certcore.map().frame !== null", timeout=60_000)
+    last = drawn(page)
+    assert last["frame"] == 5
+    for name in ("sites", "lostNodes", "margin", "lines"):
+        assert last["panels"][0][name] == alone[name], f"the last frame has other {name} than the map"
+    back = page.get_by_role("button", name="One step back")
+    for value in range(4, -1, -1):
+        back.click()
+        seen = drawn(page)
+        now = certify(instance, ThreatModel(attr_del=value))
+        assert seen["frame"] == value
+        assert len(seen["panels"][0]["lostNodes"]) <= int(now.bound)
+        assert sum(site["flips"] for site in seen["panels"][0]["sites"]) <= value
+        told = page.locator(".told").inner_text()
+        assert told.startswith(f"{value} attribute deletions: {now.certified} of {N} certified")
+    page.locator(".player .play").click()
+    page.wait_for_function("() => window.certcore.map().frame === 5")
+    page.locator(".player input[type=range]").fill("2")
+    assert drawn(page)["frame"] == 2
+    assert result.attack_found is not None
+    assert len(found.ends) > 0
+
+
+def test_less_motion_steps_instead_of_playing(visit: Visit) -> None:
+    watched = visit(1440, 1200)
+    watched.page.emulate_media(reduced_motion="reduce")
+    page = opened(watched, f"{VIEW}&play=attr_del")
+    page.wait_for_function("() => window.certcore.map().frame !== null", timeout=60_000)
+    page.locator(".player .play").click()
+    assert drawn(page)["frame"] == 0
+    page.wait_for_timeout(1500)
+    assert drawn(page)["frame"] == 0, "nothing moves by itself"
+    page.locator(".player .play").click()
+    assert drawn(page)["frame"] == 1
+
+
+def test_two_situations_side_by_side_move_together(visit: Visit) -> None:
+    watched = visit(1440, 1200)
+    page = opened(watched)
+    page.get_by_role("button", name="Keep beside").click()
+    page.wait_for_function("() => new URL(location).searchParams.has('beside')")
+    watched.settled()
+    field = page.get_by_role("spinbutton", name="Attribute deletions, exact value")
+    field.fill("2")
+    field.press("Enter")
+    page.wait_for_function("() => window.certcore.map().panels[1]?.title?.includes('2 attribute deletions')")
+    watched.settled()
+    kept, now = drawn(page)["panels"]
+    assert "5 attribute deletions" in kept["title"]
+    for threat, panel in ((ThreatModel(attr_del=5), kept), (ThreatModel(attr_del=2), now)):
+        found = engine(threat)[2]
+        assert sorted(panel["lostNodes"]) == found.targets[found.lost].tolist()
+    page.get_by_role("button", name="Zoom in").click()
+    drawn(page)
+    places = page.evaluate("[0, 1].map((k) => window.certcore.mapView.panels[k].place(7))")
+    assert places[0] == places[1]
+    page.get_by_role("button", name="Show one situation only").click()
+    page.wait_for_function("() => window.certcore.map().panels.length === 1")
+
+
+def test_the_film_as_a_page_of_its_own(visit: Visit, tmp_path: Path) -> None:
+    instance, result, found = engine(ThreatModel(attr_del=3))
+    frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 1)]
+    player = film.data(instance, [*frames, film.Frame(3, result)], "attr_del")
+    path = tmp_path / "film.html"
+    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
+    watched = visit()
+    page = watched.page
+    page.goto(path.as_uri())
+    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    seen = drawn(page)
+    assert seen["frame"] == 2
+    assert sorted(seen["panels"][0]["lostNodes"]) == found.targets[found.lost].tolist()
+    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]

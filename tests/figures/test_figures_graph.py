@@ -13,7 +13,8 @@ import pytest
 from certcore import export, figures
 from certcore.figures import sheet
 from certcore.figures.geometry import GRAPH_ASPECT
-from certcore.figures.style import STATES
+from certcore.figures.kinds import graph_sites
+from certcore.figures.style import STATES, TYPE_COLOURS
 from certcore.figures.tabular import tabular
 from pages.canvas import view
 
@@ -155,3 +156,20 @@ def test_the_tooltip_over_the_cells_of_a_page_names_its_number() -> None:
     cells = charts._cells(contour())
     assert "certified ratio (collective): %{customdata[2]}" in cells.hovertemplate
     assert "%{text}" not in cells.hovertemplate
+
+
+def test_printed_sites_have_their_numbers_and_do_not_sit_on_each_other() -> None:
+    spent = np.zeros(len(CORNERS))
+    spent[[0, 3]] = [3, 1]
+    figure = _figure(spent=spent, spent_kind=np.array([1, 0, 0, 0]), deleted=[[0, 1]], amount=[1.0])
+    found = graph_sites.marks_of(figure, np.zeros((4, 2)), 0.01)
+    assert [mark.text for mark in found] == ["1", "1", "3"], "the largest comes last, on top"
+    assert {mark.colour for mark in found} == {TYPE_COLOURS[0], TYPE_COLOURS[1], TYPE_COLOURS[3]}
+    for i, one in enumerate(found):
+        for other in found[:i]:
+            apart = np.hypot(one.place[0] - other.place[0], one.place[1] - other.place[1])
+            assert apart > 0.95 * (one.radius + other.radius)
+    assert "2 nodes, 4 flips" in graph_sites.legend_text(figure)
+    text = figure.draw_latex(8.5)
+    assert text.count("circle[radius=") == 3
+    assert "2 nodes, 4 flips" in text

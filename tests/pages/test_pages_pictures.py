@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from certcore import ThreatModel, certify
+from certcore.common.errors import InputError
 from certcore.instance.instance import Instance
 from certcore.result.reach import Reach, reach
-from pages.canvas import attack, view
+from pages.canvas import attack, film, situation, view
 from pages.parts import charts, neighbourhood
 from pages.parts.search import search
+from pages.state.state import View
 from tests.pages.toys import N, grid_instance
 
 EVIL = '</script><script src="https://evil.example/x.js"></script><img src=https://evil.example/p.png>"\'\u202eabc'
@@ -156,3 +160,29 @@ def test_search_finds_by_index_and_name() -> None:
     assert search(names, N, "paper 12")[0] == 12
     assert search(None, N, "99") == []
     assert search(names, N, "") == []
+
+
+def test_a_film_is_a_picture_that_moves() -> None:
+    instance = grid_instance()
+    frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 3)]
+    picture = Image.open(io.BytesIO(film.gif(instance, frames)))
+    assert picture.format == "GIF"
+    assert picture.n_frames == 2
+
+
+def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:
+    for last in (1, 7, 30, 200, 5000):
+        values = film.values_of(last)
+        assert values[0] == 0
+        assert values[-1] == last
+        assert len(values) <= film.MOST_FRAMES
+
+
+def test_a_kept_situation_that_makes_no_sense_is_refused() -> None:
+    instance = grid_instance()
+    seen = View("x", instance, ThreatModel(attr_del=2), "tight", 30.0, "binary")
+    kept = situation.read(seen, situation.write(ThreatModel(attr_del=3, sigma=2)))
+    assert (kept.attr_del, kept.sigma) == (3, 2)
+    for nonsense in ("", "{", "[]", '{"attr_del": "many"}', '{"evil": 1}', '{"protected": [99]}'):
+        with pytest.raises(InputError):
+            situation.read(seen, nonsense)

@@ -262,7 +262,8 @@ def class_counts(
 @makes("classes", "certified ratio of each predicted class")
 def _make_classes(loaded: LoadedRecipe) -> Figure:
     session = Session(loaded.instance)
-    found = class_counts(session, loaded.threat(loaded.instance), loaded.target_nodes(), loaded.swept)
+    threat, targets = loaded.threat(loaded.instance), loaded.target_nodes()
+    found = class_counts(session, threat, targets, loaded.swept, rounds=loaded.rounds)
     if found is None:
         raise InputError("this instance has no predicted labels, so it cannot be split by class")
     present, certified, naive, sizes = found

@@ -531,7 +531,8 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
 
     def over(relaxation: str) -> Surface:
         xs, ys = loaded.need("x_values"), loaded.need("y_values")
-        return surface(session, threat, x, xs, y, ys, relaxation=relaxation)
+        rounds = loaded.rounds if relaxation == "strong" else None
+        return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
 
     across, up = loaded.marker(threat, x), loaded.marker(threat, y)
     return contour_figure(

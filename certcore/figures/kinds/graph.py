@@ -11,6 +11,7 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_up
 from certcore.domain.layout import quick_layout
+from certcore.domain.perturbations import TYPES
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Cells, Figure, indices, numbers
@@ -21,6 +22,7 @@ from certcore.figures.geometry import (
     remaining,
     segments,
 )
+from certcore.figures.kinds import graph_sites
 from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     ADDED_COLOUR,
@@ -29,7 +31,6 @@ from certcore.figures.style import (
     BLACK,
     DELETED_COLOUR,
     DELETED_LABEL,
-    DOTTED,
     PROTECTED_COLOUR,
     PROTECTED_LABEL,
     STATES,
@@ -61,8 +62,8 @@ class GraphFigure(Figure):
     `state` gives each node a group: with `palette="state"` an index into the states of the style table
     (`groups` are their keys), with `palette="class"` an index into `groups`, the class names. `added` and
     `deleted` are the edges the attack makes and removes, the latter with their `amount` (1 unless relaxed),
-    `spent` the flips at each node. `relaxed` marks the fractional adversary of the linear program, which is
-    no attack.
+    `spent` the flips at each node and `spent_kind` the type most of them have. `relaxed` marks the fractional
+    adversary of the linear program, which is no attack.
     """
 
     positions: np.ndarray
@@ -76,6 +77,7 @@ class GraphFigure(Figure):
     attackers: np.ndarray | None = None
     protected: np.ndarray | None = None
     spent: np.ndarray | None = None
+    spent_kind: np.ndarray | None = None
     names: tuple[str, ...] | None = None
     relaxed: bool = False
     name: str = "graph"
@@ -103,6 +105,7 @@ class GraphFigure(Figure):
         indices(self, "attackers", (None,), n, "the graph")
         indices(self, "protected", (None,), n, "the graph")
         numbers(self, "spent", (n,), "the graph")
+        indices(self, "spent_kind", (n,), len(TYPES), "the graph")
         if self.names is not None:
             object.__setattr__(self, "names", tuple(str(name) for name in self.names))
             if len(self.names) != n:
@@ -180,7 +183,7 @@ class GraphFigure(Figure):
         )
         for changed, label, colour, dash in (
             (self.deleted, DELETED_LABEL, DELETED_COLOUR, "dash"),
-            (self.added, ADDED_LABEL, ADDED_COLOUR, "dot"),
+            (self.added, ADDED_LABEL, ADDED_COLOUR, "solid"),
         ):
             if changed is not None and len(changed):
                 add(
@@ -209,6 +212,9 @@ class GraphFigure(Figure):
                     customdata=nodes.reshape(-1, 1),
                     hoverinfo="skip",
                 )
+        marks = graph_sites.screen_trace(self, where, 1 / 560, dark)
+        if marks is not None:
+            screen.add_scatter(**marks)
         pad = 0.04
         screen.update_xaxes(visible=False, range=[-pad, GRAPH_ASPECT + pad], constrain="domain")
         screen.update_yaxes(visible=False, range=[-pad, 1 + pad], scaleanchor="x", constrain="domain")
@@ -222,12 +228,12 @@ class GraphFigure(Figure):
         where = graph_places(self.positions)
         edges = remaining(self.edges, self.deleted)
         thin = 0.2 if len(edges) > 1500 else 0.45
-        axes.plot(*segments(where, edges), color="#9AA0A6", linewidth=thin, zorder=1, gid="edges")
+        axes.plot(*segments(where, edges), color="#BFC5CC", linewidth=thin, zorder=1, gid="edges")
         size = float(np.clip(2400 / max(len(self.positions), 1), 0.9, 26)) * sheet.scale
         handles = _print_nodes(axes, self, sheet, where, size)
         changes: tuple[tuple[np.ndarray | None, str, str, Any], ...] = (
             (self.deleted, DELETED_LABEL, DELETED_COLOUR, (0, (2.2, 1.1))),
-            (self.added, ADDED_LABEL, ADDED_COLOUR, DOTTED.print),
+            (self.added, ADDED_LABEL, ADDED_COLOUR, "-"),
         )
         for changed, label, colour, dash in changes:
             if changed is not None and len(changed):
@@ -248,6 +254,8 @@ class GraphFigure(Figure):
                     sheet.sample(linestyle="", marker=symbol, markerfacecolor="none", markeredgecolor=colour,
                            markersize=6, label=f"{label} ({len(nodes):,})")
                 )  # fmt: skip
+        unit = (GRAPH_ASPECT + 0.06) / (72 * sheet.width)
+        handles = graph_sites.draw_print(axes, self, sheet, where, unit) + handles
         axes.set_xlim(-0.03, GRAPH_ASPECT + 0.03)
         axes.set_ylim(-0.03, 1.03)
         sheet.legend(handles)
@@ -259,7 +267,7 @@ class GraphFigure(Figure):
         body = _tikz_edges(where, kept, f"gray!60, line width={0.1 if many else 0.25}pt")
         changes = (
             (self.deleted, DELETED_LABEL, f"{latex.colour(DELETED_COLOUR)}, line width=0.9pt, densely dashed"),
-            (self.added, ADDED_LABEL, f"{latex.colour(ADDED_COLOUR)}, line width=0.9pt, densely dotted"),
+            (self.added, ADDED_LABEL, f"{latex.colour(ADDED_COLOUR)}, line width=0.9pt"),
         )
         for changed, _, style in changes:
             if changed is not None:
@@ -292,7 +300,8 @@ class GraphFigure(Figure):
                 style = f"mark={mark}, mark options={{draw={latex.colour(colour)}, line width=0.7pt}}"
                 body += _tikz_marks(where[nodes], f"{style}, mark size={size * 2.2:.2f}pt")
                 legend.append((f"{style}, mark size=3pt", f"{label} ({len(nodes):,})"))
-        body += _tikz_legend(legend, -0.5)
+        body += graph_sites.draw_latex(self, where)
+        body += _tikz_legend([*graph_sites.legend_latex(self), *legend], -0.5)
         inner = "\n".join(body)
         return f"\\begin{{tikzpicture}}\n{inner}\n\\end{{tikzpicture}}\n"
 
@@ -309,12 +318,13 @@ def graph_figure(
     threat = certificate.threat
     words = certificate.states(instance.base.fronts(), integer=not relaxed)
     state = np.array([_STATE_KEYS.index(word) for word in words], dtype=np.int64)
-    deleted = amount = added = attackers = spent = None
+    deleted = amount = added = attackers = spent = spent_kind = None
     if allocation is not None:
         used = np.asarray(allocation.deleted, dtype=float) > NOTHING
         deleted, amount = graph.edges[used], np.asarray(allocation.deleted)[used]
         added = np.asarray(allocation.added).reshape(-1, 2)
         spent = np.asarray(allocation.attributes).sum(axis=0)
+        spent_kind = np.asarray(allocation.attributes).argmax(axis=0)
         if threat.sigma is not None:
             attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
     groups: Sequence[str] = _STATE_KEYS
@@ -337,6 +347,7 @@ def graph_figure(
         attackers=attackers,
         protected=np.asarray(threat.protected, dtype=np.int64),
         spent=spent,
+        spent_kind=spent_kind,
         names=instance.node_names,
         relaxed=relaxed,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},

@@ -1,0 +1,178 @@
+"""Strong certificates against tight ones and HiGHS's integer program: `python -m benchmarks.strong`.
+
+Everything is measured in processor seconds of one process, so that other work on the machine does not count: a thread
+looks at the processor clock and cancels. Rows are kept in a JSON file as they come (`--keep`), and the table is written
+into benchmarks/RESULTS.md, which `make bench` leaves in place. `--seconds 2,10` leaves out the longest runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import instances
+from benchmarks.measure import STRONG_MARK, machine
+from certcore import Instance, ThreatModel, load_instance
+from certcore.program.build import build_structure
+from certcore.program.problem import Problem
+from certcore.program.program import Program
+from certcore.program.relaxation import Relaxation
+from certcore.result.anneal import Annealer
+from certcore.result.attack import find_attack
+from certcore.solve.highs import HighsModel
+from certcore.solve.strong import StrongSearch
+
+WHAT = """Targets left uncertified at most: the tight bound, the strong one and that of HiGHS's integer program (the
+solver's word, not verified) within the same processor seconds of one process, and targets broken by the best attack
+found. All but the integer program's are verified in exact integers. "Closed" is the part of the bracket between the
+tight bound and the best attack that ten seconds of search close."""
+RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
+
+
+def bundle(name: str) -> Callable[[], Instance]:
+    return lambda: load_instance(instances.ROOT / "precomputed" / f"{name}.npz")
+
+
+def cases() -> list[tuple[str, Callable[[], Instance | None], dict[str, Any]]]:
+    attributes, edges = bundle("citeseer-gcn-attr-s0"), bundle("citeseer-gcn-adj-s0")
+    listed: list[tuple[str, Callable[[], Instance | None], dict[str, Any]]] = [
+        (f"Citeseer, {n} attribute deletions", attributes, {"attr_del": n}) for n in (10, 21, 50, 100, 300)
+    ]
+    listed += [
+        (f"Citeseer, {a} additions and {d} deletions", attributes, {"attr_add": a, "attr_del": d})
+        for a, d in ((2, 20), (8, 21))
+    ]
+    for n in (10, 50):
+        listed += [
+            (f"Citeseer, {n} edge deletions", edges, {"adj_del": n}),
+            (f"Citeseer, {n} edge deletions, one per node", edges, {"adj_del": n, "local_adj_del": 1}),
+        ]
+    listed.append(("Citeseer, 50 attribute deletions, σ = 5", attributes, {"attr_del": 50, "sigma": 5}))
+    cora = instances.cora_ml
+    listed += [(f"Cora-ML, {n} attribute deletions", cora, {"attr_del": n}) for n in (10, 21, 50, 100)]
+    listed.append(("Cora-ML, 8 additions and 21 deletions", cora, {"attr_add": 8, "attr_del": 21}))
+    listed.append(("PubMed, 100 attribute deletions", bundle("pubmed-gcn-attr-s0"), {"attr_del": 100}))
+    return listed
+
+
+class CpuClock:
+    """Sets an event when this process has used so many processor seconds from now on."""
+
+    def __init__(self, seconds: float) -> None:
+        self.cancel = threading.Event()
+        self.start, self.limit = time.process_time(), seconds
+        self._done = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    @property
+    def spent(self) -> float:
+        return time.process_time() - self.start
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.02):
+            if self.spent > self.limit:
+                self.cancel.set()
+                return
+
+    def end(self) -> None:
+        self._done.set()
+
+
+def strong(problem: Problem, marks: list[float]) -> dict[str, Any]:
+    """The tight bound, the strong one at each mark, and the best attack."""
+    clock = CpuClock(marks[-1])
+    search = StrongSearch(problem)
+    annealer = Annealer(problem, search.structure)
+    search.attack = annealer
+    seen: list[tuple[float, int, int]] = []
+    row: dict[str, Any] = {}
+    for step in search.run(time_limit=marks[-1] * 1000, cancel=clock.cancel, attack_seconds=marks[-1] * 0.1):
+        if "tight" not in row:
+            row["tight"], row["tight_seconds"] = math.floor(step.bound), clock.spent
+            annealer.offer(find_attack(problem, search.structure, search.x, time_limit=2.0))
+        seen.append((clock.spent, math.floor(step.bound), search.progress.attack))
+    clock.end()
+    # What was proven within a mark; a solve that began before it may end a little later.
+    row["strong"] = {str(mark): min((b for t, b, _ in seen if t <= mark * 1.05), default=None) for mark in marks}
+    row["attack"] = max(annealer.found, search.structure.constant)
+    row["closed"] = search.progress.closed
+    row["seconds"], row["rounds"] = clock.spent, search.rounds
+    return row
+
+
+def integer(problem: Problem, seconds: float) -> int | None:
+    """The bound of HiGHS's integer program, on the solver's word."""
+    clock = CpuClock(seconds)
+    structure = build_structure(problem, Relaxation.EXACT)
+    model = HighsModel(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
+    solution = model.solve(time_limit=seconds * 1000, cancel=clock.cancel, method="choose")
+    clock.end()
+    if not math.isfinite(solution.limit) or solution.limit > len(problem.targets) * 10:
+        return None
+    return structure.constant + math.floor(solution.limit + 1e-6)
+
+
+def table(rows: dict[str, dict[str, Any]], marks: list[float]) -> str:
+    head = ["", "tight", *(f"strong, {m:g} s" for m in marks), *(f"integer program, {m:g} s" for m in marks)]
+    head += ["best attack", "closed at 10 s"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for name, row in rows.items():
+        part = _closed(row)
+        ours = [_number(row["strong"].get(str(m))) for m in marks]
+        theirs = [_number(row["integer"].get(str(m))) for m in marks]
+        share = "optimal" if row["closed"] else "" if part is None else f"{part:.0%}"
+        lines.append(
+            "| " + " | ".join([name, _number(row["tight"]), *ours, *theirs, _number(row["attack"]), share]) + " |"
+        )
+    return "\n".join(lines)
+
+
+def _closed(row: dict[str, Any]) -> float | None:
+    """The part of the bracket between the tight bound and the best attack that ten seconds close."""
+    reached = row["strong"].get("10.0") or row["strong"].get("10")
+    width = row["tight"] - row["attack"]
+    return None if reached is None or width <= 0 else (row["tight"] - reached) / width
+
+
+def _number(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", default="2,10,60", help="processor seconds, the last one is the limit")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--keep", default="", help="a JSON file: rows in it are not measured again")
+    parser.add_argument("--no-integer", action="store_true", help="leave out the integer program")
+    args = parser.parse_args()
+    marks = [float(text) for text in args.seconds.split(",")]
+    keep = Path(args.keep) if args.keep else None
+    rows: dict[str, dict[str, Any]] = json.loads(keep.read_text()) if keep is not None and keep.exists() else {}
+    for name, load, values in cases():
+        if args.only not in name or name in rows:
+            continue
+        instance = load()
+        if instance is None:
+            print(f"{name}: left out, its graph is not in ../shared/data")
+            continue
+        problem = Problem(instance, ThreatModel(**values))
+        row = strong(problem, marks)
+        row["integer"] = {} if args.no_integer else {str(m): integer(problem, m) for m in marks}
+        rows[name] = row
+        print(name, json.dumps(row), flush=True)
+        if keep is not None:
+            keep.write_text(json.dumps(rows, indent=1))
+    when = f"`python -m benchmarks.strong`, {time.strftime('%Y-%m-%d')}. {machine()}."
+    text = f"{STRONG_MARK}\n## Strong certificates\n\n{when}\n\n{WHAT}\n\n{table(rows, marks)}\n"
+    before = RESULTS.read_text(encoding="utf-8").split(STRONG_MARK)[0].rstrip()
+    RESULTS.write_text(f"{before}\n\n{text}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,363 @@
+"""Rows of the strong form: whole-number facts about an attack that a linear program does not know.
+
+A *set* U is a choice of sites of one type. Its level column z_{U,t} says "at least t flips lie in U" (b(U) ≥ t), for
+t = 1 … L. Many targets need flips in overlapping fields; levels tie them to the same whole number b(U), where the
+tight program would break each of them by a fraction of its own. Every row is made from a *tag*, a short list of
+numbers, and holds for every whole-number perturbation within the budgets (`docs/soundness.md` has the proofs):
+
+    monotone  z_{t+1} ≤ z_t                          least     Σ z ≤ b(U)
+    most      b(U) ≤ Σ z + (R_U − L) z_L             in        a target that needs q flips has them in U or outside
+    conflict  flips in U are missing elsewhere       cover     what sites of small capacity cannot carry alone
+    shift     the same for several points and types  pack      levels outside a field and a target's need share R
+
+Here F_g are the sites with a flip column in the field of group g, u_{g,q} is the sum of the points of g that need at
+least q, and R bounds the *number* of flips: the budget over the least cost, within U also the capacities. A tag that
+does not fit its conditions exactly is refused: proofs bring tags from strangers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import ADJ_DEL
+from certcore.program.cuts import Rows
+from certcore.program.problem import Problem
+from certcore.program.program import Program
+
+Tag = Sequence[Any]
+"""A family's name and its numbers, exactly as a proof lists them."""
+Row = tuple[np.ndarray, np.ndarray, int]
+"""Columns, coefficients, right-hand side."""
+
+#: The largest weight and shift in a tag: products stay far within 64 bits.
+MAX_WEIGHT, MAX_SHIFT = 2**20, 2**31
+_INFINITE = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSet:
+    """A set of sites of one type and how many levels it has."""
+
+    kind: int
+    sites: np.ndarray
+    levels: int
+
+
+class Sites:
+    """The sites of one type that have a flip column, with their capacities, and which fields they lie in."""
+
+    def __init__(self, problem: Problem, program: Program, kind: int) -> None:
+        s = program.structure
+        self.kind = kind
+        self.columns = np.flatnonzero(s.flips.kind == kind)
+        self.site, of_column = np.unique(s.flips.site[self.columns], return_inverse=True)
+        self.of_column = of_column.reshape(-1)
+        """Position in `site` of each column: with σ an undirected edge has one for each end that may pay."""
+        self.cap = np.zeros(len(self.site), dtype=np.int64)
+        self.cap[self.of_column] = s.flips.cap[self.columns]
+        cost = int(s.flips.cost[self.columns].min(initial=_INFINITE))
+        self.most = program.budgets[kind] // cost if len(self.columns) else 0
+        """How many flips of the type there can be at all."""
+        field = s.matrix[s.rows[f"field{kind}"]][:, self.columns] if len(self.columns) else None
+        empty = sp.csr_array((len(s.groups), 0), dtype=np.int64)
+        self.field: sp.csr_array = empty if field is None else sp.csr_array(field)
+        """Groups × columns of this type."""
+        self.field.sort_indices()
+        self.limits = problem.local_limits[ADJ_DEL] if kind == ADJ_DEL and problem.limited(ADJ_DEL) else None
+        self.ends = problem.instance.graph.edges[self.site] if kind == ADJ_DEL else None
+
+    def near(self, group: int) -> np.ndarray:
+        """Columns (of this type) in the field of a group."""
+        start, stop = self.field.indptr[group : group + 2]
+        return self.field.indices[start:stop]
+
+    def positions(self, sites: Any) -> np.ndarray:
+        """Where the named sites stand in `site`; refuses what is no strictly increasing list of sites with a column."""
+        wanted = np.array([_whole(value, 0, 2**62) for value in _list(sites)], dtype=np.int64)
+        if not len(wanted) or (np.diff(wanted) <= 0).any() or not np.isin(wanted, self.site).all():
+            raise InputError("the sites are no strictly increasing list of sites that can be flipped")
+        return np.searchsorted(self.site, wanted)
+
+    def capacity(self, positions: np.ndarray) -> int:
+        """How many flips these sites can hold together, within what can be paid for."""
+        return min(self.most, int(np.minimum(self.cap[positions], self.most).sum()))
+
+
+class _Set:
+    """A set as the rows use it: its first level column, its largest count R_U, and which columns lie in it."""
+
+    def __init__(self, kind: int, start: int, levels: int, most: int, inside: np.ndarray) -> None:
+        self.kind, self.start, self.levels, self.most, self.inside = kind, start, levels, most, inside
+
+    def between(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """z_first + … + z_last: levels beyond R_U are 0, other ones above the last column are replaced by it."""
+        last = min(last, self.most)
+        if last < first:
+            return _NO_COLUMNS, _NO_COLUMNS
+        level = np.minimum(np.arange(first, last + 1), self.levels)
+        level, times = np.unique(level, return_counts=True)
+        return self.start + level - 1, times.astype(np.int64)
+
+
+_NO_COLUMNS = np.zeros(0, dtype=np.int64)
+
+
+class Levels:
+    """Level columns behind the columns of a tight program at one place, and rows over both, made from tags."""
+
+    def __init__(self, problem: Problem, program: Program) -> None:
+        self.program = program
+        self.structure = program.structure
+        self.kinds = {k: Sites(problem, program, k) for k in self.structure.types}
+        self.n_nodes = problem.instance.graph.n_nodes
+        self.sets: list[_Set] = []
+        self.count = self.structure.columns.count
+        """Columns of the program and levels so far."""
+        ends = np.append(self.structure.points.first, len(self.structure.points))
+        self._points = list(zip(ends[:-1].tolist(), ends[1:].tolist()))
+        self._families: dict[str, Callable[..., Row]] = {
+            "monotone": self._monotone,
+            "least": self._least,
+            "most": self._most,
+            "in": self._in,
+            "conflict": self._conflict,
+            "cover": self._cover,
+            "shift": self._shift,
+            "pack": self._pack,
+        }
+
+    def add(self, new: LevelSet) -> int:
+        """Add a set with its level columns; returns its number."""
+        kind = self._kind(new.kind)
+        inside = np.zeros(len(kind.site), dtype=bool)
+        positions = kind.positions(new.sites.tolist())
+        inside[positions] = True
+        most = kind.capacity(positions)
+        levels = _whole(new.levels, 1, most)
+        self.sets.append(_Set(new.kind, self.count, levels, most, inside[kind.of_column]))
+        self.count += levels
+        return len(self.sets) - 1
+
+    def row(self, tag: Tag) -> Row:
+        """The row that a tag stands for; a column may occur more than once, its coefficients then add up."""
+        name, *numbers = _list(tag)
+        family = self._families.get(name) if isinstance(name, str) else None
+        if family is None:
+            raise InputError(f"{str(name)[:20]!r} is no family of rows; expected one of {', '.join(self._families)}")
+        if len(numbers) != family.__code__.co_argcount - 1:
+            raise InputError(f"a row of the family {name!r} has {len(numbers)} entries, which is not what it takes")
+        return family(*numbers)
+
+    def rows(self, tags: Sequence[Tag]) -> Rows:
+        """The rows of all tags over all columns, in whole numbers."""
+        made = [self.row(tag) for tag in tags]
+        lengths = [len(columns) for columns, _, _ in made]
+        owner = np.repeat(np.arange(len(made)), lengths)
+        columns = np.concatenate([_NO_COLUMNS, *(columns for columns, _, _ in made)])
+        values = np.concatenate([_NO_COLUMNS, *(values for _, values, _ in made)])
+        matrix = sp.csr_array(sp.coo_array((values, (owner, columns)), shape=(len(made), self.count)))
+        return Rows(matrix, np.array([rhs for _, _, rhs in made], dtype=np.int64))
+
+    # The families.
+
+    def _monotone(self, number: int, level: int) -> Row:
+        levels = self._set(number)
+        t = _whole(level, 1, levels.levels - 1)
+        return np.array([levels.start + t, levels.start + t - 1]), np.array([1, -1]), 0
+
+    def _least(self, number: int) -> Row:
+        levels = self._set(number)
+        return _join((levels.between(1, levels.levels), 1), (self._within(levels), -1))
+
+    def _most(self, number: int) -> Row:
+        levels = self._set(number)
+        last = np.array([levels.start + levels.levels - 1])
+        above = (last, np.array([levels.most - levels.levels]))
+        return _join((self._within(levels), 1), (levels.between(1, levels.levels), -1), (above, -1))
+
+    def _in(self, number: int, group: int, need: int, level: int) -> Row:
+        levels = self._set(number)
+        kind = self.kinds[levels.kind]
+        g, q = self._group(group), _whole(need, 1, kind.most)
+        t = _whole(level, 1, q)
+        near = kind.near(g)
+        outside = _each(kind.columns[near[~levels.inside[near]]])
+        return _join((self._needing(g, kind.kind, q), q - t + 1), (levels.between(t, q), -1), (outside, -1))
+
+    def _conflict(self, number: int, group: int, need: int, level: int) -> Row:
+        levels = self._set(number)
+        kind = self.kinds[levels.kind]
+        g, q = self._group(group), _whole(need, 1, kind.most)
+        elsewhere = kind.most - q
+        t = _whole(level, elsewhere + 1, levels.levels)
+        c = t - elsewhere
+        near = kind.near(g)
+        both = _each(kind.columns[near[levels.inside[near]]])
+        return _join(
+            (self._needing(g, kind.kind, q), c), (levels.between(elsewhere + 1, t), 1), (both, -1), rhs=c
+        )  # fmt: skip
+
+    def _cover(self, type_: int, group: int, need: int, blocks: Any) -> Row:
+        kind = self._kind(type_)
+        g, q = self._group(group), _whole(need, 1, kind.most)
+        covered = np.zeros(len(kind.site), dtype=bool)
+        capacity = 0
+        for block in _list(blocks):
+            positions, most = self._block(kind, _list(block))
+            covered[positions] = True
+            capacity += most
+        if capacity >= q:
+            raise InputError("the blocks of a cover can hold all that the target needs")
+        near = kind.near(g)
+        outside = _each(kind.columns[near[~covered[kind.of_column[near]]]])
+        return _join((self._needing(g, kind.kind, q), q - capacity), (outside, -1))
+
+    def _block(self, kind: Sites, block: list[Any]) -> tuple[np.ndarray, int]:
+        """The sites of a block and how many flips they hold: one site, or edges at a node with a local limit."""
+        positions = kind.positions(block[-1] if block else None)
+        if len(block) == 1 and len(positions) == 1:
+            capacity = int(kind.cap[positions[0]])
+            if capacity == _INFINITE:
+                raise InputError("a site without a capacity of its own cannot be a block of a cover")
+            return positions, capacity
+        if len(block) != 2 or kind.limits is None or kind.ends is None:
+            raise InputError("a block of a cover is one site, or edges at a node with a local limit")
+        node = _whole(block[0], 0, self.n_nodes - 1)
+        if not (kind.ends[positions] == node).any(axis=1).all():
+            raise InputError("an edge of a block does not end at its node")
+        return positions, int(kind.limits[node])
+
+    def _shift(self, group: int, chosen: Any, shifts: Any, weights: Any) -> Row:
+        g = self._group(group)
+        start, stop = self._points[g]
+        places = [_whole(place, 0, stop - start - 1) for place in _list(chosen)]
+        if not places or any(a >= b for a, b in pairwise(places)):
+            raise InputError("the points of a shifted cover are no strictly increasing list")
+        w = [_whole(value, 0, MAX_WEIGHT) for value in _list(weights)]
+        listed = [_list(pair) for pair in _list(shifts)]
+        if len(w) != 4 or any(len(pair) != 2 for pair in listed):
+            raise InputError("a shifted cover has four weights, and a set and a shift in every pair")
+        sets = [(self._set(number), _whole(shift, 0, MAX_SHIFT)) for number, shift in listed]
+        if len({id(levels) for levels, _ in sets}) < len(sets) or any(not w[levels.kind] for levels, _ in sets):
+            raise InputError("a shifted cover lists a set twice, or a set of a type without weight")
+        if any(w[k] for k in range(4) if k not in self.kinds):
+            raise InputError("a shifted cover has a weight for a type that is not in play")
+        moved = [sum(shift for levels, shift in sets if levels.kind == k) for k in range(4)]
+        amounts = self.structure.points.amount[start:stop][places].tolist()
+        rest = [[max(0, p[k] - moved[k]) for k in range(4)] for p in amounts]
+        total = min(sum(a * b for a, b in zip(w, r)) for r in rest)
+        if total < 1:
+            raise InputError("a shifted cover asks for nothing")
+        parts: list[tuple[tuple[np.ndarray, np.ndarray], int]] = []
+        for k in (k for k in range(4) if w[k]):
+            most = min(max(r[k] for r in rest), -(-total // w[k]))
+            near = self.kinds[k].near(g)
+            for levels, shift in ((levels, shift) for levels, shift in sets if levels.kind == k):
+                parts.append((levels.between(shift + 1, shift + most), -w[k]))
+                near = near[~levels.inside[near]]
+            parts.append((_each(self.kinds[k].columns[near]), -w[k]))
+        points = self.structure.columns.points.start + start + np.array(places)
+        return _join((_each(points), total), *parts)
+
+    def _pack(self, type_: int, group: int, prefixes: Any) -> Row:
+        kind = self._kind(type_)
+        g = self._group(group)
+        taken = np.zeros(len(kind.columns), dtype=bool)
+        taken[kind.near(g)] = True
+        total, parts = 0, []
+        for pair in _list(prefixes):
+            if len(_list(pair)) != 2:
+                raise InputError("a packing lists sets with their number of levels")
+            levels = self._set(pair[0])
+            count = _whole(pair[1], 1, levels.levels)
+            if levels.kind != kind.kind or (taken & levels.inside).any():
+                raise InputError("the sets of a packing are not disjoint, also from the field, or of another type")
+            taken |= levels.inside
+            total += count
+            parts.append((levels.between(1, count), 1))
+        if not parts:
+            raise InputError("a packing lists no set")
+        start, stop = self._points[g]
+        over = np.maximum(total - kind.most + self.structure.points.amount[start:stop, kind.kind], 0)
+        used = np.flatnonzero(over)
+        points = self.structure.columns.points.start + start + used
+        return _join(((points, over[used]), 1), *parts, rhs=total)
+
+    # What the rows are made of.
+
+    def _within(self, levels: _Set) -> tuple[np.ndarray, np.ndarray]:
+        return _each(self.kinds[levels.kind].columns[levels.inside])
+
+    def _needing(self, group: int, kind: int, need: int) -> tuple[np.ndarray, np.ndarray]:
+        """u_{g,q}: the points of a group that need at least so many flips of a type."""
+        start, stop = self._points[group]
+        points = np.flatnonzero(self.structure.points.amount[start:stop, kind] >= need)
+        return _each(self.structure.columns.points.start + start + points)
+
+    def _set(self, number: Any) -> _Set:
+        return self.sets[_whole(number, 0, len(self.sets) - 1)]
+
+    def _group(self, number: Any) -> int:
+        return _whole(number, 0, len(self.structure.groups) - 1)
+
+    def _kind(self, number: Any) -> Sites:
+        found = self.kinds.get(_whole(number, 0, 3))
+        if found is None:
+            raise InputError("a row or set is about a perturbation type that is not in play")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class StrongProgram:
+    """A tight program with level columns behind its columns and strong rows behind its rows."""
+
+    program: Program
+    levels: int
+    rows: Rows
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        base = self.program.matrix
+        wide = sp.csr_array((base.data, base.indices, base.indptr), shape=(base.shape[0], base.shape[1] + self.levels))
+        return sp.csr_array(sp.vstack([wide, self.rows.matrix], format="csr"))
+
+    @property
+    def rhs(self) -> np.ndarray:
+        return np.concatenate([self.program.rhs, self.rows.rhs])
+
+    @property
+    def upper(self) -> np.ndarray:
+        return np.concatenate([self.program.upper, np.ones(self.levels, dtype=np.int64)])
+
+    @property
+    def objective(self) -> np.ndarray:
+        return np.concatenate([self.program.objective, np.zeros(self.levels, dtype=np.int64)])
+
+
+def _each(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return columns, np.ones(len(columns), dtype=np.int64)
+
+
+def _join(*parts: tuple[tuple[np.ndarray, np.ndarray], int], rhs: int = 0) -> Row:
+    columns = np.concatenate([columns for (columns, _), _ in parts])
+    return columns, np.concatenate([factor * times for (_, times), factor in parts]), rhs
+
+
+def _whole(value: Any, low: int, high: int) -> int:
+    """A whole number within its limits, or a refusal."""
+    if type(value) is not int or not low <= value <= high:
+        raise InputError(f"{str(value)[:20]!r} is no whole number from {low} to {high}")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise InputError(f"{str(value)[:20]!r} is no list")
+    return list(value)

@@ -1,0 +1,307 @@
+"""A better attack: move flips about while it cools down, and keep the best that was seen.
+
+In every step some flips are taken back and spent again, site by site: the next one goes where it helps most, with
+noise that shrinks from step to step. What helps is counted in targets broken, and for targets that are not broken yet
+in a share of the way. One step looks at every site at once: a product of a sparse matrix with what a further flip is
+worth to each group of targets. Nothing here needs trust: attacks are replayed before anybody sees them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from certcore.domain.perturbations import ADJ_DEL
+from certcore.program.problem import Problem
+from certcore.program.structure import Structure
+from certcore.result.allocation import Allocation, inadmissible, replay
+from certcore.result.sites import AttackSites
+
+#: How far along counts, and with which power, in the runs one after the other; how hot a run starts, in targets.
+STYLES = ((0.5, 3.0, 2.0), (0.8, 6.0, 4.0), (0.3, 2.0, 1.5), (0.6, 10.0, 3.0), (0.4, 4.0, 1.0))
+#: The temperature at the end of a run.
+COLD = 0.08
+#: The last part of a run counts broken targets only.
+POLISH = 0.75
+#: How often flips are spent several at a time.
+BLOCKS = 0.4
+#: How often everything is taken back at once.
+AFRESH = 0.02
+#: Steps of the first run per flip that can be spent, and at most.
+STEPS, MAX_STEPS = 30, 6000
+
+
+class Annealer:
+    """Searches for one threat model; can be stopped and continued, and takes attacks that others have found."""
+
+    def __init__(self, problem: Problem, structure: Structure, *, seed: int = 0) -> None:
+        self.problem, self.structure = problem, structure
+        self.sites = AttackSites(problem, structure)
+        self.rng = np.random.default_rng(seed)
+        self.best: Allocation | None = None
+        self.best_amount = np.zeros(len(self.sites.site), dtype=np.int64)
+        self.runs = 0
+        useful = len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0
+        self._work = _State(problem, structure, self.sites, self.rng) if useful else None
+        self._hint: np.ndarray | None = None
+        self._waiting = False
+
+    @property
+    def found(self) -> int:
+        """Targets that the best attack breaks."""
+        return -1 if self.best is None else int(self.best.attacked.sum())
+
+    def offer(self, attack: Allocation | None) -> None:
+        """An attack from elsewhere (greedy, another budget): kept if it is within the threat model and the best."""
+        if attack is None or inadmissible(self.problem, attack) is not None:
+            return
+        again = replay(self.problem, attack.attributes, attack.deleted, attack.added, attack.attackers)
+        if int(again.attacked.sum()) > self.found:
+            self.best = again
+            self.best_amount = self.sites.amounts_of(again)
+
+    def hint(self, x: np.ndarray) -> None:
+        """A relaxed solution: its whole parts, filled up greedily, are an attack, and the next run starts from them."""
+        if self._work is None:
+            return
+        whole = self.sites.whole_parts(self.structure, x)
+        if self._hint is not None and np.array_equal(whole, self._hint):
+            return
+        self._hint, self._waiting = whole, True
+        state = self._work
+        state.reset(whole)
+        state.value_by(0.5, 3.0)
+        state.refill(0.0)
+        if state.broken > self.found - self.structure.constant:
+            self._keep(state)
+
+    def run(
+        self, *, steps: int | None = None, seconds: float = math.inf, stop: Callable[[], bool] | None = None
+    ) -> None:
+        """Anneal for so many steps, or seconds, or until `stop` says so."""
+        if self._work is None:
+            return
+        deadline = time.perf_counter() + seconds
+        left = steps if steps is not None else MAX_STEPS * 1000
+        while left > 0 and time.perf_counter() < deadline and not (stop is not None and stop()):
+            left -= self._one_run(left, deadline, stop)
+
+    def _one_run(self, most: int, deadline: float, stop: Callable[[], bool] | None) -> int:
+        assert self._work is not None
+        state, style = self._work, STYLES[self.runs % len(STYLES)]
+        units = int(sum(self.problem.threat.budgets[k] for k in self.structure.types))
+        length = min(MAX_STEPS, max(200, STEPS * units) * (1 + self.runs // len(STYLES)))
+        share, power, hot = style
+        if self._waiting and self._hint is not None and self.runs % 2 == 0:
+            state.reset(self._hint)
+            self._waiting = False
+        elif self.runs % 3 == 1 or self.best is None:
+            state.reset(np.zeros_like(self.best_amount))
+        else:
+            state.reset(self.best_amount, self.best)
+            hot = min(hot, 1.0)
+        self.runs += 1
+        state.value_by(share, power)
+        state.refill(hot)
+        done = 0
+        polishing = False
+        top = max(self.found - self.structure.constant, 0)
+        for step in range(length):
+            if done >= most or (step % 16 == 0 and (time.perf_counter() > deadline or (stop is not None and stop()))):
+                break
+            done += 1
+            if not polishing and step > POLISH * length:
+                state.value_by(0.02, 1.0)
+                polishing = True
+            state.take_back()
+            state.refill(hot * (COLD / hot) ** (step / length))
+            if state.broken > top:
+                top = state.broken
+                self._keep(state)
+        return max(done, 1)
+
+    def _keep(self, state: _State) -> None:
+        attack = self.sites.allocation(self.problem, state.amount, state.attackers)
+        reason = inadmissible(self.problem, attack)
+        if reason is not None:
+            raise AssertionError(f"the attack breaks the threat model: {reason}")
+        if int(attack.attacked.sum()) > self.found:
+            self.best, self.best_amount = attack, state.amount.copy()
+
+
+class _State:
+    """Where the flips are now, what is left to spend, and what one more flip of each type is worth to each group."""
+
+    def __init__(self, problem: Problem, structure: Structure, sites: AttackSites, rng: np.random.Generator) -> None:
+        self.problem, self.structure, self.sites, self.rng = problem, structure, sites, rng
+        budgets = np.array(problem.threat.budgets, dtype=np.int64)
+        self.types = [k for k in structure.types if budgets[k] > 0]
+        self.sigma = problem.threat.sigma
+        points = structure.points
+        sizes = np.diff(np.append(points.first, len(points)))
+        within = np.arange(len(points)) - points.first[points.group]
+        amounts = points.amount[:, self.types]
+        far = (amounts > budgets[self.types]).any(axis=1)
+        self.weight = structure.groups.weight.astype(np.float64)
+        shape = (len(structure.groups), int(sizes.max(initial=1)), len(self.types))
+        self.need = np.full(shape, 10**6, dtype=np.float64)
+        self.need[points.group[~far], within[~far]] = amounts[~far]
+        self.effort = 1.0 / budgets[self.types]
+        self.whole = np.maximum((self.need * self.effort).sum(axis=2), 1e-12)
+        self.cost = sites.cost
+        self.of_type = {k: np.flatnonzero(sites.kind == k) for k in self.types}
+        self.by_type = {k: sites.by_site[self.of_type[k]] for k in self.types}
+        self.reset(np.zeros(len(sites.site), dtype=np.int64))
+
+    def reset(self, amount: np.ndarray, like: Allocation | None = None) -> None:
+        n = self.problem.instance.graph.n_nodes
+        self.amount = np.zeros_like(amount)
+        self.left = np.array(self.problem.threat.budgets, dtype=np.int64)
+        self.room = self.problem.local_limits[ADJ_DEL].copy()
+        self.inside = np.zeros((len(self.structure.groups), len(self.types)))
+        self.attackers = np.zeros(n, dtype=bool)
+        if self.sigma is not None and like is not None:
+            self.attackers = like.attackers > 0.5
+        for site in np.flatnonzero(amount).tolist():
+            count = min(int(amount[site]), self._fits(site))
+            if count > 0 and self._admit(site):
+                self._place(site, count)
+        self.share, self.power = 0.5, 3.0
+        self._revalue(slice(None))
+
+    def value_by(self, share: float, power: float) -> None:
+        self.share, self.power = share, power
+        self._revalue(slice(None))
+
+    @property
+    def broken(self) -> int:
+        """Targets of the program that the present flips break."""
+        return int(self.weight @ self.reached)
+
+    # What flips are worth.
+
+    def _revalue(self, rows: np.ndarray | slice) -> None:
+        need, inside, whole = self.need[rows], self.inside[rows], self.whole[rows]
+        missing = np.maximum(need - inside[:, None, :], 0.0)
+        open_ = missing @ self.effort
+        value, reached = self._value(open_, whole)
+        if isinstance(rows, slice):
+            self.value = np.zeros(len(self.weight))
+            self.reached = np.zeros(len(self.weight))
+            self.gain = np.zeros((len(self.types), len(self.weight)))
+        self.value[rows], self.reached[rows] = value, reached
+        for place in range(len(self.types)):
+            less = open_ - np.where(missing[:, :, place] > 0, self.effort[place], 0.0)
+            self.gain[place, rows] = (self._value(less, whole)[0] - value) * self.weight[rows]
+
+    def _value(self, open_: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How much each group counts: 1 if broken, else a share of the way to its nearest point."""
+        way = (1.0 - open_ / whole).max(axis=1)
+        reached = way > 1.0 - 1e-9
+        soft = self.share * np.maximum(way, 0.0) ** self.power
+        return np.where(reached, 1.0, soft), reached
+
+    # Moves.
+
+    def take_back(self) -> None:
+        """Take back some flips at one site, or everything that hangs on one attacker."""
+        used = np.flatnonzero(self.amount)
+        if not len(used):
+            return
+        if self.sigma is not None and self.rng.random() < 0.25 and self.attackers.any():
+            node = int(self.rng.choice(np.flatnonzero(self.attackers)))
+            self.attackers[node] = False
+            for site in used[~self.attackers[self.sites.ends[used]].any(axis=1)].tolist():
+                self._place(site, -int(self.amount[site]))
+            return
+        if self.rng.random() < AFRESH:
+            for site in used.tolist():
+                self._place(site, -int(self.amount[site]))
+            self.attackers[:] = False
+            return
+        for _ in range(1 if self.rng.random() < 0.7 else 2):
+            site = int(used[self.rng.integers(len(used))])
+            has = int(self.amount[site])
+            if has:
+                self._place(site, -(1 if self.rng.random() < 0.6 else int(self.rng.integers(1, has + 1))))
+        if self.sigma is not None:
+            self._dismiss()
+
+    def refill(self, heat: float) -> None:
+        for place, k in enumerate(self.types):
+            mine, matrix = self.of_type[k], self.by_type[k]
+            while self.left[k] > 0 and len(mine):
+                open_ = (self.amount[mine] < self.sites.cap[mine]) & (self.cost[mine] <= self.left[k])
+                if k == ADJ_DEL:
+                    open_ &= self.room[self.sites.ends[mine]].min(axis=1) > 0
+                if self.sigma is not None and int(self.attackers.sum()) >= self.sigma:
+                    open_ &= self.attackers[self.sites.ends[mine]].any(axis=1)
+                if not open_.any():
+                    break
+                count = self._block(k) if self.rng.random() < BLOCKS else 1
+                gain = self.gain[place] if count == 1 else self._gain_of(place, count)
+                if count > 1:
+                    fits = (self.sites.cap[mine] - self.amount[mine] >= count) & (
+                        self.cost[mine] * count <= self.left[k]
+                    )
+                    count, open_ = (count, open_ & fits) if (open_ & fits).any() else (1, open_)
+                score = (matrix @ gain) / self.cost[mine]
+                score += heat * self.rng.gumbel(size=len(score))
+                score[~open_] = -np.inf
+                site = int(mine[int(np.argmax(score))])
+                if not self._admit(site):
+                    break
+                self._place(site, count)
+
+    def _block(self, kind: int) -> int:
+        """How many flips go to one site together: targets that need many see nothing in a single one."""
+        left = int(self.left[kind])
+        if kind == ADJ_DEL or left == 1:
+            return 1
+        return (left, left // 2, (left + 1) // 2, int(self.rng.integers(1, left + 1)))[int(self.rng.integers(4))]
+
+    def _gain_of(self, place: int, count: int) -> np.ndarray:
+        """What so many flips more of a type are worth to each group."""
+        missing = np.maximum(self.need - self.inside[:, None, :], 0.0)
+        missing[:, :, place] = np.maximum(missing[:, :, place] - count, 0.0)
+        return np.asarray((self._value(missing @ self.effort, self.whole)[0] - self.value) * self.weight)
+
+    def _admit(self, site: int) -> bool:
+        """With σ: make sure that somebody in charge is at the site."""
+        if self.sigma is None:
+            return True
+        ends = self.sites.ends[site]
+        if self.attackers[ends].any():
+            return True
+        if int(self.attackers.sum()) >= self.sigma:
+            return False
+        self.attackers[ends[self.sites.pull[ends].argmax()]] = True
+        return True
+
+    def _dismiss(self) -> None:
+        """Attackers who pay for nothing make room for others."""
+        used = np.flatnonzero(self.amount)
+        needed = np.zeros_like(self.attackers)
+        needed[self.sites.ends[used].ravel()] = True
+        self.attackers &= needed
+
+    def _fits(self, site: int) -> int:
+        k = int(self.sites.kind[site])
+        most = min(int(self.sites.cap[site] - self.amount[site]), int(self.left[k] // self.cost[site]))
+        if k == ADJ_DEL:
+            most = min(most, int(self.room[self.sites.ends[site]].min()))
+        return max(most, 0)
+
+    def _place(self, site: int, count: int) -> None:
+        k = int(self.sites.kind[site])
+        self.amount[site] += count
+        self.left[k] -= count * int(self.cost[site])
+        if k == ADJ_DEL:
+            self.room[self.sites.ends[site]] -= count
+        rows = self.sites.rows_of(site)
+        self.inside[rows, self.types.index(k)] += count
+        if hasattr(self, "gain"):
+            self._revalue(rows)

@@ -1,0 +1,95 @@
+"""Where an attack can flip something: every site that exists, also those the program dropped as dominated.
+
+In an attack capacities always bind, so that a site which another one dominates can still be of use.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.domain.perturbations import ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.program.problem import Problem
+from certcore.program.structure import Structure
+from certcore.result.allocation import Allocation, columns_of, empty_edges, replay
+
+
+class AttackSites:
+    """Attribute flips per type and node, deletions per edge: capacities, costs, ends, and whose fields they are in."""
+
+    def __init__(self, problem: Problem, structure: Structure) -> None:
+        graph = problem.instance.graph
+        kinds, sites, caps, costs, blocks = [], [], [], [], []
+        for k in structure.types:
+            field = problem.fields.edges if k == ADJ_DEL else problem.fields.nodes
+            assert field is not None
+            field = field[structure.groups.representative]
+            if k == ADJ_DEL:
+                capacity, cost = problem.free[graph.edges].all(axis=1).astype(np.int64), problem.edge_costs
+            else:
+                capacity, cost = problem.capacities[k], problem.node_costs
+            chosen = np.flatnonzero((capacity > 0) & (np.bincount(field.indices, minlength=field.shape[1]) > 0))
+            kinds.append(np.full(len(chosen), k))
+            sites.append(chosen)
+            caps.append(capacity[chosen])
+            costs.append(cost[chosen])
+            blocks.append(sp.csr_array(field[:, chosen]) if len(chosen) else sp.csr_array((field.shape[0], 0)))
+        nothing = [np.zeros(0, dtype=np.int64)]
+        parts = (nothing + kinds, nothing + sites, nothing + caps, nothing + costs)
+        self.kind, self.site, self.cap, self.cost = map(np.concatenate, parts)
+        self.is_edge = self.kind == ADJ_DEL
+        blocks = blocks or [sp.csr_array((len(structure.groups), 0))]
+        self.by_site = columns_of(sp.csr_array(sp.hstack(blocks, format="csr")).astype(np.float64))
+        """Sites × groups."""
+        self.ends = np.repeat(self.site[:, None], 2, axis=1)
+        """The nodes at a site: twice the same one for attributes."""
+        self.ends[self.is_edge] = graph.edges[self.site[self.is_edge]]
+        reach = (self.by_site @ structure.groups.weight.astype(float)) * np.minimum(self.cap, 16)
+        self.pull = np.zeros(graph.n_nodes)
+        """How many targets each node reaches, by what it can flip."""
+        for end in (0, 1):
+            np.add.at(self.pull, self.ends[:, end], reach)
+
+    def rows_of(self, site: int) -> np.ndarray:
+        """Groups in whose fields a site lies."""
+        rows: np.ndarray = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
+        return rows
+
+    def whole_parts(self, structure: Structure, x: np.ndarray) -> np.ndarray:
+        """Flips of a relaxed solution at each site, rounded down."""
+        flips = structure.flips
+        value = np.zeros(len(self.site))
+        if len(self.site):
+            width = int(max(flips.site.max(initial=0), self.site.max(initial=0))) + 1
+            keys, wanted = self.kind * width + self.site, flips.kind * width + flips.site
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            known = keys[place] == wanted  # the relaxed program may use a node that has nothing to flip
+            np.add.at(value, place[known], x[structure.columns.flips][known])
+        value = np.nan_to_num(value, nan=0.0, posinf=0.0, neginf=0.0)
+        return np.floor(np.clip(value, 0.0, 1e15) + 1e-6).astype(np.int64)
+
+    def amounts_of(self, attack: Allocation) -> np.ndarray:
+        """Flips of an attack at each site."""
+        amount = np.zeros(len(self.site), dtype=np.int64)
+        for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+            chosen = self.kind == k
+            amount[chosen] = attack.attributes[row, self.site[chosen]]
+        amount[self.is_edge] = attack.deleted[self.site[self.is_edge]]
+        return amount
+
+    def allocation(self, problem: Problem, amount: np.ndarray, attackers: np.ndarray | None) -> Allocation:
+        """Flips at the sites as an attack, replayed; `attackers` (a mask of nodes) counts with σ only."""
+        graph = problem.instance.graph
+        attributes = np.zeros((2, graph.n_nodes), dtype=np.int64)
+        for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+            chosen = self.kind == k
+            attributes[row, self.site[chosen]] = amount[chosen]
+        deleted = np.zeros(graph.n_edges, dtype=np.int64)
+        deleted[self.site[self.is_edge]] = amount[self.is_edge]
+        control = np.zeros(graph.n_nodes)
+        if attackers is None or problem.threat.sigma is None:
+            control[attributes.sum(axis=0) > 0] = 1
+            control[graph.edges[deleted > 0].ravel()] = 1
+        else:
+            control[attackers] = 1
+        return replay(problem, attributes, deleted, empty_edges(), control)

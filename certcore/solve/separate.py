@@ -1,0 +1,314 @@
+"""Finding strong rows that a relaxed solution violates, and sets worth having levels. Nothing here needs trust.
+
+Everything looks at the sites that the solution uses (its support) only, and at all targets at once. A *need* is a
+group with an amount q: its points that ask for at least q flips of the type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.domain.perturbations import ADJ_DEL
+from certcore.program.levels import Levels, LevelSet, Sites
+from certcore.program.program import Program
+
+#: Violations below this are not worth a row; flips below the second do not count as used.
+LEAST, USED = 1e-3, 1e-7
+#: A set is worth having from this score on; two whose flips differ by less than this share are one.
+LEAST_SCORE, ALIKE = 1e-2, 0.15
+#: Candidates looked at in one round.
+MAX_CANDIDATES = 1500
+
+Found = tuple[float, tuple[Any, ...]]
+"""How much a row is violated, weighted by the targets of its group, and its tag."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A relaxed solution as one type sees it."""
+
+    flips: np.ndarray
+    """Flips at each site."""
+    used: np.ndarray
+    """The sites with flips."""
+    share: np.ndarray
+    """How far the needs are met, for those that are met at all …"""
+    live: np.ndarray
+    """… which are these, by falling amount."""
+    near: np.ndarray
+    """(live needs, used sites): which sites lie in the field."""
+
+
+class Separator:
+    """The needs of one type, its candidates for sets, and which of its sets' rows are violated."""
+
+    def __init__(self, levels: Levels, program: Program, kind: int) -> None:
+        s = program.structure
+        self.levels, self.structure, self.kind = levels, s, kind
+        self.sites: Sites = levels.kinds[kind]
+        sites = self.sites
+        count = len(sites.site)
+        owner = np.repeat(np.arange(len(s.groups)), np.diff(sites.field.indptr))
+        field = sp.coo_array(
+            (np.ones(len(owner), np.float32), (owner, sites.of_column[sites.field.indices])),
+            shape=(len(s.groups), count),
+        )
+        self.field = sp.csr_array(field)
+        self.field.data[:] = 1.0
+        open_ = np.flatnonzero(program.open & (s.points.amount[:, kind] > 0))
+        amount, group = s.points.amount[open_, kind], s.points.group[open_]
+        keys = np.unique(group.astype(np.int64) * (2**31) + amount)
+        self.group, self.need = keys >> 31, keys & (2**31 - 1)
+        # A point counts for every need of its group that asks for no more than it does.
+        first = np.searchsorted(self.group, group)
+        last = np.searchsorted(keys, group.astype(np.int64) * (2**31) + amount, side="right")
+        lengths = last - first
+        need = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+        self.points = sp.csr_array(
+            sp.coo_array((np.ones(len(need)), (need, np.repeat(open_, lengths))), shape=(len(keys), len(s.points)))
+        )
+        self.top = int(min(sites.most, self.need.max(initial=0)))
+        """Levels that matter: no target needs more."""
+        self.weight = s.groups.weight[self.group].astype(np.float64)
+        self.numbers: list[int] = []
+        """The sets of this type, by their numbers in `levels`."""
+        self.masks = np.zeros((0, count), dtype=bool)
+        self.keys: dict[bytes, int] = {}
+        self.candidates = self._candidates()
+
+    def view(self, x: np.ndarray) -> View:
+        sites, s = self.sites, self.structure
+        flips = np.bincount(sites.of_column, weights=np.maximum(x[sites.columns], 0.0), minlength=len(sites.site))
+        used = np.flatnonzero(flips > USED)
+        share = self.points @ x[s.columns.points]
+        live = np.flatnonzero(share > 1e-6)
+        live = live[np.argsort(-self.need[live], kind="stable")]
+        groups, place = np.unique(self.group[live], return_inverse=True)
+        near = sp.csr_array(self.field[groups][:, used]).toarray() if len(used) else np.zeros((len(groups), 0))
+        return View(flips, used, share[live], live, near[place.reshape(-1)].astype(np.float32))
+
+    # Sets.
+
+    def _candidates(self) -> sp.csr_array:
+        """Single sites, all distinct fields, and for edges the stars of nodes."""
+        count = len(self.sites.site)
+        parts = [sp.eye_array(count, dtype=np.float32, format="csr")] if self.kind != ADJ_DEL else []
+        parts.append(self.field)
+        if self.sites.ends is not None and count:
+            rows, columns = self.sites.ends.T.ravel(), np.tile(np.arange(count), 2)
+            star = sp.coo_array((np.ones(len(rows), np.float32), (rows, columns)))
+            parts.append(sp.csr_array(star.tocsr()[:, :count]))
+        return sp.csr_array(sp.vstack(parts, format="csr"))
+
+    def best_sets(self, view: View, most: int) -> list[LevelSet]:
+        """Sets whose level rows together contradict the solution most."""
+        used, flips = view.used, view.flips[view.used]
+        if not len(used) or not self.top:
+            return []
+        trace = sp.csr_array(self.candidates[:, used])
+        salt = np.random.default_rng(7).random(len(used))
+        _, first = np.unique(np.round(trace @ salt, 9), return_index=True)
+        first = first[np.diff(trace.indptr)[first] > 0]
+        if len(first) > MAX_CANDIDATES:
+            inside = (trace @ flips)[first]
+            first = first[np.argsort(-inside, kind="stable")[:MAX_CANDIDATES]]
+        masks = trace[first].toarray() > 0
+        score = self._scores(view, masks * flips)
+        chosen: list[LevelSet] = []
+        taken: list[np.ndarray] = []
+        for i in np.argsort(-score, kind="stable").tolist():
+            if score[i] < LEAST_SCORE or len(chosen) >= most:
+                break
+            if any(flips[masks[i] ^ other].sum() < ALIKE * flips[masks[i] | other].sum() for other in taken):
+                continue
+            start, stop = self.candidates.indptr[first[i] : first[i] + 2]
+            new = self.level_set(np.sort(self.candidates.indices[start:stop]))
+            if new is not None:
+                chosen.append(new)
+                taken.append(masks[i])
+        return chosen
+
+    def level_set(self, positions: np.ndarray) -> LevelSet | None:
+        """A set with the levels that matter; None if it is there already or can hold nothing."""
+        levels = min(self.top, self.sites.capacity(positions))
+        if levels < 1 or positions.tobytes() in self.keys:
+            return None
+        return LevelSet(self.kind, self.sites.site[positions], levels)
+
+    def adopt(self, new: LevelSet) -> int:
+        """Give a set its levels; returns its number."""
+        number = self.levels.add(new)
+        positions = np.searchsorted(self.sites.site, new.sites)
+        self.keys[positions.tobytes()] = number
+        mask = np.zeros((1, len(self.sites.site)), dtype=bool)
+        mask[0, positions] = True
+        self.masks = np.concatenate([self.masks, mask])
+        self.numbers.append(number)
+        return number
+
+    def _scores(self, view: View, loads: np.ndarray) -> np.ndarray:
+        """For each candidate: how far what its levels must be at least and can be at most contradict its flips."""
+        near, need, share = _distinct(view, self.need[view.live])
+        inside = loads.astype(np.float32) @ near.T
+        outside = (near @ view.flips[view.used])[None, :] - inside
+        total, most, top = loads.sum(axis=1), self.sites.most, self.top
+        low = np.zeros((len(loads), top + 2), dtype=np.float32)
+        high = np.ones((len(loads), top + 1), dtype=np.float32)
+        for t in range(1, top + 1):
+            count = int(np.searchsorted(-need, -t, side="right"))
+            if count:
+                low[:, t] = (share[:count] - outside[:, :count] / (need[:count] - t + 1)).max(axis=1)
+            count = int(np.searchsorted(-need, -(most - t + 1), side="right"))
+            if count:
+                high[:, t] = (1 - share[:count] + inside[:, :count] / (t - most + need[:count])).min(axis=1)
+        low = np.maximum.accumulate(np.maximum(low, 0)[:, ::-1], axis=1)[:, ::-1]
+        high = np.minimum.accumulate(np.clip(high, 0, 1), axis=1)
+        least, upper = low[:, 1 : top + 1], high[:, 1:]
+        above = upper.sum(axis=1) + (most - top) * upper[:, -1]
+        clash = np.maximum(least - upper, 0).sum(axis=1)
+        return np.maximum(least.sum(axis=1) - total, 0) + np.maximum(total - above, 0) + clash
+
+    # Rows of the sets that are there.
+
+    def level_rows(self, view: View, x: np.ndarray) -> list[Found]:
+        """The worst `in` and `conflict` row of each set and need, and monotone rows."""
+        if not self.numbers:
+            return []
+        sums = np.zeros((len(self.numbers), self.top + 1))
+        found: list[Found] = []
+        for row, number in enumerate(self.numbers):
+            mine = self.levels.sets[number]
+            z = x[mine.start : mine.start + mine.levels]
+            sums[row, 1 : len(z) + 1] = z
+            for t in np.flatnonzero(np.diff(z) > 1e-6).tolist():
+                found.append((1e3 + float(z[t + 1] - z[t]), ("monotone", number, t + 1)))
+        np.cumsum(sums, axis=1, out=sums)
+        if not len(view.live) or not len(view.used):
+            return found
+        loads = self.masks[:, view.used] * view.flips[view.used]
+        inside = loads @ view.near.T
+        outside = (view.near @ view.flips[view.used])[None, :] - inside
+        need, weight = self.need[view.live], self.weight[view.live]
+        found += self._worst("in", view, weight, *self._inside(need, view.share, outside, sums))
+        found += self._worst("conflict", view, weight, *self._conflicts(need, view.share, inside, sums))
+        return found
+
+    def _inside(
+        self, need: np.ndarray, share: np.ndarray, outside: np.ndarray, sums: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        best, level = np.full(outside.shape, LEAST), np.zeros(outside.shape, dtype=np.int64)
+        upto = sums[:, np.minimum(need, self.top)] + outside
+        for t in range(1, self.top + 1):
+            count = int(np.searchsorted(-need, -t, side="right"))
+            wide = need[:count] - t + 1
+            excess = share[:count] - (upto[:, :count] - sums[:, t - 1 : t]) / wide
+            better = excess > best[:, :count]
+            best[:, :count][better] = excess[better]
+            level[:, :count][better] = t
+        return best, level
+
+    def _conflicts(
+        self, need: np.ndarray, share: np.ndarray, inside: np.ndarray, sums: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        best, level = np.full(inside.shape, LEAST), np.zeros(inside.shape, dtype=np.int64)
+        most = self.sites.most
+        has = np.array([self.levels.sets[number].levels for number in self.numbers])
+        start = sums[:, np.clip(most - need, 0, self.top)] + inside
+        for t in range(1, self.top + 1):
+            count = int(np.searchsorted(-need, -(most - t + 1), side="right"))
+            if not count:
+                continue
+            wide = t - most + need[:count]
+            excess = share[:count] - 1 + (sums[:, t : t + 1] - start[:, :count]) / wide
+            better = (excess > best[:, :count]) & (has[:, None] >= t)
+            best[:, :count][better] = excess[better]
+            level[:, :count][better] = t
+        return best, level
+
+    def _worst(
+        self, family: str, view: View, weight: np.ndarray, excess: np.ndarray, level: np.ndarray, most: int = 1500
+    ) -> list[Found]:
+        value = np.where(level > 0, excess * weight, 0.0)
+        order = np.flatnonzero(value.ravel() > 0)
+        if len(order) > most:
+            order = order[np.argpartition(-value.ravel()[order], most)[:most]]
+        rows, columns = np.divmod(order, value.shape[1])
+        group, need = self.group[view.live], self.need[view.live]
+        return [
+            (float(value[i, j]), (family, self.numbers[i], int(group[j]), int(need[j]), int(level[i, j])))
+            for i, j in zip(rows.tolist(), columns.tolist())
+        ]
+
+    # Covers.
+
+    def covers(self, view: View, most: int) -> list[Found]:
+        """Targets that use sites, or the edges at a node, beyond what these can carry alone."""
+        sites = self.sites
+        if not len(view.used) or (sites.cap[view.used] > 2**40).all():
+            return []
+        flips, cap = view.flips[view.used], np.minimum(sites.cap[view.used], 2**40).astype(np.float64)
+        share, need = view.share, self.need[view.live]
+        missing = need * share - view.near @ flips
+        # What every site carries beyond its capacity, if it were to carry no more than that: an estimate to choose by.
+        excess = (view.near * np.maximum(flips[None, :] - share[:, None] * cap[None, :], 0.0)).sum(axis=1)
+        if sites.limits is not None:
+            excess = excess + view.near @ flips
+        hopeful = np.flatnonzero((need > 1) & (share > 1e-4) & (missing + excess > LEAST))
+        hopeful = hopeful[np.argsort(-(missing + excess)[hopeful], kind="stable")[:most]]
+        found = []
+        for j in hopeful.tolist():
+            blocks, gain, held = self._blocks(view, j, flips, cap)
+            if blocks and missing[j] + gain > LEAST * need[j]:
+                value = float((missing[j] + gain) / (need[j] - held) * self.weight[view.live[j]])
+                found.append((value, ("cover", self.kind, int(self.group[view.live[j]]), int(need[j]), blocks)))
+        return found
+
+    def _blocks(self, view: View, j: int, flips: np.ndarray, cap: np.ndarray) -> tuple[list[Any], float, int]:
+        """Greedy: stars of nodes whose edges carry more than the local limit allows, then single sites."""
+        sites, share, need = self.sites, float(view.share[j]), int(self.need[view.live[j]])
+        here = np.flatnonzero(view.near[j])
+        blocks: list[Any] = []
+        gain, held = 0.0, 0
+        free = np.ones(len(here), dtype=bool)
+        if sites.limits is not None and sites.ends is not None:
+            ends = sites.ends[view.used[here]]
+            while free.any():
+                nodes, place = np.unique(ends[free].T.ravel(), return_inverse=True)
+                load = np.bincount(place.reshape(-1), weights=np.tile(flips[here][free], 2))
+                more = load - share * sites.limits[nodes]
+                best = int(np.argmax(more))
+                limit = int(sites.limits[nodes[best]])
+                if more[best] <= 1e-6 or held + limit >= need:
+                    break
+                field = np.sort(self._field_of(view, j))
+                star = field[(sites.ends[field] == nodes[best]).any(axis=1)]
+                blocks.append([int(nodes[best]), sites.site[star].tolist()])
+                gain, held = gain + float(more[best]), held + limit
+                free &= ~(ends == nodes[best]).any(axis=1)
+        over = np.where(free, flips[here] - share * cap[here], 0.0)
+        for i in np.argsort(-over, kind="stable").tolist():
+            if over[i] <= 1e-6:
+                break
+            if held + int(cap[here[i]]) < need:
+                blocks.append([[int(sites.site[view.used[here[i]]])]])
+                gain, held = gain + float(over[i]), held + int(cap[here[i]])
+        return blocks, gain, held
+
+    def _field_of(self, view: View, j: int) -> np.ndarray:
+        start, stop = self.field.indptr[self.group[view.live[j]] :][:2]
+        positions: np.ndarray = self.field.indices[start:stop]
+        return positions
+
+
+def _distinct(view: View, need: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Needs with equal amounts and equal used sites in their fields, merged: the largest share of each counts."""
+    salt = np.random.default_rng(11).random(view.near.shape[1])
+    order = np.lexsort((-view.share, np.round(view.near @ salt, 4), -need))
+    key = np.round(view.near @ salt, 4)[order]
+    first = np.append(True, (np.diff(key) != 0) | (np.diff(need[order]) != 0))[: len(order)]
+    kept = order[first]
+    return view.near[kept], need[kept], view.share[kept].astype(np.float32)

@@ -1,0 +1,799 @@
+"""Check a proof of a collective robustness certificate: `python certcore_check.py PROOF INSTANCE`.
+
+A proof claims: whatever an attacker does to this graph within these budgets, at least C of T labels stay. This one file
+goes from the instance (graph, fields, base certificate) to the attacker's program and evaluates the proof's multipliers
+on it in whole numbers. It needs Python and numpy, calls no solver, and shares no code with the engine that writes
+proofs. What it does is said in docs/soundness.md, section "The proof file, exactly". Exit code 0: accepted, 1: rejected
+(with the reason), 2: unreadable.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import heapq
+import json
+import math
+import re
+import sys
+import zipfile
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache, cmp_to_key
+from itertools import accumulate, pairwise
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+TYPES = ("attr_add", "attr_del", "adj_add", "adj_del")
+ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
+UNLIMITED = 2**40  # more than any number of flips
+SCALE_BITS = 40  # multipliers are whole numbers over 2**40
+MAX_BUDGET = 10**9
+MAX_AXIS = 1024  # votes certify no budget with more flips of one type (unless flips have no effect)
+MAX_BYTES = 2**28
+PRECISION = 120
+ONE = 1 << PRECISION  # probabilities are whole numbers over this
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
+Cell = tuple[int, ...]  # a budget: flips of each type
+Front = tuple[Cell, ...]
+Sites = tuple[int, ...]  # nodes or edges
+Entries = list[tuple[int, int]]  # columns and coefficients of a row
+
+
+def need(holds: Any, text: str) -> None:
+    """Whatever does not hold or has another form raises an exception: the file is unreadable, or the proof rejected."""
+    if not holds:
+        raise ValueError(text)
+
+
+# Reading. Nothing is unpickled; numbers are compared before they are converted; true, 3.0 and "3" are no whole numbers.
+
+
+def read_proof(path: str) -> dict[str, Any]:
+    with open(path, "rb") as handle:
+        packed = handle.read(2) == b"\x1f\x8b"
+    with gzip.open(path) if packed else open(path, "rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    need(len(data) <= MAX_BYTES, "the file is too large")
+    proof: dict[str, Any] = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once)
+    keys = "format instance_digest threat targets target_nodes base_rule relaxation bound certified multipliers digest"
+    need(isinstance(proof, dict) and set(proof) == set(keys.split()), "an entry is missing or unknown")
+    known = proof["format"] in ("certcore-proof-1", "certcore-proof-2")
+    need(known and proof["base_rule"] in ("binary", "multiclass"), "the format or the base rule is unknown")
+    return proof
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    need(len(dict(pairs)) == len(pairs), "a name is twice in one object")
+    return dict(pairs)
+
+
+def is_whole(value: Any, low: int, high: int) -> bool:
+    return type(value) is int and low <= value <= high
+
+
+def whole_list(value: Any, low: int, high: int, what: str, *, rising: bool = False) -> list[int]:
+    good = isinstance(value, list) and all(is_whole(v, low, high) for v in value)
+    need(good and (not rising or all(a < b for a, b in pairwise(value))), f"{what}: no such list of whole numbers")
+    return list(value)
+
+
+class Arrays(dict[str, np.ndarray]):
+    """The arrays of an instance file, each checked when it is taken."""
+
+    @classmethod
+    def read(cls, path: str) -> Arrays:
+        with zipfile.ZipFile(path) as archive:
+            members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+            need(len({m.filename for m in members}) == len(members), "an array is there twice")
+            need(sum(m.file_size for m in members) <= 4 * MAX_BYTES, "the file is too large")
+            arrays = cls()
+            for member in members:
+                with archive.open(member) as stream:
+                    array = np.lib.format.read_array(stream, allow_pickle=False)
+                    stream.read()  # to the end, where the checksum is compared
+                need(array.dtype.kind in "biufU", f"{member.filename} holds neither numbers nor text")
+                arrays[member.filename.removesuffix(".npy")] = array
+        return arrays
+
+    def numbers(self, key: str, low: int, high: int, length: int | None = None) -> np.ndarray:
+        array = np.atleast_1d(self[key])
+        fits = array.size == 0 or (array.dtype.kind in "iu" and low <= int(array.min()) <= int(array.max()) <= high)
+        need(fits and length in (None, len(array)), f"{key}: expected whole numbers from {low} to {high}")
+        return array.astype(np.int64)
+
+    def number(self, key: str, low: int, high: int) -> int:
+        need(self[key].size == 1, f"{key} is not one number")
+        return int(self.numbers(key, low, high).reshape(-1)[0])
+
+    def flag(self, key: str) -> bool:
+        value = self.get(key, np.array(False))
+        need(value.size == 1 and value.dtype.kind in "biu" and value.reshape(-1)[0] in (0, 1), f"{key} is no flag")
+        return bool(value.reshape(-1)[0])
+
+    def csr(self, name: str, n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows sorted, every entry once."""
+        starts = self.numbers(f"{name}_indptr", 0, 2**62, n_rows + 1)
+        entries = self.numbers(f"{name}_indices", 0, n_columns - 1)
+        need(starts.ndim == entries.ndim == 1, f"{name}: not flat")
+        need(starts[0] == 0 and starts[-1] == len(entries) and (starts[1:] >= starts[:-1]).all(), f"{name}_indptr")
+        keys = np.unique(np.repeat(np.arange(n_rows), np.diff(starts)) * n_columns + entries)
+        need(len(keys) == len(entries), f"{name}: an entry is there twice")
+        return starts, keys % max(n_columns, 1)
+
+    def probabilities(self, key: str) -> list[Fraction]:
+        """Decimals or fractions as they are written; floats by their shortest decimal form."""
+        texts = [str(value).strip() for value in self[key].reshape(-1)]
+        form = re.compile(r"\+?[0-9]*\.?[0-9]*([eE][-+]?[0-9]{1,2})?|[0-9]+/[0-9]+")
+        need(all(len(text) <= 80 and form.fullmatch(text) for text in texts), f"{key} is no decimal")
+        result = [Fraction(text) for text in texts]
+        need(all(p <= 1 and p.denominator <= 10**30 for p in result), f"{key} is no probability")
+        return result
+
+
+def decimal_text(number: Fraction) -> str:
+    """The shortest exact decimal, or the fraction where there is none with at most 30 places."""
+    for places in range(31):
+        if 10**places % number.denominator == 0:
+            whole, rest = divmod(int(number * 10**places), 10**places)
+            return f"{whole}.{rest:0{places}d}" if places else str(whole)
+    return str(number)
+
+
+# Base certificates. Both kinds tell the front of each node: its minimal uncertified budgets within limits, in order.
+
+
+class Grid:
+    def __init__(self, arrays: Arrays, n_nodes: int) -> None:
+        grid, names = arrays["base_grid"], arrays["base_axes"].tolist()
+        need("votes" not in arrays, "there are both base_grid and votes")
+        need(set(names) <= set(TYPES) and len(set(names)) == len(names), "base_axes names no type, or one twice")
+        need(grid.dtype.kind in "biu" and np.isin(grid, (0, 1)).all(), "base_grid holds more than true and false")
+        need(grid.ndim == len(names) + 1 and len(grid) == n_nodes and grid.size, "base_grid has another shape")
+        self.hashed = {"base_grid": grid.astype(bool), "base_axes": np.array(names, dtype=str)}
+        order = sorted(range(len(names)), key=lambda i: TYPES.index(names[i]))
+        # A type without an axis has length one: any flip of it lies beyond the end.
+        self.sides = [grid.shape[1 + names.index(name)] if name in names else 1 for name in TYPES]
+        self.grid = grid.astype(bool).transpose(0, *(i + 1 for i in order)).reshape(n_nodes, *self.sides)
+        for axis in range(1, 5):
+            easier, harder = np.delete(self.grid, -1, axis), np.delete(self.grid, 0, axis)
+            need(not (harder & ~easier).any(), "base_grid is not monotone")
+        self.local: list[int] | None = None
+        if "base_local" in arrays:
+            local = arrays.numbers("base_local", -1, UNLIMITED)
+            need(local.shape == (4,) or (local.shape == (1,) and local[0] >= 0), "base_local has another form")
+            self.hashed["base_local"], self.local = local.reshape((4,) if len(local) == 4 else ()), local.tolist()
+        if "prediction" in arrays:
+            self.hashed["prediction"] = arrays.numbers("prediction", 0, 10**5 - 1, n_nodes)
+        flags = {key: arrays.flag(key) for key in ("base_global_fields", "base_smoothed_edges")}
+        self.hashed |= {key: np.array(True) for key, value in flags.items() if value}
+        self.global_fields, self.fixed_adjacency = flags["base_global_fields"], not any(flags.values())
+
+    def fronts(self, nodes: np.ndarray, limits: Sequence[int]) -> list[Front]:
+        ends = [min(limit, side) for limit, side in zip(limits, self.sides)]
+        inside = self.grid[(slice(None), *(slice(0, end + 1) for end in ends))]
+
+        @cache
+        def front(certificate: bytes) -> Front:
+            certified = np.frombuffer(certificate, dtype=bool).reshape(inside.shape[1:])
+            beyond = [(0, end + 1 - side) for end, side in zip(ends, inside.shape[1:])]
+            certified = np.pad(certified, beyond)  # beyond the grid nothing is certified
+            minimal = ~certified
+            for axis, end in enumerate(ends):  # what has one flip less; nothing lies below zero
+                minimal &= np.take(np.insert(certified, 0, True, axis), range(end + 1), axis)
+            return tuple(tuple(point) for point in np.argwhere(minimal).tolist())
+
+        return [front(inside[node].tobytes()) for node in nodes.tolist()]
+
+
+class Votes:
+    """Sparse smoothing: masses in whole numbers, confidence bounds beyond doubt; what is in doubt is uncertified."""
+
+    def __init__(self, arrays: Arrays, n_nodes: int, rule: str, bits: Sequence[int]) -> None:
+        trials = arrays.number("n_samples", 1, 10**9)
+        votes = arrays.numbers("votes", 0, trials, n_nodes)
+        need(votes.ndim == 2 and (votes.sum(axis=1) == trials).all(), "votes do not sum to n_samples")
+        label = arrays.numbers("prediction", 0, votes.shape[1] - 1, n_nodes)
+        (alpha,), self.theta = arrays.probabilities("alpha"), arrays.probabilities("theta")
+        need(0 < alpha < 1 and "/" not in decimal_text(alpha), "alpha is no decimal between 0 and 1")
+        need(arrays["theta"].shape == (4,) and arrays["alpha"].dtype.kind in "Uf", "theta or alpha has another form")
+        self.binary, self.bits = rule == "binary", bits
+        self.tail = BinomialTail(trials, alpha / (n_nodes * (1 if self.binary else 2)))
+        everybody, others = np.arange(n_nodes), votes.copy()
+        others[everybody, label] = 0
+        # What certification depends on: votes for the label and against the runner-up. The binary rule asks for
+        # L(p_A) > ½, which is the same with the label's votes in both places.
+        mine = votes[everybody, label]
+        self.facts = np.stack([mine, mine if self.binary else trials - others.max(axis=1)], axis=1)
+        self.hashed: dict[str, Any] = {"votes": votes, "prediction": label, "n_samples": trials}
+        self.hashed |= {"alpha": decimal_text(alpha), "theta": [decimal_text(t) for t in self.theta]}
+        self.hashed |= {"base_rule": rule} if rule != "binary" else {}
+        self.local: list[int] | None = None
+        self.global_fields = self.theta[ADJ_ADD] > 0
+        self.fixed_adjacency = self.theta[ADJ_ADD] == self.theta[ADJ_DEL] == 0
+        # θ_add + θ_del = 1: a sample does not depend on such bits at all.
+        self.free = [sum(self.theta[k // 2 * 2 : k // 2 * 2 + 2]) == 1 for k in range(4)]
+
+    def fronts(self, nodes: np.ndarray, limits: Sequence[int]) -> list[Front]:
+        """Budgets in lexicographic order: who passes at every budget with one flip less, but not here, has a point."""
+        facts, which = np.unique(self.facts[nodes], axis=0, return_inverse=True)
+        ends = [0 if free else min(r, b, MAX_AXIS + 1) for r, b, free in zip(limits, self.bits, self.free)]
+        points: list[list[Cell]] = [[] for _ in facts]
+        passed: dict[Cell, np.ndarray] = {}
+        nobody = np.zeros(len(facts), dtype=bool)
+        waiting: list[Cell] = [(0, 0, 0, 0)]
+        while waiting:
+            cell = heapq.heappop(waiting)
+            if cell in passed:
+                continue
+            below = [passed.get((*cell[:k], cell[k] - 1, *cell[k + 1 :]), nobody) for k in range(4) if cell[k]]
+            alive = np.logical_and.reduce([~nobody, *below])
+            passed[cell] = good = self.passing(cell, facts, alive) if max(cell) <= MAX_AXIS else nobody
+            for i in np.flatnonzero(alive & ~good).tolist():
+                points[i].append(cell)
+            for k in range(4):
+                if good.any() and cell[k] < ends[k]:
+                    heapq.heappush(waiting, (*cell[:k], cell[k] + 1, *cell[k + 1 :]))
+        return [tuple(points[i]) for i in which.reshape(-1).tolist()]
+
+    def passing(self, cell: Cell, facts: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """Which of the facts asked for certify the budget: those with L(p_A) + L(1 − p_B) > 1."""
+        total, regions = self.regions(cell)
+        clean, perturbed = ([0, *accumulate(region[i] << PRECISION for region in regions)] for i in (0, 1))
+
+        def least_mass(p: int) -> int:
+            """L(p / ONE) over total · ONE, rounded down."""
+            i = min(bisect_right(clean, p * total), len(regions)) - 1
+            return perturbed[i] + (p * total - clean[i]) * regions[i][1] // regions[i][0]
+
+        def passes(i: int) -> bool:
+            label, against = (self.tail.lower_bound(votes) for votes in facts[i].tolist())
+            return least_mass(label) + least_mass(max(label, against)) > total << PRECISION
+
+        chosen = np.flatnonzero(asked).tolist()
+        # By the binary rule more votes are better: only the first that passes has to be found.
+        good = chosen[bisect_right(chosen, False, key=passes) :] if self.binary else [i for i in chosen if passes(i)]
+        return np.isin(np.arange(len(facts)), good)
+
+    def regions(self, cell: Cell) -> tuple[int, list[tuple[int, int]]]:
+        """Masses (clean, perturbed) of the outcomes over a common total, in descending ratio, without clean mass 0."""
+        total, joint = 1, [(1, 1)]
+        for first in (0, 2):
+            (add, rem), (additions, deletions) = self.theta[first : first + 2], cell[first : first + 2]
+            if not self.free[first] and additions + deletions:
+                scale = math.lcm(add.denominator, rem.denominator)
+                a, d = int(add * scale), int(rem * scale)
+                # By how many of the changed bits agree with the clean graph.
+                clean = np.convolve(_binomial(additions, scale - a, scale), _binomial(deletions, scale - d, scale))
+                perturbed = np.convolve(_binomial(additions, d, scale), _binomial(deletions, a, scale))
+                total *= scale ** (additions + deletions)
+                joint = [(c * e, p * q) for c, p in joint for e, q in zip(clean, perturbed) if e]
+        by_ratio: Any = cmp_to_key(lambda s, t: t[0] * s[1] - s[0] * t[1])
+        return total, sorted(joint, key=by_ratio)
+
+
+def _binomial(count: int, mass: int, scale: int) -> np.ndarray:
+    """scale**count · P[Bin(count, mass / scale) = i] for every i, as Python's whole numbers."""
+    masses = (math.comb(count, i) * mass**i * (scale - mass) ** (count - i) for i in range(count + 1))
+    return np.array(list(masses), dtype=object)
+
+
+class BinomialTail:
+    """P[Bin(n, p) ≥ x] against a level: bounded from above, so that what is said to lie below the level does."""
+
+    def __init__(self, trials: int, level: Fraction) -> None:
+        self.n, self.level, self.z = trials, level, NormalDist().inv_cdf(float(level))
+        self.log_share = cache(lambda p: (Decimal(p) / ONE).ln())
+        self.lower_bound = cache(self._lower_bound)
+
+    def log_tail(self, x: int, p: int) -> tuple[float, float]:
+        """An upper bound of log(tail / level), and how many times its first term the tail is; 0 < p < ONE, x > 0."""
+        n, share = self.n, p / ONE
+        with localcontext(prec=70):
+            first = _log_factorial(n) - _log_factorial(x) - _log_factorial(n - x)
+            first += x * self.log_share(p) + (n - x) * self.log_share(ONE - p)
+            first += Decimal(self.level.denominator).ln() - Decimal(self.level.numerator).ln()
+        k = np.arange(x, min(n, x + int(12 * math.sqrt(n * share * (1 - share))) + 60), dtype=np.float64)
+        with np.errstate(all="ignore"):
+            ratios = p / (ONE - p) * (n - k) / (k + 1)  # of P[Bin = k + 1] to P[Bin = k]; they fall
+            terms = np.cumprod(ratios)
+            total = 1 + float(terms.sum())
+            if x + len(k) < n:  # what is left out is below a geometric series
+                total += float(terms[-1] * ratios[-1] / (1 - ratios[-1])) if ratios[-1] < 1 else math.inf
+        # A term takes at most six roundings for each of its factors, the sum one for each term.
+        slack = 8 * (len(k) + 2) * 2.0**-53 + 1e-14 * (1 + abs(float(first)))
+        return float(first) + math.log(total) + slack, total
+
+    def _lower_bound(self, x: int) -> int:
+        """A p over ONE with P[Bin(n, p) ≥ x] < level, as large as can be told: Clopper and Pearson's lower bound."""
+        share, best = x / self.n, 0
+        guess = max(share / 3, share + self.z * math.sqrt(share * (1 - share) / self.n) - 1 / self.n)
+        p = int(min(guess, 0.9 + 0.1 * share) * 2**53) << PRECISION - 53
+        for _ in range(100 if x else 0):
+            log, total = self.log_tail(x, p)
+            best = p if log < 0 else best
+            if -(2.0**-40) < log < 0:
+                break
+            # Newton's step for log p: the slope, x · first term / tail, falls, so no step from below goes too far.
+            p += int(p * Fraction(math.expm1(max(-(log + 2.0**-42) * total / x, -50.0))))
+        return best
+
+
+@cache
+def _log_factorial(n: int) -> Decimal:
+    """With 70 digits; from 1000 on by Stirling's series, whose error is below its first omitted term, 10**-35."""
+    with localcontext(prec=70):
+        x, series = Decimal(n), ((12, 1), (-360, 3), (1260, 5), (-1680, 7), (1188, 9))
+        if n < 1000:
+            return Decimal(math.factorial(n)).ln()
+        return x * x.ln() - x + (2 * PI * x).ln() / 2 + sum(1 / (c * x**power) for c, power in series)
+
+
+class Instance:
+    def __init__(self, arrays: Arrays, base_rule: str) -> None:
+        self.n = n = arrays.number("n_nodes", 1, 5_000_000)
+        self.n_attrs, self.directed = arrays.number("n_attrs", 0, 50_000_000), arrays.flag("directed")
+        (starts, columns), attributes = arrays.csr("adj", n, n), arrays.csr("attr", n, self.n_attrs)
+        rows = np.repeat(np.arange(n), np.diff(starts))
+        symmetric = self.directed or np.array_equal(rows * n + columns, np.sort(columns * n + rows))
+        need(symmetric and (rows != columns).all(), "the adjacency is not symmetric, or has a self loop")
+        once = (rows < columns) | self.directed
+        self.edges = list(zip(rows[once].tolist(), columns[once].tolist()))  # (receiver, sender) if directed
+        self.neighbours = [columns[a:b].tolist() for a, b in pairwise(starts)]
+        self.ones = np.diff(attributes[0]).tolist()
+        hashed: dict[str, Any] = {"n_nodes": n, "n_attrs": self.n_attrs, "directed": self.directed}
+        hashed |= {"adj_indptr": starts, "adj_indices": columns}
+        hashed |= {"attr_indptr": attributes[0], "attr_indices": attributes[1]}
+        slots, ones, edges = n * (n - 1) // (1 if self.directed else 2), len(attributes[1]), len(self.edges)
+        bits = (n * self.n_attrs - ones, ones, slots - edges, edges)
+        need("base_grid" in arrays or "votes" in arrays, "this checker reads grids and votes only")
+        self.base = Grid(arrays, n) if "base_grid" in arrays else Votes(arrays, n, base_rule, bits)
+        self.explicit: list[list[int]] | None = None
+        if "field_indptr" in arrays or "field_indices" in arrays:
+            need(self.base.fixed_adjacency, "explicit fields hold only while the adjacency is fixed")
+            starts, columns = arrays.csr("field", n, n)
+            self.explicit = [columns[a:b].tolist() for a, b in pairwise(starts)]
+            hashed |= {"field_indptr": starts, "field_indices": columns}
+        else:
+            rule = str(arrays.get("edge_field", np.array("degrees")).reshape(()))
+            need(rule in ("degrees", "messages"), "edge_field is unknown")
+            self.layers, self.messages = arrays.number("layers", 0, 20), rule == "messages"
+            hashed |= {"layers": self.layers, "edge_field": rule}
+            self.edges_at: list[list[int]] = [[] for _ in range(n)]
+            for e, (receiver, sender) in enumerate(self.edges):
+                self.edges_at[receiver].append(e)
+                if not (self.messages and self.directed):  # there the receiving end decides
+                    self.edges_at[sender].append(e)
+        self.targets = arrays.numbers("targets", 0, n - 1) if "targets" in arrays else np.arange(n)
+        need(len(np.unique(self.targets)) == len(self.targets), "a target is named twice")
+        digest = hashlib.sha256(b"certcore-instance-1")
+        for key, value in sorted((hashed | self.base.hashed | {"targets": self.targets}).items()):
+            array = np.asarray(value)
+            if array.dtype.kind in "iu":
+                array = array.astype("<i8")
+            elif array.dtype.kind == "U":
+                array = np.frombuffer("\0".join(array.reshape(-1).tolist()).encode(), dtype=np.uint8)
+            digest.update(f"{key}|{array.dtype.str}|{array.shape}|".encode() + np.ascontiguousarray(array).tobytes())
+        self.digest = digest.hexdigest()
+
+    def field(self, target: int) -> tuple[Sites, Sites]:
+        """The nodes and the edges that can influence a node, in rising order."""
+        if self.explicit is not None:
+            return tuple(self.explicit[target]), ()
+        inner, reach, fresh = set[int](), {target}, {target}
+        for _ in range(self.layers):  # from receiver to sender
+            fresh = set[int]().union(*(self.neighbours[m] for m in fresh)) - reach
+            inner, reach = reach, reach | fresh
+        edges = set[int]().union(*(self.edges_at[m] for m in (inner if self.messages else reach)))
+        return tuple(sorted(reach)), tuple(sorted(edges))
+
+
+class Threat:
+    def __init__(self, given: Any, instance: Instance) -> None:
+        wanted, more = {*TYPES, "local", "sigma"}, {"protected", "node_costs", "edge_costs"}
+        need(isinstance(given, dict) and wanted <= set(given) <= wanted | more, "the threat model has other entries")
+        n, edges = instance.n, instance.edges
+        self.budgets = whole_list([given[name] for name in TYPES], 0, MAX_BUDGET, "budgets")
+        self.sigma: int | None = given["sigma"]
+        need(self.sigma is None or is_whole(self.sigma, 0, MAX_BUDGET), "sigma is no number")
+        self.types = [k for k in range(4) if self.budgets[k]]
+        self.whole_graph = self.budgets[ADJ_ADD] > 0 or instance.base.global_fields
+        need(instance.explicit is None or not any(self.budgets[2:]), "explicit fields hold for attribute budgets only")
+        protected = set(whole_list(given.get("protected", []), 0, n - 1, "protected", rising=True))
+        need(protected or "protected" not in given, "protected: an empty list")
+        self.free = [m not in protected for m in range(n)]
+        self.free_edges, self.has_node_costs = [self.free[i] and self.free[j] for i, j in edges], "node_costs" in given
+        self.node_costs = whole_list(given.get("node_costs", [1] * n), 1, 10**6, "node_costs")
+        self.edge_costs = whole_list(given.get("edge_costs", [1] * len(edges)), 1, 10**6, "edge_costs")
+        need(len(self.node_costs) == n and len(self.edge_costs) == len(edges), "costs have another length")
+        incident = Counter(m for edge in edges for m in edge)
+        has = [instance.ones, instance.ones, *[[incident[m] for m in range(n)]] * 2]
+        self.limited, self.limits = [False] * 4, [[UNLIMITED] * n for _ in TYPES]
+        local = given["local"] or {"mode": "absolute", **dict.fromkeys(TYPES)}
+        need(set(local) == {"mode", *TYPES} and local["mode"] in ("absolute", "relative"), "local has another form")
+        for k, value in ((k, local[name]) for k, name in enumerate(TYPES) if local[name] is not None):
+            self.limited[k], per_node = True, isinstance(value, list)
+            values = value if per_node else [value] * n
+            need(len(values) == n, "local has another length")
+            if local["mode"] == "relative":  # shares of what a node has, as text in lowest terms
+                need(all(re.fullmatch(r"[0-9]{1,29}/[0-9]{1,29}", text) for text in values), "local holds no share")
+                shares = [Fraction(text) for text in values]
+                exact = all(f"{s.numerator}/{s.denominator}" == text for s, text in zip(shares, values))
+                need(exact and max(shares) <= MAX_BUDGET, "local holds no share in lowest terms")
+                self.limits[k] = [min(math.floor(share * c), UNLIMITED) for share, c in zip(shares, has[k])]
+            else:
+                self.limits[k] = whole_list(values, 0, UNLIMITED if per_node else MAX_BUDGET, "local")
+        need(given["local"] is None or any(self.limited), "local sets no budget")
+        # A base certificate may hold for limited flips at one node only: per type, or attribute flips together.
+        most, holds = [[min(m, b) for m in row] for row, b in zip(self.limits, self.budgets)], instance.base.local or []
+        parts = most if len(holds) == 4 else [[a + d for a, d in zip(*most[:2])]]
+        allowed = all(most_there < 0 or max(part) <= most_there for most_there, part in zip(holds, parts))
+        need(allowed, "the base certificate holds for smaller local budgets only")
+        # What each node can take: its limit, what exists there, nothing if it is protected.
+        standing = Counter(m for edge, free in zip(edges, self.free_edges) if free for m in edge)
+        others = (2 if instance.directed else 1) * (sum(self.free) - 1)
+        exists = [[instance.n_attrs - c, c, others - standing[m], standing[m]] for m, c in enumerate(instance.ones)]
+        caps = [[min(limit, here[k]) for limit, here in zip(self.limits[k], exists)] for k in range(4)]
+        self.capacity = [[cap if free else 0 for cap, free in zip(row, self.free)] for row in caps]
+
+    def totals(self) -> list[int]:
+        """The most flips of each type that any admissible graph contains."""
+        result = []
+        for k, budget in enumerate(self.budgets):
+            caps, affordable = sorted(self.capacity[k], reverse=True), 0
+            # Every flipped edge counts at both its ends, but perhaps at one attacker only.
+            total = min(sum(caps[: self.sigma]), sum(caps) // 2 if k in (ADJ_ADD, ADJ_DEL) else sum(caps))
+            flips = zip(self.edge_costs, self.free_edges) if k == ADJ_DEL else zip(self.node_costs, self.capacity[k])
+            for cost, amount in sorted(flips) if k != ADJ_ADD else [(1, budget)]:  # the cheapest ones first
+                taken = min(amount, budget // cost)
+                affordable, budget = affordable + taken, budget - taken * cost
+            result.append(min(total, affordable))
+        return result
+
+
+# The attacker's program: maximise worth · x subject to rows · x ≤ right-hand sides and 0 ≤ x ≤ upper bounds.
+
+
+class Program:
+    def __init__(self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str) -> None:
+        self.instance, self.threat, self.paper = instance, threat, relaxation == "paper"
+        self.sigma, self.deletions = threat.sigma is not None, ADJ_DEL in threat.types
+        self.columns: list[list[int]] = []  # upper bound, worth, and yᵀ rows, which grows as rows are added
+        self.constant = self.fixed = self.count = 0  # targets lost anyway, y · right-hand sides, numbered rows
+        # Targets with the same live points and fields lose their certificates together.
+        members: dict[tuple[Front, Sites, Sites], int] = defaultdict(int)
+        for target, front in zip(targets.tolist(), instance.base.fronts(targets, threat.budgets)):
+            if (0, 0, 0, 0) in front:
+                self.constant += 1  # uncertified without any attack
+            elif front:
+                nodes, edges = instance.field(target)
+                members[front, nodes if any(threat.budgets[:2]) else (), edges if self.deletions else ()] += 1
+        self.fronts = [front for front, _, _ in members]
+        self.field = [{ATTR_ADD: nodes, ATTR_DEL: nodes, ADJ_ADD: (), ADJ_DEL: edges} for _, nodes, edges in members]
+        self._flips()
+        able = {m for k, site, *_ in self.flips for m in (instance.edges[site] if k == ADJ_DEL else (site,))}
+        self.attacker = {m: self.column(1) for m in sorted(able)} if self.sigma else {}
+        self.points = []
+        for front, field, weight in zip(self.fronts, self.field, members.values()):
+            supply = [self._supply(k, field[k]) for k in range(4)]
+            reachable = [self.paper or all(p <= s for p, s in zip(point, supply)) for point in front]
+            self.points.append([self.column(int(open_), 0 if self.paper else weight) for open_ in reachable])
+        self.indicator = [self.column(1, weight) for weight in members.values()] if self.paper else []
+
+    def column(self, upper: int, worth: int = 0) -> int:
+        self.columns.append([upper, worth, 0])
+        return len(self.columns) - 1
+
+    def add(self, rhs: int, entries: Iterable[tuple[int, int]], y: int | None = None) -> None:
+        """Add a row, weighed by its multiplier: a given one, or that of the next number."""
+        if y is None:
+            y, self.count = self.multipliers.get(self.count, 0), self.count + 1
+        if y:
+            self.fixed += y * rhs
+            for column, coefficient in entries:
+                self.columns[column][2] += y * coefficient
+
+    def _flips(self) -> None:
+        threat, edges = self.threat, self.instance.edges
+        self.flips: list[tuple[int, int, int, int]] = []  # type, site, payer, cost, in the order of the columns
+        self.at: dict[int, dict[int, list[int]]] = {k: defaultdict(list) for k in threat.types}  # columns at a site
+        self.cap: dict[int, dict[int, int]] = {k: {} for k in threat.types}  # of each site, if there are any
+        for k in threat.types:
+            inside = set[int]().union(*(field[k] for field in self.field))
+            free, costs = (threat.free_edges, threat.edge_costs) if k == ADJ_DEL else (threat.free, threat.node_costs)
+            sites = sorted(site for site in inside if free[site])
+            if k == ADJ_DEL:
+                self.cap[k] = dict.fromkeys(sites, 1)
+            elif self.sigma or threat.limited[k]:
+                self.cap[k] = {m: threat.capacity[k][m] for m in sites if threat.capacity[k][m]}
+                sites = list(self.cap[k])
+            elif not threat.has_node_costs:
+                sites = undominated(sites, [field[k] for field in self.field])
+            payers = [(site, -1) for site in sites]
+            if k == ADJ_DEL and self.sigma and not self.instance.directed:
+                payers = [(e, edges[e][end]) for end in (0, 1) for e in sites]
+            for site, payer in payers:
+                affordable = threat.budgets[k] // costs[site]
+                self.at[k][site].append(self.column(min(self.cap[k].get(site, affordable), affordable)))
+                self.flips.append((k, site, payer, costs[site]))
+
+    def _supply(self, k: int, field: Sites) -> int:
+        """The most flips of a type that a field can get; points beyond are out of reach."""
+        capacity = self.threat.capacity[k]
+        if k == ADJ_DEL:
+            edges = [self.instance.edges[e] for e in field if self.threat.free_edges[e]]
+            gives = [min(count, capacity[m]) for m, count in Counter(m for edge in edges for m in edge).items()]
+            most = min(len(edges), sum(gives) // 2)
+        else:
+            gives = [capacity[m] for m in field]
+            most = sum(gives)
+        return min(most, sum(sorted(gives, reverse=True)[: self.threat.sigma]))  # at most σ nodes give anything
+
+    def bound(self, given: Any, strong: bool) -> Fraction:
+        """Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly."""
+        names = "scale_bits rows values cuts_touch cuts_index" + (" sets strong_rows strong_values" if strong else "")
+        fits = isinstance(given, dict) and set(given) == set(names.split())
+        need(fits and is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another form")
+        chosen = whole_list(given["rows"], 0, 2**62, "rows", rising=True)
+        values = whole_list(given["values"], 1, 2**62, "values")
+        self.multipliers = dict(zip(chosen, values))
+        self._rows()
+        self._cuts(given["cuts_touch"], given["cuts_index"])
+        need(len(chosen) == len(values) and max(chosen, default=-1) < self.count, "rows and values do not fit")
+        if strong:
+            StrongRows(self, given)
+        charged = sum(max(0, (worth << SCALE_BITS) - price) * upper for upper, worth, price in self.columns)
+        return self.constant + Fraction(self.fixed + charged, 1 << SCALE_BITS)
+
+    def _rows(self) -> None:
+        threat, edges = self.threat, self.instance.edges
+        for k in threat.types:  # global budgets
+            self.add(threat.budgets[k], ((j, flip[3]) for j, flip in enumerate(self.flips) if flip[0] == k))
+        if self.deletions and threat.limited[ADJ_DEL]:  # local budgets: edges at a node, whoever pays
+            standing: dict[int, list[int]] = defaultdict(list)
+            for site in self.at[ADJ_DEL]:
+                for m in edges[site]:
+                    standing[m].append(site)
+            for m, here in sorted(standing.items()):
+                if threat.limits[ADJ_DEL][m] < len(here):
+                    self.add(threat.limits[ADJ_DEL][m], ((j, 1) for e in here for j in self.at[ADJ_DEL][e]))
+        if threat.sigma is not None:
+            self.add(threat.sigma, ((a, 1) for a in self.attacker.values()))
+            paid: dict[tuple[int, int], list[int]] = defaultdict(list)
+            for j, (k, site, payer, _) in enumerate(self.flips):
+                if k != ADJ_DEL or payer >= 0:
+                    paid[k, site if k != ADJ_DEL else payer].append(j)
+            for (k, m), columns in sorted(paid.items()):  # an attacker pays for so many flips
+                affordable = threat.budgets[k] // (1 if k == ADJ_DEL else threat.node_costs[m])
+                most = threat.capacity[k][m] if self.paper else min(threat.capacity[k][m], affordable)
+                self.add(0, [(self.attacker[m], -most), *((j, 1) for j in columns)])
+            for e, columns in self.at[ADJ_DEL].items() if self.deletions else ():
+                # Directed: one end is an attacker. Undirected: an edge is deleted once, whoever pays.
+                ends = [(self.attacker[m], -1) for m in edges[e]] if self.instance.directed else []
+                self.add(0 if ends else 1, [*((j, 1) for j in columns), *ends])
+        for k in threat.types:  # what points need must be in the field
+            for front, field, points in zip(self.fronts, self.field, self.points):
+                flips = [(j, -1) for site in field[k] for j in self.at[k].get(site, ())]
+                needs = [(column, point[k]) for column, point in zip(points, front)]
+                for part in [[entry] for entry in needs if entry[1]] if self.paper else [needs]:
+                    self.add(0, part + flips)
+        for g, points in enumerate(self.points):  # a group takes one point
+            takes = [(self.indicator[g], 1), *((j, -1) for j in points)] if self.paper else [(j, 1) for j in points]
+            self.add(0 if self.paper else 1, takes)
+
+    def _cuts(self, touch: Any, index: Any) -> None:
+        families, tags = whole_list(touch, 0, 1, "cuts_touch"), whole_list(index, 0, 2**62, "cuts_index")
+        allowed = not self.paper and self.sigma and self.threat.types
+        need(len(families) == len(tags) and (allowed or not tags), "cuts: there can be none, or lengths differ")
+        for family, tag in zip(families, tags):
+            if family == 0:  # a flip needs its payer as an attacker entirely; an edge without a payer (−1) has none
+                self.add(0, [(tag, 1), (self.attacker[self.flips[tag][2]], -1)])
+            else:  # a group that is reached needs an attacker who touches its field
+                ends = (m for e in self.field[tag][ADJ_DEL] for m in self.instance.edges[e])
+                near = {*self.field[tag][ATTR_ADD], *ends} & set(self.attacker)
+                self.add(0, [*((j, 1) for j in self.points[tag]), *((self.attacker[m], -1) for m in near)])
+
+
+def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
+    """The sites that an attacker needs, where no site has a cap and all cost the same."""
+    # A site is left out if another one lies in the fields of all its groups: an attacker may flip there instead, at the
+    # same price, and no group loses anything. The other site has more groups, or the same and a smaller number, so this
+    # ends at a site that is kept.
+    groups: dict[int, set[int]] = {site: set() for site in sites}
+    members = [[site for site in field if site in groups] for field in fields]
+    for g, field in enumerate(members):
+        for site in field:
+            groups[site].add(g)
+    kept = []
+    for site in sites:
+        rank, smallest = (len(groups[site]), -site), min(groups[site], key=lambda g: len(members[g]))
+        better = (other for other in members[smallest] if (len(groups[other]), -other) > rank)
+        if not any(groups[site] <= groups[other] for other in better):
+            kept.append(site)
+    return kept
+
+
+class StrongRows:
+    """Format 2: rows on sets of sites, rebuilt from their tags. Level t of set U is 1 if at least t flips are in U."""
+
+    def __init__(self, program: Program, given: dict[str, Any]) -> None:
+        self.program, self.threat = program, program.threat
+        costs = [(flip[0], flip[3]) for flip in program.flips]
+        cost = {k: min((c for kind, c in costs if kind == k), default=UNLIMITED) for k in self.threat.types}
+        self.most = {k: self.threat.budgets[k] // cost[k] for k in cost}  # how many flips the budget pays for
+        tags, values = given["strong_rows"], whole_list(given["strong_values"], 1, 2**62, "strong_values")
+        lists = isinstance(given["sets"], list) and isinstance(tags, list)
+        need(lists and len(tags) == len(values), "sets and strong_rows have another form")
+        self.sets = [self._set(*each) for each in given["sets"]]
+        self.columns = [[program.column(1) for _ in range(last)] for _, _, last, _ in self.sets]  # of the levels
+        for tag, y in zip(tags, values):
+            program.add(*self._row(tag), y)
+
+    def _sites(self, k: Any, given: Any) -> frozenset[int]:
+        """A rising list of sites with flip columns, not empty."""
+        need(is_whole(k, 0, 3) and k in self.most, "a set or row is about a type without a budget")
+        sites = whole_list(given, 0, 2**62, "sites", rising=True)
+        need(sites and set(sites) <= self.program.at[k].keys(), "sites: there is none, or one has no column")
+        return frozenset(sites)
+
+    def _set(self, k: Any, given: Any, last: Any) -> tuple[int, frozenset[int], int, int]:
+        """Type, sites, number of levels L, and how many flips R_U fit at most."""
+        sites = self._sites(k, given)
+        most = min(self.most[k], sum(self.program.cap[k].get(site, UNLIMITED) for site in sites))
+        need(is_whole(last, 1, most), "a set has no level, or more than flips fit")
+        return k, sites, last, most
+
+    def _of(self, u: Any) -> tuple[int, frozenset[int], int, int]:
+        need(is_whole(u, 0, len(self.sets) - 1), "a row names no set")
+        return self.sets[u]
+
+    def _field(self, k: Any, g: Any) -> frozenset[int]:
+        """Sites with flip columns in the field of a group."""
+        good = is_whole(k, 0, 3) and k in self.most and is_whole(g, 0, len(self.program.points) - 1)
+        need(good, "a row names no group, or a type without a budget")
+        return frozenset(site for site in self.program.field[g][k] if site in self.program.at[k])
+
+    def _flips(self, k: int, sites: Iterable[int], coefficient: int) -> Entries:
+        return [(column, coefficient) for site in sites for column in self.program.at[k][site]]
+
+    def _levels(self, u: int, first: int, last: int, coefficient: int) -> Entries:
+        """Levels first … last; for those above L its column stands, those above R_U are 0."""
+        (_, _, top, most), columns = self.sets[u], self.columns[u]
+        above = max(0, min(last, most) - max(first - 1, top))
+        each = [(columns[i - 1], coefficient) for i in range(first, min(last, top) + 1)]
+        return [*each, (columns[-1], above * coefficient)]
+
+    def _points(self, g: int, k: int, q: int, coefficient: int) -> Entries:
+        """The points of a group that need at least q flips."""
+        pairs = zip(self.program.points[g], self.program.fronts[g])
+        return [(column, coefficient) for column, point in pairs if point[k] >= q]
+
+    def _row(self, tag: Any) -> tuple[int, Entries]:
+        """Right-hand side and entries of the row that a tag names."""
+        match tag:
+            case ["monotone", u, t]:
+                need(is_whole(t, 1, self._of(u)[2] - 1), "monotone: no such level")
+                return 0, self._levels(u, t + 1, t + 1, 1) + self._levels(u, t, t, -1)
+            case ["least", u]:
+                k, sites, last, _ = self._of(u)
+                return 0, self._levels(u, 1, last, 1) + self._flips(k, sites, -1)
+            case ["most", u]:
+                k, sites, _, most = self._of(u)
+                return 0, self._levels(u, 1, most, -1) + self._flips(k, sites, 1)
+            case ["in", u, g, q, t]:  # who needs q flips has q − t + 1 of them outside U, or in its levels from t on
+                k, sites, _, _ = self._of(u)
+                outside = self._field(k, g) - sites
+                need(is_whole(q, 1, self.most[k]) and is_whole(t, 1, q), "in: no such level")
+                paid = self._levels(u, t, q, -1) + self._flips(k, outside, -1)
+                return 0, self._points(g, k, q, q - t + 1) + paid
+            case ["conflict", u, g, q, t]:  # where a group got q flips, at most R − q of the set's lie elsewhere
+                k, sites, last, _ = self._of(u)
+                inside, most = self._field(k, g) & sites, self.most[k]
+                need(is_whole(q, 1, most) and is_whole(t, most - q + 1, last), "conflict: no such level")
+                excess = t - (most - q)
+                paid = self._levels(u, t - excess + 1, t, 1) + self._flips(k, inside, -1)
+                return excess, self._points(g, k, q, excess) + paid
+            case ["cover", k, g, q, list(blocks)]:  # blocks take at most κ flips, so q − κ are elsewhere in the field
+                rest, taken = self._field(k, g), 0
+                for block in blocks:
+                    need(isinstance(block, list), "cover: no block")
+                    sites = self._sites(k, block[-1])
+                    rest -= sites
+                    if len(block) == len(sites) == 1:
+                        taken += self.program.cap[k].get(block[0][0], UNLIMITED)
+                    else:
+                        limited = k == ADJ_DEL and self.threat.limited[k] and len(block) == 2
+                        need(limited and is_whole(block[0], 0, len(self.threat.free) - 1), "cover: no block")
+                        need(all(block[0] in self.program.instance.edges[e] for e in sites), "cover: not at the node")
+                        taken += self.threat.limits[k][block[0]]
+                need(is_whole(q, taken + 1, self.most[k]), "cover: no such level, or the blocks take everything")
+                return 0, self._points(g, k, q, q - taken) + self._flips(k, rest, -1)
+            case ["pack", k, g, [_, *_] as parts]:  # flips outside the field are missing inside it
+                used, total, entries = self._field(k, g), 0, []
+                for u, levels in parts:
+                    kind, sites, last, _ = self._of(u)
+                    need(kind == k and not used & sites and is_whole(levels, 1, last), "pack: a set does not fit")
+                    used, total = used | sites, total + levels
+                    entries += self._levels(u, 1, levels, 1)
+                missing = [max(total - self.most[k] + point[k], 0) for point in self.program.fronts[g]]
+                return total, [*entries, *zip(self.program.points[g], missing)]
+            case ["shift", g, chosen, list(shifts), weights]:
+                return 0, self._shift(g, chosen, shifts, weights)
+        raise ValueError("a row has an unknown tag or another form")
+
+    def _shift(self, g: Any, chosen: Any, shifts: list[Any], weights: Any) -> Entries:
+        """The chosen points, κ flips in the sets conceded, still weigh M: higher levels and other flips must pay."""
+        rest = {k: self._field(k, g) for k in self.threat.types}
+        places = whole_list(chosen, 0, len(self.program.points[g]) - 1, "shift: points", rising=True)
+        w = whole_list(weights, 0, 2**20, "shift: weights")
+        need(places and len(w) == 4 and all(k in rest for k in range(4) if w[k]), "shift: points or weights do not fit")
+        conceded = [0] * 4
+        for u, kappa in shifts:
+            k, sites, _, _ = self._of(u)
+            need(is_whole(kappa, 0, 2**31) and w[k] > 0, "shift: a set does not fit")
+            conceded[k] += kappa
+            rest[k] -= sites
+        need(len({u for u, _ in shifts}) == len(shifts), "shift: a set is named twice")
+        left = [[max(p - c, 0) for p, c in zip(self.program.fronts[g][i], conceded)] for i in places]
+        mass = min(sum(a * b for a, b in zip(w, point)) for point in left)
+        need(mass >= 1, "shift: nothing is left to pay")
+        entries = [(self.program.points[g][i], mass) for i in places]
+        height = {k: min(max(point[k] for point in left), -(-mass // w[k])) for k in range(4) if w[k]}
+        for u, kappa in shifts:
+            k = self.sets[u][0]
+            entries += self._levels(u, kappa + 1, kappa + height[k], -w[k])
+        return entries + [entry for k in height for entry in self._flips(k, rest[k], -w[k])]
+
+
+def check(proof: dict[str, Any], instance: Instance) -> str:
+    """What the proof proves, in one sentence; anything that does not hold, or has another form, is an exception."""
+    rest = {key: value for key, value in proof.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    need(proof["digest"] == hashlib.sha256(text.encode("utf-8")).hexdigest(), "the digest does not match the content")
+    need(proof["instance_digest"] == instance.digest, "the proof belongs to another instance")
+    need(proof["base_rule"] == "binary" or isinstance(instance.base, Votes), "a grid knows no multi-class rule")
+    strong, relaxation = proof["format"] == "certcore-proof-2", proof["relaxation"]
+    need(relaxation in (("strong",) if strong else ("paper", "tight")), "the relaxation does not belong to this format")
+    targets = instance.targets
+    if proof["target_nodes"] is not None:
+        targets = np.array(whole_list(proof["target_nodes"], 0, instance.n - 1, "targets"), dtype=np.int64)
+        need(len(np.unique(targets)) == len(targets), "a target is named twice")
+    count = len(targets)
+    need(is_whole(proof["targets"], count, count), f"there are {count} targets, the proof speaks of another number")
+    threat = Threat(proof["threat"], instance)
+    if threat.whole_graph:
+        need(proof["multipliers"] is None, "multipliers are given although every field is the whole graph")
+        bound = Fraction(sum(front != () for front in instance.base.fronts(targets, threat.totals())))
+    else:
+        bound = Program(instance, threat, targets, relaxation).bound(proof["multipliers"], strong)
+    exact = proof["bound"] == [bound.numerator, bound.denominator] and all(type(part) is int for part in proof["bound"])
+    need(exact, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
+    certified = max(0, count - bound.numerator // bound.denominator)
+    need(is_whole(proof["certified"], certified, certified), f"the bound certifies {certified}, not what is claimed")
+    return f"at least {certified} of {count} target labels stay (at most {float(bound):.4f} are left uncertified)"
+
+
+def main() -> int:
+    given, code = sys.argv[1:], 2
+    if len(given) != 2:
+        print("usage: certcore-check PROOF INSTANCE (exit 0: accepted, 1: rejected, 2: unreadable)", file=sys.stderr)
+        return 0 if given in (["-h"], ["--help"]) else 2
+    try:
+        proof = read_proof(given[0])
+        instance = Instance(Arrays.read(given[1]), proof["base_rule"])
+        code = 1
+        print("accepted:", check(proof, instance))
+        return 0
+    except Exception as reason:  # broken files fail in a dozen ways
+        word, stream = ("rejected", sys.stdout) if code == 1 else ("unreadable", sys.stderr)
+        print(f"{word}: {reason or type(reason).__name__}", file=stream)
+        return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

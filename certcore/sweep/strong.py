@@ -1,0 +1,217 @@
+"""Strong searches of a session: each threat model has one, which is continued when it is asked for again.
+
+What one budget has found starts the next: its sets (their rows are made anew, because their numbers depend on the
+budgets) and its attack, if it is within the other threat model.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certcore.program.cuts import Cuts
+from certcore.program.problem import Problem
+from certcore.program.program import Place, Program
+from certcore.program.relaxation import Relaxation
+from certcore.result.allocation import Allocation, fractional
+from certcore.result.anneal import Annealer
+from certcore.result.assemble import program_size, result_facts, with_bound
+from certcore.result.attack import find_attack
+from certcore.result.certificate import Certificate
+from certcore.solve.solver import coordinates, covers
+from certcore.solve.status import Status
+from certcore.solve.strong import Progress, Seeds, StrongSearch
+from certcore.verify.multipliers import plain_multipliers
+from certcore.verify.proof import make_proof
+from certcore.verify.strong import StrongMultipliers, strong_bound
+
+#: Searches kept to be continued, and results kept of those that are not.
+MAX_SEARCHES, MAX_RESULTS = 8, 512
+#: Seconds for the greedy attack at the beginning of a search.
+GREEDY = 0.5
+
+
+class Searches:
+    """All strong searches of one session. Thread-safe: one thread works on a search at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Any, _Entry] = OrderedDict()
+
+    def certify(
+        self,
+        problem: Problem,
+        family: Any,
+        *,
+        started: float,
+        limit: float,
+        rounds: int | None,
+        proof: bool,
+        cancel: threading.Event | None,
+        progress: Callable[[Progress], None] | None,
+        attacks: list[Allocation],
+    ) -> Certificate:
+        """The best certificate within seconds (or rounds) of search in all, earlier ones at this place included."""
+        entry = self._entry(problem, family, rounds)
+        while not entry.lock.acquire(timeout=0.02):
+            if cancel is not None and cancel.is_set():
+                return with_bound(problem, Relaxation.STRONG, entry.bound(problem), Status.INTERRUPTED, started)
+        try:
+            search = entry.prepared(problem, self._seeds(entry), [*attacks, *self._attacks(entry)])
+            self._work(entry, search, limit, rounds, cancel, progress)
+            return _certificate(problem, search, entry, rounds, started, proof)
+        finally:
+            entry.lock.release()
+
+    def best(self, family: Any, place: Place) -> tuple[Fraction | None, bool]:
+        """The best bound that any search has proven at a place, or at larger ones, and whether its own is finished."""
+        found: Fraction | None = None
+        finished = False
+        for entry in self._all():
+            bound = entry.known
+            if bound is not None and entry.family.holds_for(family) and covers(entry.place, _like(place, entry.place)):
+                found = bound if found is None else min(found, bound)
+            finished |= entry.finished and entry.family == family and entry.place == place
+        return found, finished
+
+    def _work(
+        self,
+        entry: _Entry,
+        search: StrongSearch,
+        limit: float,
+        rounds: int | None,
+        cancel: threading.Event | None,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        if entry.finished:
+            return
+        more = None if rounds is None else rounds - search.rounds
+        left = limit - search.seconds
+        if (left if more is None else more) <= 0:
+            return
+        for step in search.run(time_limit=left, rounds=more, cancel=cancel):
+            if search.rounds == 0 and not entry.greedy:
+                entry.greedy = True
+                greedy = find_attack(search.problem, search.structure, search.x, GREEDY if rounds is None else 1e6)
+                entry.annealer.offer(greedy)
+                step = search.progress
+            entry.known, entry.by, entry.attack = step.bound, search.by, entry.annealer.best
+            if progress is not None:
+                progress(step)
+        entry.finished = search.status is Status.OPTIMAL
+
+    # Memory.
+
+    def _entry(self, problem: Problem, family: Any, rounds: int | None) -> _Entry:
+        place: Place = (problem.threat.budgets, problem.threat.sigma)
+        key = (family, place, rounds is not None)
+        with self._lock:
+            found = self._entries.get(key)
+            if found is None:
+                found = self._entries[key] = _Entry(family, place, rounds is not None)
+            self._entries.move_to_end(key)
+            while len(self._entries) > MAX_RESULTS:
+                self._entries.popitem(last=False)
+            for old in list(self._entries.values())[:-MAX_SEARCHES]:
+                old.rest()
+        return found
+
+    def _all(self) -> list[_Entry]:
+        with self._lock:
+            return list(self._entries.values())
+
+    def _neighbours(self, entry: _Entry) -> list[_Entry]:
+        """Other searches of the same kind, the nearest first."""
+        here = coordinates(entry.place)
+        others = [o for o in self._all() if o is not entry and o.family == entry.family and o.counted == entry.counted]
+        return sorted(others, key=lambda other: float(np.abs(coordinates(other.place) - here).sum()))
+
+    def _seeds(self, entry: _Entry) -> Seeds:
+        found = [other.seeds for other in self._neighbours(entry) if other.seeds is not None]
+        return found[0] if found else Seeds()
+
+    def _attacks(self, entry: _Entry) -> list[Allocation]:
+        return [other.attack for other in self._neighbours(entry)[:8] if other.attack is not None]
+
+
+class _Entry:
+    """One search, or what is left of it."""
+
+    def __init__(self, family: Any, place: Place, counted: bool) -> None:
+        self.family, self.place, self.counted = family, place, counted
+        self.lock = threading.Lock()
+        self.search: StrongSearch | None = None
+        self.annealer: Annealer  # comes with the search
+        self.known: Fraction | None = None
+        self.by: StrongMultipliers | None = None
+        self.attack: Allocation | None = None
+        self.seeds: Seeds | None = None
+        self.greedy = self.finished = False
+
+    def prepared(self, problem: Problem, seeds: Seeds, attacks: list[Allocation]) -> StrongSearch:
+        """The search, built if it is not there (any more)."""
+        if self.search is None:
+            search = StrongSearch(problem, None, seeds if self.seeds is None else self.seeds)
+            self.annealer = Annealer(problem, search.structure)
+            search.attack = self.annealer
+            if self.by is not None:
+                search.bound, search.by = self.known, self.by
+            for attack in [*attacks, *([self.attack] if self.attack is not None else [])]:
+                self.annealer.offer(attack)
+            self.search, self.greedy, self.finished = search, False, False
+        return self.search
+
+    def rest(self) -> None:
+        """Let go of the program, but not of what was found."""
+        if self.search is not None and self.lock.acquire(blocking=False):
+            try:
+                self.seeds, self.search = self.search.seeds, None
+            finally:
+                self.lock.release()
+
+    def bound(self, problem: Problem) -> Fraction:
+        return Fraction(len(problem.targets) - problem.naive_certified) if self.known is None else self.known
+
+
+def _certificate(
+    problem: Problem, search: StrongSearch, entry: _Entry, rounds: int | None, started: float, proof: bool
+) -> Certificate:
+    entry.seeds = search.seeds
+    bound, by = search.bound, search.by
+    assert bound is not None
+    if by is None:
+        by = _tight_multipliers(search)
+        bound = strong_bound(problem, search.program, by)
+    certificate = replace(
+        with_bound(problem, Relaxation.STRONG, bound, search.status, started),
+        attack=entry.annealer.best,
+        fractional=None if search.x is None else fractional(problem, search.structure, search.x),
+        proof=make_proof(problem, Relaxation.STRONG, bound, by.y, by.cuts, by) if proof else None,
+        size=program_size(problem, search.structure),
+        facts=result_facts(problem.instance),
+        solves=search.solver.solves + search.rounds,
+        rounds=search.rounds,
+    )
+    return replace(certificate, seconds=time.perf_counter() - started)
+
+
+def _tight_multipliers(search: StrongSearch) -> StrongMultipliers:
+    """What proves the tight bound, for a proof without any strong row."""
+    program = Program(search.structure, *search.place)
+    y, cuts = plain_multipliers(program), Cuts.none()
+    answer = search.tight
+    if answer is not None and answer.multipliers is not None:
+        y, cuts = answer.multipliers.repaired(program), answer.multipliers.cuts
+    return StrongMultipliers(y, cuts, (), (), np.zeros(0, dtype=np.int64))
+
+
+def _like(place: Place, other: Place) -> Place:
+    """The place without σ if the other one has none: who may control everybody can do what σ nodes can."""
+    return (place[0], None) if other[1] is None else place

@@ -20,7 +20,7 @@ RUN /opt/venv/bin/python -m pip install $PIP_OPTIONS --require-hashes -r require
 # A layer of its own: asking for torch later does not install the rest again.
 # hadolint ignore=DL3059
 RUN if [ "$WITH_TORCH" = 1 ]; then /opt/venv/bin/python -m pip install $PIP_OPTIONS -r requirements-train.txt; fi
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py README.md LICENSE ./
 COPY certcore certcore
 RUN /opt/venv/bin/python -m pip install $PIP_OPTIONS --no-deps .
 

@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from certcore.base.grid import GridBase
     from certcore.base.smoothing import SmoothingBase
+    from certcore.cli.dashboard import dashboard
     from certcore.common.errors import InputError
     from certcore.data.dataset import Dataset
     from certcore.data.registry import get_dataset
@@ -40,6 +41,7 @@ _HOME = {
     for home, names in (
         ("base.grid", "GridBase"),
         ("base.smoothing", "SmoothingBase"),
+        ("cli.dashboard", "dashboard"),
         ("common.errors", "InputError"),
         ("data.dataset", "Dataset"),
         ("data.registry", "get_dataset"),
@@ -85,6 +87,7 @@ __all__ = [
     "certify",
     "check_field",
     "curve",
+    "dashboard",
     "get_dataset",
     "load_instance",
     "radius",

@@ -5,12 +5,14 @@ python docs/draw_architecture.py
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 TARGET = Path(__file__).parent / "images" / "architecture.svg"
-WIDTH, HEIGHT = 1120, 640
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+WIDTH, HEIGHT = 1120, 690
 BOX_WIDTH, BOX_HEIGHT = 176, 96
 INK, QUIET, LINE = "#1B2430", "#5A6470", "#8A939E"
 #: Okabe–Ito colours, the ones of the dashboard.
@@ -100,6 +102,13 @@ def between(row: int, first: int, second: int) -> str:
     return arrow(f"M{COLUMNS[first] - 3} {y} H{COLUMNS[second] + BOX_WIDTH + 5}")
 
 
+def rooms() -> str:
+    """The rooms of the engine as the contract names them, each of which imports only those to its right."""
+    contracts = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    return " › ".join(layer.replace(" | ", " · ").replace(" : ", " · ") for layer in layers)
+
+
 def draw() -> str:
     centre = [column + BOX_WIDTH / 2 for column in COLUMNS]
     below = [row + BOX_HEIGHT for row in ROWS]
@@ -129,7 +138,9 @@ def draw() -> str:
         *arrows,
         *[draw_box(box) for box in BOXES],
         text(centre[3] - 10, beside, "the same model, new bounds", size=12, fill=QUIET, anchor="end"),
-        text(LEFT, HEIGHT - 24, legend, size=12, fill=QUIET, anchor="start"),
+        text(LEFT, HEIGHT - 66, "A room imports only those to its right:", size=12.5, anchor="start", bold=True),
+        text(LEFT, HEIGHT - 46, rooms(), size=9.5, anchor="start", font=MONO),
+        text(LEFT, HEIGHT - 20, legend, size=12, fill=QUIET, anchor="start"),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"

@@ -18,11 +18,10 @@ from certcore.base.thresholds import ThresholdTable, grown_thresholds, read_thet
 from certcore.common.errors import InputError
 from certcore.common.exact import decimal_text, read_alpha
 from certcore.common.reading import whole_number, whole_numbers
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.fronts import Fronts
 from certcore.domain.graph import Graph
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES
-
-RULES = ("binary", "multiclass")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class SmoothingBase:
     n_samples: int
     alpha: Any
     theta: Sequence[Any]
-    rule: str = "binary"
+    rule: str = BaseRule.BINARY
     graph: Graph | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -49,8 +48,7 @@ class SmoothingBase:
         object.__setattr__(self, "prediction", _check_prediction(self.prediction, *self.votes.shape))
         object.__setattr__(self, "alpha", read_alpha(self.alpha))
         object.__setattr__(self, "theta", read_theta(self.theta).theta)
-        if self.rule not in RULES:
-            raise InputError(f"the base rule is {self.rule!r}; expected 'binary' or 'multiclass'")
+        object.__setattr__(self, "rule", BaseRule.parse(self.rule))
         if self.graph is not None and self.graph.n_nodes != self.n_nodes:
             raise InputError(f"votes has {self.n_nodes} rows; expected one per node, {self.graph.n_nodes}")
 
@@ -99,7 +97,7 @@ class SmoothingBase:
     @property
     def level(self) -> Fraction:
         """The probability with which one confidence bound of one node may fail."""
-        bounds = 1 if self.rule == "binary" else 2
+        bounds = 1 if self.rule is BaseRule.BINARY else 2
         return Fraction(self.alpha) / (bounds * self.n_nodes)
 
     @cached_property
@@ -123,7 +121,7 @@ class SmoothingBase:
     @cached_property
     def abstained(self) -> np.ndarray:
         """Nodes whose votes are not clear enough to certify anything, even without an attack."""
-        if self.rule == "binary":
+        if self.rule is BaseRule.BINARY:
             return self.probability <= 0.5
         return ~self.fronts().certified((0, 0, 0, 0))
 
@@ -132,7 +130,7 @@ class SmoothingBase:
         cut = [name for name, flag in zip(TYPES, self.table.cut) if flag]
         facts: dict[str, Any] = {
             "kind": "sparse smoothing",
-            "rule": self.rule,
+            "rule": str(self.rule),
             "alpha": decimal_text(Fraction(self.alpha)),
             "samples": self.n_samples,
             "theta": [decimal_text(t) for t in self.theta],
@@ -153,7 +151,7 @@ class SmoothingBase:
     @cached_property
     def table(self) -> ThresholdTable | CornerTable:
         """The table of this smoothing, as far as these votes reach."""
-        if self.rule == "binary":
+        if self.rule is BaseRule.BINARY:
             return grown_thresholds(self.smoothing, float(self.probability.max()), self.bits)
         return grown_corners(self.smoothing, float(self.rest_probability.max()), self.bits)
 

@@ -28,6 +28,7 @@ COMMANDS = (
     "draw",
     "figures",
     "report",
+    "dashboard",
     "reproduce",
 )
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -26,6 +23,7 @@ from certcore.cli.options import (
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
+from certcore.common.interrupt import run_beside
 from certcore.common.rounding import share_down
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
@@ -65,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     before = targets_before_correct(args, instance)
     options = {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
     with StatusLine("certify", quiet=args.json):
-        certificate = _interruptible(lambda cancel: certify(instance, threat, cancel=cancel, **options))
+        certificate, _ = run_beside(lambda cancel: certify(instance, threat, cancel=cancel, **options), _say_stopping)
     if args.proof is not None:
         assert certificate.proof is not None
         with atomic_write(args.proof, "wb") as handle:
@@ -96,21 +94,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _interruptible(work: Callable[[threading.Event], Certificate]) -> Certificate:
-    """Work in another thread, so that Ctrl-C is heard while the solver runs: what is proven by then is reported."""
-    cancel = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
-        future = None
-        while True:
-            try:
-                future = future or pool.submit(work, cancel)
-                return future.result()
-            except KeyboardInterrupt:
-                if cancel.is_set() or future is None:
-                    cancel.set()
-                    raise
-                cancel.set()
-                print("certcore: stopping; what is known so far follows", file=sys.stderr)
+def _say_stopping() -> None:
+    print("certcore: stopping; what is known so far follows", file=sys.stderr)
 
 
 def _write_allocation(path: str, certificate: Certificate, instance: Instance, *, integer: bool) -> None:

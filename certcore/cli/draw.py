@@ -19,6 +19,7 @@ from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write, require_writable
+from certcore.domain.base_rule import BaseRule
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
 from certcore.sweep.axis import Axis
 
@@ -45,7 +46,7 @@ def add(subparsers: Any) -> None:
         help="an instance file; of a curve its splits, of a comparison all its instances, of `paper` the figure's name",
     )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write, such as figure.csv")
-    parser.add_argument("--base-rule", choices=("binary", "multiclass"), default="binary", help="see certcore certify")
+    parser.add_argument("--base-rule", choices=list(BaseRule), default=BaseRule.BINARY, help="see certcore certify")
     group = parser.add_argument_group("curve and compare")
     group.add_argument("--vary", metavar="TYPE|local-TYPE|sigma", help="what to vary")
     group.add_argument("--values", metavar=VALUES, help=VALUES_HELP)

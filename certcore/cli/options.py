@@ -18,6 +18,7 @@ from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.numbers import INDICES
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance, before_correct, load_instance
@@ -57,8 +58,8 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--base-rule",
-        choices=("binary", "multiclass"),
-        default="binary",
+        choices=list(BaseRule),
+        default=BaseRule.BINARY,
         help="how votes become base certificates (default: binary, as in the paper); choose it before you look at "
         "results: taking the better of the two afterwards spends alpha twice, so halve alpha for that",
     )
@@ -136,7 +137,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def read_instance(args: argparse.Namespace) -> Instance:
     instance = open_instance(args.instance, args)
-    if args.base_rule != instance.base.facts.get("rule", "binary"):
+    if args.base_rule != instance.base_rule:
         raise InputError(
             f"--base-rule {args.base_rule} is about votes, but this instance holds another kind of base certificate; "
             "leave the option out"

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from certcore.cli.options import add_json, print_json, whole_number, write_csv
 from certcore.cli.status_line import StatusLine
 from certcore.common.files import atomic_write
+from certcore.common.interrupt import run_beside
 from certcore.common.numbers import read_numbers
 
 Result = TypeVar("Result")
@@ -36,39 +37,10 @@ def read_values(text: str, option: str, *, shares: bool = False) -> list[Any]:
     return read_numbers(text, option, shares=shares)
 
 
-def interruptible(work: Callable[[threading.Event], Result]) -> tuple[Result, bool]:
-    """Run the work so that Ctrl-C cancels it; returns what it has by then, and whether it was cancelled.
-
-    Solvers do not notice signals, so the work runs in a thread and the main thread waits for either.
-    """
-    cancel, done = threading.Event(), threading.Event()
-    outcome: list[Any] = [None, None]
-
-    def run() -> None:
-        try:
-            outcome[0] = work(cancel)
-        except BaseException as error:
-            outcome[1] = error
-        finally:
-            done.set()
-
-    threading.Thread(target=run).start()
-    # Not Thread.join: once interrupted, it may take a running thread for a finished one.
-    try:
-        while not done.wait(0.2):
-            pass
-    except KeyboardInterrupt:
-        cancel.set()
-        done.wait()
-    if outcome[1] is not None:
-        raise outcome[1]
-    return outcome[0], cancel.is_set()
-
-
 def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event, StatusLine], Result]) -> Result:
     """Run the work with a line that tells how far it is; Ctrl-C cancels it and ends the command."""
     with StatusLine(what, quiet=args.json) as progress:
-        result, cancelled = interruptible(lambda cancel: work(cancel, progress))
+        result, cancelled = run_beside(lambda cancel: work(cancel, progress))
     if cancelled:
         raise KeyboardInterrupt
     return result

@@ -9,11 +9,13 @@ from typing import Any
 from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.numbers import write_numbers
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TYPES
 from certcore.figures.escape import for_comment, for_file_name, for_shell
 from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
 from certcore.figures.serial import to_json, to_plain
+from certcore.program.relaxation import Relaxation
 
 _PROGRAM = "python -m certcore"
 #: A shell takes no longer words.
@@ -55,9 +57,9 @@ def _words(recipe: Recipe) -> list[str]:
     if targets is None and recipe.nodes is not None:
         targets = write_numbers(sorted(recipe.nodes))
     words += threat_options(recipe.threat, targets)
-    if recipe.relaxation != "tight":
+    if recipe.relaxation != Relaxation.TIGHT:
         words += ["--relaxation", for_shell(recipe.relaxation)]
-    if recipe.base_rule != "binary":
+    if recipe.base_rule != BaseRule.BINARY:
         words += ["--base-rule", for_shell(recipe.base_rule)]
     return words
 

@@ -56,8 +56,9 @@ from typing import TYPE_CHECKING
 
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.bars import BarFigure, Bars, class_figure, votes_figure
+from certcore.figures.kinds.base import base_figure
 from certcore.figures.kinds.compare import CompareEntry, CompareFigure, compare_figure
-from certcore.figures.kinds.contour import ContourFigure, base_figure, contour_figure
+from certcore.figures.kinds.contour import ContourFigure, contour_figure
 from certcore.figures.kinds.curve import CurveFigure, Line
 from certcore.figures.kinds.curve_lines import controls_beside, curve_figure, lines_of, mean_lines
 from certcore.figures.kinds.distribution import DistributionFigure, distribution_figure

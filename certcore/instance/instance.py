@@ -18,6 +18,7 @@ from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, read_numbers
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
 from certcore.common.shown import ask
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
 
@@ -106,15 +107,20 @@ class Instance:
         """The certified label of each node, if known."""
         return self.base.prediction
 
+    @property
+    def base_rule(self) -> BaseRule:
+        """How votes became the base certificate (binary also where there were none)."""
+        told = self.base.facts.get("rule")  # a certificate of somebody else's may say what it likes
+        return BaseRule(told) if told in list(BaseRule) else BaseRule.BINARY
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 over everything that a certificate depends on (names, layout and provenance are not in it)."""
         arrays = self.base.arrays() | _graph_arrays(self.graph) | _field_arrays(self)
         arrays["targets"] = np.asarray(self.targets)
-        rule = self.base.facts.get("rule", "binary")
-        if rule != "binary":
+        if self.base_rule is not BaseRule.BINARY:
             # The same votes give another base certificate under another rule: no cache may mix the two.
-            arrays["base_rule"] = np.array(rule)
+            arrays["base_rule"] = np.array(str(self.base_rule))
         digest = hashlib.sha256(b"certcore-instance-1")
         for key in sorted(arrays):
             array = np.asarray(arrays[key])
@@ -242,9 +248,8 @@ def instance_to_arrays(instance: Instance) -> dict[str, np.ndarray]:
     for name, kind in (("labels", np.int64), ("layout", np.float32), ("split", np.int8)):
         if getattr(instance, name) is not None:
             arrays[name] = np.asarray(getattr(instance, name), dtype=kind)
-    rule = instance.base.facts.get("rule", "binary")
-    if rule != "binary":
-        arrays["base_rule"] = np.array(rule)
+    if instance.base_rule is not BaseRule.BINARY:
+        arrays["base_rule"] = np.array(str(instance.base_rule))
     for name in ("class_names", "node_names"):
         if getattr(instance, name) is not None:
             arrays[name] = np.array(getattr(instance, name), dtype=str)
@@ -273,7 +278,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
         layers = _scalar(arrays, "layers")
     return Instance(
         graph=graph,
-        base=_read_base(arrays, graph, base_rule or _text(arrays, "base_rule", "binary")),
+        base=_read_base(arrays, graph, base_rule or _text(arrays, "base_rule", BaseRule.BINARY)),
         layers=layers,
         edge_field=_text(arrays, "edge_field", "degrees"),
         node_field=node_field,
@@ -288,8 +293,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
 
 
 def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> BaseCertificate:
-    if base_rule not in ("binary", "multiclass"):
-        raise InputError(f"the base rule is {base_rule!r}; expected 'binary' or 'multiclass'")
+    rule = BaseRule.parse(base_rule)
     kinds = [key for key in ("base_grid", "votes", "division_votes") if key in arrays]
     if len(kinds) > 1:
         raise InputError(
@@ -330,7 +334,7 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         n_samples=_scalar(arrays, "n_samples"),
         alpha=alpha.reshape(-1)[0],
         theta=tuple(theta),  # not tolist(): a 32-bit 0.002 must be read as 0.002
-        rule=base_rule,
+        rule=rule,
         graph=graph,
     )
 

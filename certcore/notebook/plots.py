@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+import io
+from functools import partial, singledispatch
 from typing import Any
 
 import plotly.graph_objects as go
@@ -38,8 +39,17 @@ def plot(result: Any, backend: str = "plotly", *, dark: bool = False) -> Any:
     if backend == "plotly":
         return Screen(plotly(figure(result), dark=dark))
     if backend == "matplotlib":
-        return matplotlib(figure(result))
+        sheet = matplotlib(figure(result))
+        # A figure without pyplot does not show itself in a notebook otherwise.
+        setattr(sheet, "_repr_png_", partial(_png, sheet))  # noqa: B010
+        return sheet
     raise InputError(f"the backend is {backend!r}; expected 'plotly' or 'matplotlib'")
+
+
+def _png(sheet: Any) -> bytes:
+    data = io.BytesIO()
+    sheet.savefig(data, format="png", dpi=150)
+    return data.getvalue()
 
 
 @singledispatch

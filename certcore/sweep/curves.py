@@ -158,7 +158,7 @@ def _resumed(job: _CurveWork, path: str | os.PathLike[str]) -> LineOfBounds:
     own = job.threat.targets
     key = {
         "instance": job.session.instance.digest,
-        "base_rule": job.session.instance.base.facts.get("rule", "binary"),
+        "base_rule": str(job.session.instance.base_rule),
         "threat": {**job.threat.to_json(), "vary": job.axis.name, job.axis.name: None},
         "targets": None if own is None else np.asarray(own).tolist(),
         "values": [str(v) for v in job.values],

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from certcore.common.interrupt import run_beside
+
 Result = TypeVar("Result")
 
 
@@ -20,26 +22,4 @@ def interruptible(work: Callable[[threading.Event | None], Result], cancel: thre
     """Run `work(cancel)`; in the main thread of a notebook an interrupt cancels it instead of losing it."""
     if cancel is not None or not in_notebook() or threading.current_thread() is not threading.main_thread():
         return work(cancel)
-    own = threading.Event()
-    outcome: list[Any] = [None, None]
-
-    def run() -> None:
-        try:
-            outcome[0] = work(own)
-        except BaseException as error:
-            outcome[1] = error
-
-    # A solve in C does not hear the interrupt, so it runs beside the thread that does.
-    thread = threading.Thread(target=run, name="certcore-notebook")
-    thread.start()
-    while thread.is_alive():
-        try:
-            thread.join(0.1)
-        except KeyboardInterrupt:
-            if own.is_set():
-                raise
-            own.set()
-    if outcome[1] is not None:
-        raise outcome[1]
-    result: Result = outcome[0]
-    return result
+    return run_beside(work)[0]

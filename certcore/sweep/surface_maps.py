@@ -234,7 +234,7 @@ class Task:
             plain[axis.name] = None
         return {
             "instance": instance.digest,
-            "base_rule": instance.base.facts.get("rule", "binary"),
+            "base_rule": str(instance.base_rule),
             "threat": plain,
             "targets": None if own is None else np.asarray(own).tolist(),
             "axes": [axis.name for axis in self.axes],

@@ -15,6 +15,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.reading import read_json, whole_numbers
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.build import build_structure
@@ -99,7 +100,7 @@ def make_proof(
         "threat": problem.threat.to_json(),
         "targets": len(problem.targets),
         "target_nodes": None if own is None else np.asarray(own).tolist(),
-        "base_rule": problem.instance.base.facts.get("rule", "binary"),
+        "base_rule": str(problem.instance.base_rule),
         "relaxation": relaxation,
         "bound": [bound.numerator, bound.denominator],
         "certified": certified_count(len(problem.targets), bound),
@@ -141,7 +142,7 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
     for key in ("digest", "instance_digest"):
         if not isinstance(proof[key], str):
             raise InputError(f"the entry {key!r} of the proof is no text; expected a file written by certify --proof")
-    if proof["base_rule"] not in ("binary", "multiclass"):
+    if proof["base_rule"] not in list(BaseRule):
         raise InputError("the proof names an unknown base rule; expected binary or multiclass")
     return proof
 
@@ -178,7 +179,7 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         return Verdict(False, "the digest does not match the content: the file was changed", check="digest")
     if proof["instance_digest"] != instance.digest:
         return Verdict(False, "the proof belongs to another instance (the instance digest differs)", check="instance")
-    if proof["base_rule"] != instance.base.facts.get("rule", "binary"):
+    if proof["base_rule"] != instance.base_rule:
         return Verdict(False, "the proof and the loaded instance use different base rules", check="base rule")
     try:
         targets = proof["target_nodes"]

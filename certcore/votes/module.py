@@ -22,8 +22,8 @@ from certcore.votes.split import Split, split_first
 from certcore.votes.threads import one_thread
 
 #: Samples of a batch hold at most this many bytes of attributes, or of what the first maps make of them.
-_BATCH_BYTES = 64 * 2**20
-_MOST = 32
+_BATCH_BYTES = 8 * 2**20
+_MOST = 8
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from torch import Tensor, fx, nn
 from certcore.common.errors import InputError
 from certcore.models.called import Called
 from certcore.models.reading import Reading, read_module
+from certcore.votes.attention import Attention, can_attend
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +166,19 @@ def split_first(module: Called, x: Tensor, edge_index: Tensor, reading: Reading 
     for node in graph.nodes:  # constants of the model's own
         if node.op == "get_attr" and not hasattr(root, str(node.target).partition(".")[0]):
             setattr(root, str(node.target), getattr(calls, str(node.target)))
-    split = Split(np.concatenate(weights, axis=1), fx.GraphModule(root, graph))
+    rest = fx.GraphModule(root, graph)
+    for node in graph.nodes:  # the same attention, faster
+        if node.op == "call_module":
+            layer = rest.get_submodule(str(node.target))
+            if type(layer) is geometric.GATConv and can_attend(layer) and _plain_call(node):
+                rest.add_submodule(str(node.target), Attention(layer))
+    split = Split(np.concatenate(weights, axis=1), rest)
     return split if _agrees(split, module, x, edge_index) else None
+
+
+def _plain_call(node: fx.Node) -> bool:
+    """Whether a layer is given node values and edges, and nothing else."""
+    return all(value is None for value in (*node.args[2:], *node.kwargs.values()))
 
 
 def _columns(units: Tensor, begin: int, end: int) -> Tensor:

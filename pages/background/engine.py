@@ -12,6 +12,7 @@ from certcore import words
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
@@ -78,7 +79,7 @@ def attacked(view: View, result: Certificate) -> Work:
         return Work("attack", view.key, result, True)
 
     def run(job: Job) -> Certificate:
-        relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+        relaxation = Relaxation(view.relaxation).relaxed
         return session(view.instance).certify(view.threat, relaxation=relaxation, cancel=job.cancel)
 
     same = ("attack", view.instance.digest)
@@ -126,7 +127,7 @@ def per_class(view: View) -> Work:
         for number, label in enumerate(classes):
             job.report(number / len(classes), f"class {number + 1} of {len(classes)}")
             threat = view.threat.replace(targets=view.targets[labels == label])
-            relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+            relaxation = Relaxation(view.relaxation).relaxed
             result = session(view.instance).certify(threat, relaxation=relaxation, attack=False, cancel=job.cancel)
             if job.cancel.is_set():
                 break
@@ -138,7 +139,7 @@ def per_class(view: View) -> Work:
 
 def suggest(view: View, number: int) -> Work:
     """Which nodes to protect next."""
-    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+    relaxation = Relaxation(view.relaxation).relaxed
 
     def run(job: Job) -> Defence:
         return defend(
@@ -155,7 +156,7 @@ def suggest(view: View, number: int) -> Work:
 
 def report(view: View, source: str) -> Work:
     """A complete report at the sliders' position, as the bytes of a zip."""
-    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+    relaxation = Relaxation(view.relaxation).relaxed
 
     def run(job: Job) -> bytes:
         # Imported only now: drawing for print is not needed to show a page.

@@ -13,6 +13,7 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
+from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
 from certcore.sweep.bracket import best_attacks, best_below
 
@@ -296,7 +297,7 @@ class Attacks:
 
 def attacks(member: Member, vary: str, values: list[int], relaxation: str, slot: str) -> Work:
     """The best replayed attack at each of a few values; the picture grows while they are looked for."""
-    kind = "tight" if relaxation == "exact" else relaxation
+    kind = Relaxation(relaxation).relaxed
 
     def run(job: Job) -> Attacks:
         found = Attacks([], np.zeros(0, dtype=np.int64))
@@ -365,7 +366,7 @@ def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxatio
 
 def largest(view: View, vary: str, share: int) -> Work:
     """The largest budget that still certifies this share (in per cent)."""
-    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+    relaxation = Relaxation(view.relaxation).relaxed
 
     def run(job: Job) -> Radius:
         return radius(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+<<<<<<< HEAD
 from certcore import figures, words
+=======
+from certcore import figures
+from certcore.program.relaxation import Relaxation
+>>>>>>> main
 
 from ..background import sweeps, work
 from ..parts import charts, exports
@@ -85,7 +90,7 @@ def draw(view: View) -> None:
     )
 
     xs, ys = pick(int(x_to or x_default), STEPS[cells]), pick(int(y_to or y_default), STEPS[cells])
-    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+    relaxation = Relaxation(view.relaxation).relaxed
     task = sweeps.map_over(view, x, xs, y, ys, relaxation, "surface")
     other = (
         sweeps.map_over(view, x, xs, y, ys, "paper" if relaxation == "tight" else "tight", "surface_paper")

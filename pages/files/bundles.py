@@ -23,7 +23,9 @@ from certcore.words import dataset_title
 
 from ..parts.text import count, markdown, samples
 
+#: The clone; where the dashboard is installed inside the package, the folder it was started in.
 ROOT = Path(__file__).resolve().parents[2]
+ROOT = ROOT if (ROOT / "app.py").is_file() else Path.cwd()
 MAX_IMPORTED = 20
 IMPORTED = " (imported)"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 
 from ..background import engine, work
@@ -22,7 +23,7 @@ def _gain(view: View, result: Certificate) -> None:
     bare = replace(view, threat=view.threat.replace(protected=()))
 
     def run(job: Job) -> Certificate:
-        relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+        relaxation = Relaxation(view.relaxation).relaxed
         return engine.session(view.instance).certify(
             bare.threat, relaxation=relaxation, attack=False, cancel=job.cancel
         )

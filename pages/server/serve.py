@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 import threading
+import time
 from typing import Any
 
 import streamlit as st
@@ -52,10 +54,20 @@ def leave_pages_to_navigation() -> None:
     st.navigation([st.Page(leave_pages_to_navigation)])
 
 
+def _leave_with(parent: int) -> None:
+    """A dashboard that a notebook or command started ends with it, however that ends."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
+
+
 def main(script: str) -> None:
     """Start the server on a script; the options of `streamlit run` come from the command line."""
     from streamlit.web import cli
 
+    parent = os.environ.pop("CERTCORE_DASHBOARD_PARENT", "")
+    if parent.isdigit():
+        threading.Thread(target=_leave_with, args=(int(parent),), daemon=True, name="leave").start()
     leave_pages_to_navigation()
     early = threading.Thread(target=_quietly, daemon=True, name="prepare")
     early.start()

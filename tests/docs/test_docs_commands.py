@@ -216,7 +216,9 @@ def test_what_the_document_tells_people_to_type_works(name: str, desk: Path) -> 
         else:
             assert isinstance(what, list)
             words = [sys.executable, "-m", "certcore", *what]
-        done = subprocess.run(words, cwd=desk, env=environment(), capture_output=True, text=True, timeout=120)
+        # torch-geometric itself warns on import.
+        surroundings = environment("default" if "torch_geometric" in str(what) else "error")
+        done = subprocess.run(words, cwd=desk, env=surroundings, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{name}: {what}\n{done.stdout[-1500:]}{done.stderr[-1500:]}"
 
 

@@ -131,6 +131,7 @@ class Unknown(nn.Module):
         (lambda: geometric.GraphSAGE(24, 8, 2, 3, aggr="add"), ModuleVoter, True),
         (lambda: geometric.GraphSAGE(24, 8, 2, 3, aggr="max"), ModuleVoter, False),
         (lambda: geometric.GAT(24, 8, 2, 3), ModuleVoter, True),
+        (lambda: geometric.GATConv(24, 3, heads=4, concat=False, add_self_loops=False), ModuleVoter, True),
         (lambda: geometric.GAT(24, 8, 2, 3, residual=True), ModuleVoter, False),
         (lambda: geometric.GIN(24, 8, 2, 3), ModuleVoter, True),
         (lambda: geometric.SGConv(24, 3, K=2), ModuleVoter, True),

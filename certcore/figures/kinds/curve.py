@@ -187,55 +187,8 @@ class CurveFigure(Figure):
 
     def draw_screen(self, screen: Any, dark: bool) -> None:
         family = len({line.group for line in self.lines}) > 1
-        some = False
         axis = for_plotly(self.x_label or axis_label(self.vary))
-        for k, line in enumerate(self.lines):
-            kind = KINDS[line.kind]
-            colour = on_background(series_colour(line.group) if family else kind.colour, dark)
-            x = positions(line.values, self.log)
-            if line.low is not None and line.high is not None:
-                screen.add_scatter(**_band(x, line.low, line.high, colour, f"band-{k}"))
-            if line.leaves is not None:
-                across, up = bracket_area(x, line.ratio, line.leaves)
-                screen.add_scatter(**_area(across, up, colour, f"bracket-{k}"), legendgroup=f"line-{k}")
-            label = for_plotly(line_label(line.name, line.kind, line.average_radius))
-            # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
-            data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
-            hover = f"{axis}: %{{customdata[0]:,}}<br>{self.y_label}: %{{customdata[1]}}"
-            if line.certified is not None:
-                data += [line.certified.tolist(), [line.targets or 0] * len(x)]
-                hover += "<br>certified: %{customdata[2]:,} of %{customdata[3]:,} nodes"
-            if line.low is not None and line.high is not None:
-                data += [ratios(line.low), ratios(line.high)]
-                at = len(data) - 2
-                hover += f"<br>one deviation over splits: %{{customdata[{at}]}} … %{{customdata[{at + 1}]}}"
-            if line.leaves is not None:
-                at = len(data)
-                data += [[rounded_up(float(v), 4) for v in line.leaves]]
-                data += [[rounded_up(float(v), 4) for v in line.leaves - line.ratio]]
-                hover += f"<br>best attack found leaves: %{{customdata[{at}]}} (bracket %{{customdata[{at + 1}]}})"
-            marks = line_marks(np.log(x) if self.log else x, k, len(self.lines), family)
-            some |= 0 < len(marks) < len(x)
-            # Without a mark a point could not be clicked: it is there, but not seen.
-            seen = 1 if len(marks) else 0
-            screen.add_scatter(
-                x=x,
-                y=line.ratio,
-                customdata=[list(cell) for cell in zip(*data)],
-                name=label,
-                mode="lines+markers",
-                line={"color": colour, "dash": kind.dash.screen, "width": 2.5, "shape": "vh"},
-                marker={
-                    "symbol": series_marker(line.group).screen,
-                    "size": 7,
-                    "opacity": seen,
-                    "maxdisplayed": 0 if len(marks) in (0, len(x)) else len(marks),
-                },
-                unselected={"marker": {"opacity": seen}},
-                selected={"marker": {"opacity": 1}},
-                hovertemplate=f"<b>{label}</b><br>{hover}<extra></extra>",
-                legendgroup=f"line-{k}",
-            )
+        some = [_screen_line(screen, self, k, family, dark) for k in range(len(self.lines))]
         if any(line.low is not None for line in self.lines):
             legend_only(screen, BAND_LABEL, {"symbol": "square", "size": 14, "color": translucent(GREY, 0.35)})
         if self._brackets:
@@ -244,7 +197,7 @@ class CurveFigure(Figure):
         if self._clean is not None:
             legend_only(screen, CLEAN_LABEL, {"symbol": "line-ew-open", "size": 14, "color": GREY})
             screen.add_hline(y=self._clean, line={"color": GREY, "width": 1, "dash": "dot"})
-        if some:
+        if any(some):
             legend_only(screen, MARKS_LABEL, {"symbol": "circle-open", "size": 7, "color": GREY})
         if self.plateaus:
             _plateaus(screen, self, dark)
@@ -393,6 +346,58 @@ def _area(across: np.ndarray, up: np.ndarray, colour: str, group: str) -> dict[s
         "showlegend": False,
         "name": group,
     }
+
+
+def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: bool) -> bool:
+    """One line with its band, bracket and tooltip; returns whether only some of its values have a mark."""
+    line = figure.lines[k]
+    axis = for_plotly(figure.x_label or axis_label(figure.vary))
+    kind = KINDS[line.kind]
+    colour = on_background(series_colour(line.group) if family else kind.colour, dark)
+    x = positions(line.values, figure.log)
+    if line.low is not None and line.high is not None:
+        screen.add_scatter(**_band(x, line.low, line.high, colour, f"band-{k}"))
+    if line.leaves is not None:
+        across, up = bracket_area(x, line.ratio, line.leaves)
+        screen.add_scatter(**_area(across, up, colour, f"bracket-{k}"), legendgroup=f"line-{k}")
+    label = for_plotly(line_label(line.name, line.kind, line.average_radius))
+    # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
+    data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
+    hover = f"{axis}: %{{customdata[0]:,}}<br>{figure.y_label}: %{{customdata[1]}}"
+    if line.certified is not None:
+        data += [line.certified.tolist(), [line.targets or 0] * len(x)]
+        hover += "<br>certified: %{customdata[2]:,} of %{customdata[3]:,} nodes"
+    if line.low is not None and line.high is not None:
+        data += [ratios(line.low), ratios(line.high)]
+        at = len(data) - 2
+        hover += f"<br>one deviation over splits: %{{customdata[{at}]}} … %{{customdata[{at + 1}]}}"
+    if line.leaves is not None:
+        at = len(data)
+        data += [[rounded_up(float(v), 4) for v in line.leaves]]
+        data += [[rounded_up(float(v), 4) for v in line.leaves - line.ratio]]
+        hover += f"<br>best attack found leaves: %{{customdata[{at}]}} (bracket %{{customdata[{at + 1}]}})"
+    marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
+    # Without a mark a point could not be clicked: it is there, but not seen.
+    seen = 1 if len(marks) else 0
+    screen.add_scatter(
+        x=x,
+        y=line.ratio,
+        customdata=[list(cell) for cell in zip(*data)],
+        name=label,
+        mode="lines+markers",
+        line={"color": colour, "dash": kind.dash.screen, "width": 2.5, "shape": "vh"},
+        marker={
+            "symbol": series_marker(line.group).screen,
+            "size": 7,
+            "opacity": seen,
+            "maxdisplayed": 0 if len(marks) in (0, len(x)) else len(marks),
+        },
+        unselected={"marker": {"opacity": seen}},
+        selected={"marker": {"opacity": 1}},
+        hovertemplate=f"<b>{label}</b><br>{hover}<extra></extra>",
+        legendgroup=f"line-{k}",
+    )
+    return 0 < len(marks) < len(x)
 
 
 def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:

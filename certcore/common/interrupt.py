@@ -1,0 +1,43 @@
+"""Ctrl-C while a solver works: a solve in C does not hear it, so it runs beside the thread that does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def run_beside(
+    work: Callable[[threading.Event], Result], heard: Callable[[], None] | None = None
+) -> tuple[Result, bool]:
+    """Run the work in a thread of its own; returns its result, and whether it was cancelled.
+
+    The first interrupt sets the event that the work was given and calls `heard`, a second one is raised.
+    """
+    cancel, done = threading.Event(), threading.Event()
+    outcome: list[Any] = [None, None]
+
+    def run() -> None:
+        try:
+            outcome[0] = work(cancel)
+        except BaseException as error:
+            outcome[1] = error
+        finally:
+            done.set()
+
+    threading.Thread(target=run, name="certcore-work").start()
+    # Not Thread.join: once interrupted, it may take a running thread for a finished one.
+    while not done.is_set():
+        try:
+            done.wait(0.2)
+        except KeyboardInterrupt:
+            if cancel.is_set():
+                raise
+            cancel.set()
+            if heard is not None:
+                heard()
+    if outcome[1] is not None:
+        raise outcome[1]
+    return outcome[0], cancel.is_set()

@@ -1,0 +1,75 @@
+"""An instance from the inputs of the papers' own code: a boolean grid, a list of types, receptive-field matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.base.grid import GridBase
+from certcore.common.errors import InputError
+from certcore.data.anything import as_dataset
+from certcore.domain.perturbations import TYPES
+from certcore.instance.instance import Instance
+
+#: What the types are called there.
+NAMES = {
+    "att_adds": "attr_add", "att_dels": "attr_del", "adj_adds": "adj_add", "adj_dels": "adj_del",
+    "att_add": "attr_add", "att_del": "attr_del",
+}  # fmt: skip
+
+
+def from_reference(
+    grid: Any,
+    types: Sequence[str],
+    fields: Sequence[Any] = (),
+    attributes: Any = None,
+    adjacency: Any = None,
+    *,
+    layers: int | None = None,
+    edge_field: str = "degrees",
+    targets: Any = None,
+) -> Instance:
+    """The instance of a boolean grid (nodes × one axis per type) and N × N fields, one per type.
+
+    Fields are matrices for attribute types; with edge types `layers` and `edge_field` take their place. Attributes and
+    adjacency are needed: nobody deletes a bit that is not there. Arrays only; what is pickled is refused.
+    """
+    table = _plain(grid, "the grid")
+    if table.dtype != bool:
+        raise InputError(f"the grid has type {table.dtype}; expected booleans, true where a budget is certified")
+    axes = tuple(NAMES.get(str(kind), str(kind)) for kind in types)
+    strange = [kind for kind in axes if kind not in TYPES]
+    if strange:
+        raise InputError(f"{strange[0]!r} is no perturbation type; expected {', '.join((*TYPES, *NAMES))}")
+    if attributes is None or adjacency is None:
+        raise InputError("attributes and adjacency are missing; expected both, since budgets are about their bits")
+    dataset, _ = as_dataset((_plain(attributes, "attributes"), sp.csr_array(_plain(adjacency, "the adjacency"))))
+    base = GridBase(table, axes)
+    if layers is not None:
+        return Instance(dataset.graph, base, layers=layers, edge_field=edge_field, targets=targets)
+    if any(kind.startswith("adj") for kind in axes):
+        raise InputError("explicit fields say nothing about edges; give layers= and edge_field= for edge types")
+    if len(fields) != len(axes):
+        raise InputError(f"there are {len(fields)} fields for {len(axes)} types; expected one N × N matrix per type")
+    # A flip of either type counts as inside where it is inside for one of them: more than needed, never less.
+    union = sum((sp.csr_array(_plain(one, "a field")) != 0 for one in fields[1:]), sp.csr_array(_first(fields)) != 0)
+    return Instance(dataset.graph, base, layers=None, node_field=sp.csr_array(union), targets=targets)
+
+
+def _first(fields: Sequence[Any]) -> Any:
+    return _plain(fields[0], "a field")
+
+
+def _plain(value: Any, what: str) -> Any:
+    """Numbers as an array or sparse matrix; files and objects are refused."""
+    if sp.issparse(value):
+        return value
+    if isinstance(value, str | bytes) or hasattr(value, "__fspath__"):
+        raise InputError(f"{what} is a file; expected an array: files of the reference are pickles and are not opened")
+    array = np.asarray(value)
+    if array.dtype.hasobject:
+        raise InputError(f"{what} holds Python objects; expected plain numbers or booleans")
+    return array

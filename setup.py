@@ -1,0 +1,32 @@
+"""What pyproject.toml cannot say: which folder travels under which name.
+
+The dashboard in `pages/` becomes `certcore._dashboard`, so that a wheel installs no top-level `app` or `pages`. The
+small checker is a module of its own beside the package, so that its command imports nothing of the engine.
+"""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+# An image that serves the repository's own pages is built without them.
+rooms = sorted({path.parent.relative_to(ROOT / "pages") for path in (ROOT / "pages").rglob("*.py")})
+dashboard = [".".join(("certcore", "_dashboard", *room.parts)) for room in rooms if room.parts]
+engine = find_packages(include=["certcore*"], exclude=["certcore.standalone*"])
+
+setup(
+    py_modules=["certcore_check"],
+    packages=[*engine, *dashboard, *(["certcore._streamlit"] if dashboard else [])],
+    package_dir={
+        "": "certcore/standalone",
+        "certcore": "certcore",
+        "certcore._dashboard": "pages",
+        "certcore._streamlit": ".streamlit",
+    },
+    package_data={
+        "certcore": ["py.typed", "reproduce/claims.toml"],
+        "certcore._streamlit": ["config.toml"],
+        **{name: ["*.css", "*.js", "*.html", "*.svg", "*.png"] for name in dashboard},
+    },
+    exclude_package_data={"certcore": ["standalone/*", "standalone/**/*"]},
+)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-<<<<<<< HEAD
 from certcore import figures, words
-=======
-from certcore import figures
 from certcore.program.relaxation import Relaxation
->>>>>>> main
 
 from ..background import sweeps, work
 from ..parts import charts, exports

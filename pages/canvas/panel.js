@@ -173,7 +173,7 @@ class Panel {
   }
 
   drawAttack(c, lit) {
-    const { owner: o, attack } = this, dot = this.dot(), lostRadius = Math.max(2.6, dot * 1.45);
+    const { owner: o, attack } = this, dot = this.dot(), lostRadius = Math.max(attack.lost.length > 1000 ? 1.8 : 2.6, dot * 1.45);
     this.spread();
     const seen = this.readBack = { sites: [], lines: 0, lost: attack.lost.length, highlighted: lit ? Array.from(lit.broken) : null, reached: lit ? Array.from(lit.reached) : null, lit: lit ? lit.sites.slice() : null, labels: [] };
     // From each site to the labels it breaks.

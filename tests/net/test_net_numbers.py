@@ -79,10 +79,14 @@ def differences(entry: dict[str, Any], now: ask.Answer) -> list[str]:
     for key, value in then.items():
         if key == "bound":
             lines += _moved_bounds(entry, value, now[key])
+        elif key == "attack" and value is not None and now[key] is not None:
+            # A better attack is welcome, a weaker one is not (unless it was unsteady), one beyond the bound is wrong.
+            if now[key] < value and key not in unsteady:
+                lines.append(f"{key} was {value}, is {now[key]}")
+            if now[key] > Fraction(now["bound"]):
+                lines.append(f"the attack breaks {now[key]}, more than the bound {now['bound']}")
         elif key not in unsteady and now[key] != value:
             lines.append(f"{key} was {value}, is {now[key]}")
-        elif key in unsteady and key == "attack" and now[key] > Fraction(now["bound"]):
-            lines.append(f"the attack breaks {now[key]}, more than the bound {now['bound']}")
     asked = json.dumps(entry["question"])[:300]
     return [f"{line} in {asked}" for line in lines]
 

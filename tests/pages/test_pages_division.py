@@ -65,4 +65,4 @@ def test_the_curves_page_says_why_the_controls_are_there(open_page: Callable[...
     assert any("ignore edges" in one.label for one in at.button)
     at = open_page("curves", instance=NAME, vary="adj_add", to=5, right=1)
     assert not at.exception
-    assert "certified at every budget for free" in said(at)
+    assert "at every budget for free" in said(at)

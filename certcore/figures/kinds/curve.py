@@ -201,6 +201,17 @@ class CurveFigure(Figure):
             legend_only(screen, MARKS_LABEL, {"symbol": "circle-open", "size": 7, "color": GREY})
         if self.plateaus:
             _plateaus(screen, self, dark)
+        for line, above in _controls(self):
+            x = positions(line.values[-1:], self.log)[0]
+            screen.add_annotation(
+                x=np.log10(x) if self.log else x,
+                y=float(line.ratio[0]),
+                text=for_plotly(line.name),
+                showarrow=False,
+                xanchor="right",
+                yanchor="bottom" if above else "top",
+                font={"size": 11},
+            )
         if self.marker is not None:
             where = float(positions(np.array([self.marker]), self.log)[0])
             screen.add_vline(x=where, line={"color": on_background(BLACK, dark), "width": 1.5, "dash": "dash"})
@@ -244,6 +255,14 @@ class CurveFigure(Figure):
                 xycoords=("data", "axes fraction"),
                 ha="center",
                 va="bottom",
+                fontsize=sheet.font - 1.5,
+            )
+        for line, above in _controls(self):
+            axes.annotate(
+                sheet.printable(line.name),
+                (float(positions(line.values[-1:], self.log)[0]), float(line.ratio[0])),
+                ha="right",
+                va="bottom" if above else "top",
                 fontsize=sheet.font - 1.5,
             )
         sheet.labels(axes, self.x_label or axis_label(self.vary), self.y_label)
@@ -398,6 +417,12 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
         legendgroup=f"line-{k}",
     )
     return 0 < len(marks) < len(x)
+
+
+def _controls(figure: CurveFigure) -> list[tuple[Line, bool]]:
+    """Reference lines look alike and are labelled where they end: the lowest below, the others above."""
+    found = sorted((line for line in figure.lines if line.kind == "control"), key=lambda line: float(line.ratio[0]))
+    return [(line, k > 0 or len(found) == 1) for k, line in enumerate(found)]
 
 
 def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:

@@ -94,8 +94,8 @@ def votes_received(touched: int, places: Text) -> Text:
 @sentence("controls", "beside curves of division voting whose file names accuracies of models that ignore edges")
 def why_controls() -> Text:
     return say(
-        "The lines across are models that ignore edges: no edge that is changed after training can change their labels, "
-        "so against that they are certified at every budget for free, and a curve below such a line buys nothing. "
+        "The lines across are models that ignore edges: no edge changed after training can change their labels, so "
+        "against that they are certified at every budget for free, and a curve below such a line buys nothing. "
         "Their accuracies are those the file tells."
     )
 

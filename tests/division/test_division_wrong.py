@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from certcore import Graph, InputError, Instance, ThreatModel, certify, load_instance, save_instance
 from certcore.base.division import DivisionBase, PairHash
 from certcore.pipeline.bundle import BundleRecipe
+from certcore.program.problem import Problem
+from certcore.result.reach import reach
 
 LEAVES = 6
 
@@ -160,3 +163,17 @@ def test_the_recipe_says_how_to_make_it_again() -> None:
 def test_the_papers_relaxation_is_refused_with_a_sentence() -> None:
     with pytest.raises(InputError, match="does not define for division voting"):
         certify(Hub().instance("degrees"), ThreatModel(adj_add=1), relaxation="paper")
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_map_knows_whose_votes_a_pair_can_change(layers: int) -> None:
+    instance = dataclasses.replace(instance_with_everything(), layers=layers)
+    found = certify(instance, ThreatModel(adj_add=2, adj_del=1))
+    shown = reach(instance, found)
+    assert shown is not None
+    assert shown.inside is not None
+    division = Problem(instance, found.threat).division
+    for site, pair in enumerate(shown.ends.tolist()):
+        assert np.array_equal(shown.reached_by(site), np.flatnonzero(division.reached_by(pair)))
+    assert shown.lost.any()
+    assert shown.inside[:, shown.lost].sum(axis=0).all(), "nobody loses a certificate to nothing"

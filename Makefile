@@ -61,7 +61,7 @@ test: $(VENV)/.dev browser
 
 # The inner loop: lint, types, the layers of the engine and what it computes.
 check: lint
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" tests/engine tests/words
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile tests/engine tests/words
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

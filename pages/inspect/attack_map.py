@@ -52,6 +52,8 @@ OWN: dict[str, state.Control] = {
     "marked": ("", state.short_text),
     "play": ("", state.one_of("", *TYPES, "sigma")),
     "beside": ("", state.short_text),
+    # Older links say what a click does. Today every click chooses; the word is read so that they open as they did.
+    "click": ("open", state.one_of("open", "select", "protect")),
 }
 
 

@@ -28,7 +28,8 @@ def draw(view: View) -> None:
     facts, fronts = instance.base.facts, instance.base.fronts()
     clean = fronts.certified((0, 0, 0, 0))
 
-    columns = st.columns(4)
+    with st.container(key="numbers"):
+        columns = st.columns(4)
     kind, source = words.base_kind(instance)
     columns[0].metric("Kind", kind, help=source)
     if "alpha" in facts:

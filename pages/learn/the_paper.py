@@ -49,7 +49,9 @@ def draw(view: View) -> None:
         return
 
     claims = rows(CLAIMS, results)
-    for column, verdict in zip(st.columns(len(VERDICTS)), VERDICTS):
+    with st.container(key="numbers"):
+        columns = st.columns(len(VERDICTS))
+    for column, verdict in zip(columns, VERDICTS):
         column.metric(verdict.capitalize(), sum(row.verdict == verdict for row in claims))
     st.caption(
         "Each number is computed from a file in `docs/results/`, which names its command, seed, split, votes, versions "

@@ -95,13 +95,14 @@ SHARED: dict[str, Control] = {
     "protect": ("", short_text),
 }
 
-#: Controls that count only while another one has a certain value; otherwise they are in no link.
-ONLY_WITH: dict[str, tuple[str, str]] = {
-    **{f"local_{name}": ("local", "absolute") for name in TYPES},
-    **{f"share_{name}": ("local", "relative") for name in TYPES},
-    "class": ("targets", "class"),
-    "nodes": ("targets", "chosen"),
-    "strengthen": ("relaxation", "tight"),
+#: Controls that count only while another one (or one of several) has a certain value; otherwise they are in no link.
+ONLY_WITH: dict[str, dict[str, Any]] = {
+    **{f"local_{name}": {"local": "absolute"} for name in TYPES},
+    **{f"share_{name}": {"local": "relative"} for name in TYPES},
+    "class": {"targets": "class"},
+    "nodes": {"targets": "chosen"},
+    "strengthen": {"relaxation": "tight"},
+    "limit": {"relaxation": "exact", "strengthen": True},
 }
 
 
@@ -198,7 +199,9 @@ def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[st
 
 def _idle(key: str, values: dict[str, Any]) -> bool:
     """Whether a control has no effect because of another one."""
-    return key in ONLY_WITH and values[ONLY_WITH[key][0]] != ONLY_WITH[key][1]
+    return key in ONLY_WITH and not any(
+        values[other] == wanted and not _idle(other, values) for other, wanted in ONLY_WITH[key].items()
+    )
 
 
 def _write(value: Any) -> str:
@@ -261,7 +264,8 @@ def remember(own: dict[str, Control]) -> None:
         link.view = shared
         for key in link.asked & ONLY_WITH.keys():
             if _idle(key, memory):
-                link.notes.setdefault(key, f"{_said(key)}: counts only with {'='.join(ONLY_WITH[key])}")
+                ways = " or ".join(f"{other}={_write(wanted)}" for other, wanted in ONLY_WITH[key].items())
+                link.notes.setdefault(key, f"{_said(key)}: counts only with {ways}")
     elif link.view != shared:  # the visitor has moved on
         link = st.session_state["_link"] = Link(view=shared)
     wanted = parameters(own)

@@ -1,4 +1,4 @@
-"""Pictures of every page in light, dark and narrow: `python -m tests.browser.screenshots [FOLDER]`."""
+"""Pictures of every page, wide and narrow, light and dark: `python -m tests.browser.screenshots [FOLDER]`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ PAGES = {
     "method": ("method", "Method", ""),
     "paper": ("the_paper", "Paper", ""),
 }
-SIZES = {"light": (1440, 900, "light"), "dark": (1440, 900, "dark"), "narrow": (420, 800, "light")}
+SIZES = {
+    "light": (1440, 900, "light"),
+    "dark": (1440, 900, "dark"),
+    "narrow": (420, 800, "light"),
+    "narrow-dark": (420, 800, "dark"),
+}
 
 
 def take(page: Any, address: str, name: str, query: str, file: Path, whole: bool, patience: float) -> None:

@@ -91,6 +91,8 @@ def test_a_damaged_instance_is_not_called_missing(open_page: Open, tmp_path: Pat
         ({"targets": "class", "class": "77"}, {"class"}),
         ({"nodes": "1-3"}, {"nodes"}),
         ({"limit": "5"}, {"limit"}),
+        ({"limit": "5", "strengthen": "1"}, set()),
+        ({"limit": "5", "strengthen": "1", "relaxation": "paper"}, {"limit", "strengthen"}),
         ({"rule": "multiclass"}, {"rule"}),
         ({"share_attr_del": "150"}, {"share_attr_del"}),
         ({"limit": "0"}, {"limit"}),

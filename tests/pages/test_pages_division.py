@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from certcore import figures
+from certcore import certify, figures
 from certcore.domain.threat import ThreatModel
 from certcore.sweep import curve
 from tests.pages.toys import division_instance
@@ -66,3 +66,14 @@ def test_the_curves_page_says_why_the_controls_are_there(open_page: Callable[...
     at = open_page("curves", instance=NAME, vary="adj_add", to=5, right=1)
     assert not at.exception
     assert "at every budget for free" in said(at)
+
+
+def test_compare_tells_the_count_at_the_budget_of_the_sidebar(open_page: Callable[..., AppTest]) -> None:
+    """Not that of a smaller budget: finer curves begin at 0."""
+    at = open_page("compare", instance=NAME, adj_add=3)
+    assert not at.exception
+    certified = certify(division_instance(), ThreatModel(adj_add=3)).certified
+    table = at.dataframe[0].value
+    told = next(str(value) for value in table.iloc[0] if " of " in str(value))
+    assert f"({certified} of 30)" in told
+    assert certified < 30

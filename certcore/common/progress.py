@@ -15,7 +15,9 @@ class ProgressBar:
     ) -> None:
         self.label, self.total, self.unit = label, total, unit
         self.start = self.done = start
-        self.stream = stream or sys.stderr
+        # Notebooks show standard error as if something were wrong; and they redraw a line like a terminal.
+        self.notebook = stream is None and type(sys.stdout).__module__.startswith("ipykernel")
+        self.stream = stream or (sys.stdout if self.notebook else sys.stderr)
         self.begun = time.monotonic()
         self.shown = 0.0
 
@@ -23,7 +25,7 @@ class ProgressBar:
         """Tell how many are done by now; draws at most ten times a second."""
         self.done = done
         now = time.monotonic()
-        terminal = self.stream.isatty()
+        terminal = self.notebook or self.stream.isatty()
         if now - self.shown < (0.1 if terminal else 30.0) and (done < self.total or not terminal):
             return
         self.shown = now
@@ -42,7 +44,7 @@ class ProgressBar:
     def close(self) -> None:
         """Leave the last state on a line of its own."""
         line = self.line(time.monotonic() - self.begun)
-        self.stream.write(f"\r\x1b[2K{line}\n" if self.stream.isatty() else f"{line}\n")
+        self.stream.write(f"\r\x1b[2K{line}\n" if self.notebook or self.stream.isatty() else f"{line}\n")
         self.stream.flush()
 
 

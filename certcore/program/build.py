@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.memory import check_memory
 from certcore.domain.perturbations import ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.groups import LiveFronts, live_fronts, merge_rows, undominated
 from certcore.program.problem import Problem
@@ -44,6 +45,7 @@ class Builder:
     def build(self) -> Structure:
         fronts = live_fronts(self.problem.fronts, self.problem.targets, np.array(self.extent))
         self._groups(fronts)
+        check_memory(self._entries())
         self.flips = self._flips()
         self.is_edge = self.flips.kind == ADJ_DEL
         nodes = self._attackers()
@@ -108,6 +110,15 @@ class Builder:
         first = np.cumsum(sizes) - sizes
         within = np.arange(len(owner)) - np.repeat(first, sizes)
         self.points = Points(owner, fronts.points[fronts.indptr[front][owner] + within], first)
+
+    def _entries(self) -> int:
+        """How many entries the fields will have in the program, before any of them is made."""
+        total = len(self.attributes) * self.node_field.nnz
+        if self.edge_field is not None:
+            total += self.edge_field.nnz * (2 if self.two_payers else 1)
+        if self.relaxation.has_indicators and len(self.groups):
+            total = total * len(self.points) // len(self.groups)
+        return int(total)
 
     def _flips(self) -> Flips:
         """Sites that lie in some field, type by type."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,55 +84,82 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     keep = allowed & (sizes > 0)
     sites = np.flatnonzero(keep)
     # A site can only be dominated by one that shares its smallest row: look for candidates there.
-    row_sizes = np.diff(influence.indptr)
-    entry_site = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((row_sizes[by_site.indices], entry_site))
-    smallest = by_site.indices[order[by_site.indptr[sites]]]
+    row_sizes = np.diff(influence.indptr).astype(np.int64)
+    width = influence.shape[0]
+    if not len(sites):
+        return keep
+    filled = np.flatnonzero(sizes)
+    smallest = np.zeros(len(sizes), dtype=np.int64)
+    rank = row_sizes * width + np.arange(width)  # by size, then by number
+    smallest[filled] = np.minimum.reduceat(rank[by_site.indices], by_site.indptr[filled]) % width
+    smallest = smallest[sites]
     lengths = row_sizes[smallest]
     left = np.repeat(sites, lengths)
     right = influence.indices[_ranges(influence.indptr[smallest], lengths)]
     possible = keep[right] & (left != right)
     larger = (sizes[right] > sizes[left]) | ((sizes[right] == sizes[left]) & (right < left))
     left, right = left[possible & larger], right[possible & larger]
-    # Membership by search in the sorted list of all entries (site, group); most pairs fail in the first rounds.
-    width = influence.shape[0]
-    entries = entry_site.astype(np.int64) * width + by_site.indices
-    for round_ in range(3):
-        position = np.minimum(round_, sizes[left] - 1)
-        group = by_site.indices[order[by_site.indptr[left] + position]]
-        stays = _contains(entries, right.astype(np.int64) * width + group)
+    # Most pairs are told apart by a signature: a group sets one of 256 bits, and those of a part are among the whole's.
+    for signature in _signatures(by_site):
+        stays = (signature[left] & ~signature[right]) == 0
         left, right = left[stays], right[stays]
-    # One dominating site is enough. Check survivors completely, in blocks that fit into memory: for each site first
-    # the largest candidate, which in most cases settles it.
+    # One dominating site is enough: for each site first the largest candidate, which in most cases settles it.
     order = np.lexsort((-sizes[right], left))
     left, right = left[order], right[order]
     first = np.append(True, left[1:] != left[:-1])[: len(left)]
-    order = np.argsort(~first, kind="stable")
-    left, right = left[order], right[order]
     dominated = np.zeros(len(sizes), dtype=bool)
-    block, firsts = 0, int(first.sum())
-    while block < len(left):
-        end = firsts if block < firsts else len(left)
-        reach = np.cumsum(sizes[left[block : min(end, block + 200_000)]])
-        stop = min(end, block + max(1, int(np.searchsorted(reach, 4_000_000))))
-        pair_left, pair_right = left[block:stop], right[block:stop]
-        block = stop
-        open_ = ~dominated[pair_left]
-        pair_left, pair_right = pair_left[open_], pair_right[open_]
-        lengths = sizes[pair_left]
-        group = by_site.indices[_ranges(by_site.indptr[pair_left], lengths)]
-        inside = _contains(entries, np.repeat(pair_right.astype(np.int64), lengths) * width + group)
-        owner = np.repeat(np.arange(len(pair_left)), lengths)
-        missing = np.bincount(owner[~inside], minlength=len(pair_left))
-        dominated[pair_left[missing == 0]] = True
+    dominated[left[first][_within(by_site, left[first], right[first])]] = True
+    rest = ~first & ~dominated[left]
+    left, right = left[rest], right[rest]
+    dominated[left[_within(by_site, left, right)]] = True
     return keep & ~dominated
 
 
-def _contains(sorted_entries: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    if not len(sorted_entries):
-        return np.zeros(len(wanted), dtype=bool)
-    place = np.minimum(np.searchsorted(sorted_entries, wanted), len(sorted_entries) - 1)
-    return sorted_entries[place] == wanted
+def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether all groups of site left[i] are groups of site right[i]; some are asked for before all of them are."""
+    sizes = np.diff(by_site.indptr).astype(np.int64)
+    result = np.zeros(len(left), dtype=bool)
+    pair = np.arange(len(left))
+    for probe in range(1, 9):
+        group = by_site.indices[by_site.indptr[left[pair]] + (probe * (sizes[left[pair]] - 1)) // 8]
+        pair = pair[_contains(by_site, right[pair], group)]
+    left, right = left[pair], right[pair]
+    done = np.concatenate([[0], np.cumsum(sizes[left])])
+    block = 0
+    while block < len(left):  # in blocks that fit into memory
+        stop = max(block + 1, int(np.searchsorted(done, done[block] + 4_000_000, side="right")) - 1)
+        here = slice(block, stop)
+        lengths = sizes[left[here]]
+        group = by_site.indices[_ranges(by_site.indptr[left[here]], lengths)]
+        inside = _contains(by_site, np.repeat(right[here], lengths), group)
+        owner = np.repeat(np.arange(stop - block), lengths)
+        result[pair[here]] = np.bincount(owner[~inside], minlength=stop - block) == 0
+        block = stop
+    return result
+
+
+def _signatures(by_site: sp.csr_array) -> Iterator[np.ndarray]:
+    """Four words per site, one after the other: the bits of all its groups together."""
+    bit = np.random.default_rng(20260501).integers(0, 256, by_site.shape[1])
+    filled = np.flatnonzero(np.diff(by_site.indptr))
+    for word in range(4):
+        mine = np.where(bit // 64 == word, np.uint64(1) << (bit % 64).astype(np.uint64), np.uint64(0))
+        signature = np.zeros(by_site.shape[0], dtype=np.uint64)
+        if len(filled):
+            signature[filled] = np.bitwise_or.reduceat(mine[by_site.indices], by_site.indptr[filled])
+        yield signature
+
+
+def _contains(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Whether row rows[i] has an entry in columns[i]: bisection within each row, all of them at once."""
+    low, high = matrix.indptr[rows], matrix.indptr[rows + 1] - 1
+    for _ in range(int((high - low).max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        right = matrix.indices[middle] < columns
+        low = np.where(right, middle + 1, low)
+        high = np.where(right, high, middle)
+    low = np.minimum(low, high)
+    return np.asarray(matrix.indices[low] == columns)
 
 
 def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

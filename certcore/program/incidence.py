@@ -13,8 +13,8 @@ class Incidence:
         self.shape = pattern.shape
         self.starts, self.flips = _narrow(pattern.indptr), pattern.indices.astype(np.int32, copy=False)
         ones = np.ones(len(self.flips), dtype=np.float64)
-        self._rows = sp.csr_array((ones, self.flips, self.starts), shape=self.shape)
-        by_flip = sp.csr_array(self._rows.T)
+        self.pattern = sp.csr_array((ones, self.flips, self.starts), shape=self.shape)
+        by_flip = sp.csr_array(self.pattern.T)
         self.flip_starts, self.fields = _narrow(by_flip.indptr), by_flip.indices.astype(np.int32, copy=False)
         # Both directions share one array of ones: the pattern is all there is.
         self._columns = sp.csr_array((ones, self.fields, self.flip_starts), shape=(self.shape[1], self.shape[0]))
@@ -25,7 +25,7 @@ class Incidence:
 
     def into(self, flips: np.ndarray) -> np.ndarray:
         """What each field receives of these flips."""
-        return np.asarray(self._rows @ flips)
+        return np.asarray(self.pattern @ flips)
 
     def reach(self, values: np.ndarray) -> np.ndarray:
         """What each flip is worth if fields are worth this much per flip."""

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from certcore.program.hull import Hull
 from certcore.program.incidence import Incidence
@@ -62,31 +63,82 @@ class Found:
         return (self.upper - self.lower) / max(abs(self.upper), 1.0)
 
 
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What the method needs of a structure: fields and what may flow into them, groups and what they need."""
+
+    incidence: Incidence
+    """Field rows (those of the first kind of flow for all groups, then those of the next) × columns."""
+    block: np.ndarray
+    """The kind of flow of each column."""
+    cost: np.ndarray
+    amount: np.ndarray
+    """(points, kinds): what a point needs of each kind."""
+    group: np.ndarray
+    first: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, structure: Structure) -> Shape | None:
+        """None for the paper's form of several types, where every point has field rows of its own.
+
+        With σ, attackers are one more kind of flow, of which every point needs one.
+        """
+        s = structure
+        incidence, amount = s.incidence, s.points.amount[:, list(s.types)].astype(np.float64)
+        if incidence.shape[0] != len(s.types) * len(s.groups) or not len(s.groups):
+            return None
+        block, cost = np.searchsorted(np.array(s.types), s.flips.kind), s.flips.cost.astype(np.float64)
+        if s.has_sigma and s.attackers.touch is not None:
+            count = len(s.attackers.nodes)
+            incidence = Incidence(sp.csr_array(sp.block_diag([incidence.pattern, s.attackers.touch], format="csr")))
+            block = np.concatenate([block, np.full(count, len(s.types))])
+            cost = np.concatenate([cost, np.ones(count)])
+            amount = np.concatenate([amount, np.ones((len(s.points), 1))], axis=1)
+        return cls(incidence, block, cost, amount, s.points.group, s.points.first, s.groups.weight.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What depends on the budgets: points within reach, caps of the columns, budgets of the kinds of flow."""
+
+    open: np.ndarray
+    cap: np.ndarray
+    budget: np.ndarray
+
+    @classmethod
+    def of(cls, program: Program, hull: Hull) -> Limits:
+        s = program.structure
+        open_ = hull.thin(program.upper)[s.columns.points] > 0
+        cap, budget = program.upper[s.columns.flips], program.rhs[s.rows["global"]].astype(np.float64)
+        if s.has_sigma and s.attackers.touch is not None:
+            assert program.sigma is not None
+            # The attackers' own limits bind long before a large global budget does.
+            for i, k in enumerate(s.types):
+                most = np.sort(program.coefficients[s.attackers.kinds == k])[::-1][: program.sigma]
+                if len(most):
+                    budget[i] = min(budget[i], float(most.sum() * s.flips.cost[s.flips.kind == k].max(initial=1)))
+            cap = np.concatenate([cap, np.ones(len(s.attackers.nodes), dtype=np.int64)])
+            budget = np.append(budget, float(program.sigma))
+        return cls(open_, cap.astype(np.float64), budget)
+
+
 class FirstOrder:
-    """The method for one structure in the tight form; programs at other budgets start from the last state."""
+    """The method for one structure; programs at other budgets start from the last state."""
 
-    def __init__(self, structure: Structure) -> None:
-        s = self.structure = structure
-        self.types, self.count = len(s.types), len(s.groups)
-        self.incidence = s.incidence
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.types, self.count = shape.amount.shape[1], len(shape.weight)
+        self.incidence, self.block, self.cost, self.weight = shape.incidence, shape.block, shape.cost, shape.weight
         self.lengths = np.diff(self.incidence.starts).astype(np.float64)
-        self.block = np.searchsorted(np.array(s.types), s.flips.kind)
-        self.cost = s.flips.cost.astype(np.float64)
-        self.hull = Hull(s)
-        self.weight = s.groups.weight.astype(np.float64)
-        sizes = np.diff(np.append(s.points.first, len(s.points)))
+        sizes = np.diff(np.append(shape.first, len(shape.group)))
         self.width = int(sizes.max(initial=1))
-        self.slot = np.arange(len(s.points)) - s.points.first[s.points.group]
+        self.slot = np.arange(len(shape.group)) - shape.first[shape.group]
         self.last: State | None = None
-
-    @staticmethod
-    def fits(structure: Structure) -> bool:
-        """Whether every group has one field row of each type: always, but for the paper's form of several types."""
-        return bool(structure.incidence.shape[0] == len(structure.types) * len(structure.groups) > 0)
 
     def run(
         self,
-        program: Program,
+        limits: Limits,
         *,
         gap: float,
         seconds: float,
@@ -97,20 +149,16 @@ class FirstOrder:
 
         `report` is told about the first useful prices, and then each time the gap has halved.
         """
-        found = _Run(self, program, self.last).until(gap, time.perf_counter() + seconds, cancel, report)
+        found = _Run(self, limits, self.last).until(gap, time.perf_counter() + seconds, cancel, report)
         self.last = found.state
         return found
 
 
 class _Run:
-    def __init__(self, method: FirstOrder, program: Program, start: State | None) -> None:
-        self.m, self.program = method, program
-        s, m = method.structure, method
-        columns = s.columns
-        open_ = m.hull.thin(program.upper)[columns.points] > 0
-        self.budget = program.rhs[s.rows["global"]].astype(np.float64)
-        self.cap = program.upper[columns.flips].astype(np.float64)
-        self._points(open_)
+    def __init__(self, method: FirstOrder, limits: Limits, start: State | None) -> None:
+        self.m = m = method
+        self.budget, self.cap = limits.budget, limits.cap
+        self._points(limits.open)
         reach = np.maximum(self.incidence.reach(self.scale), 1e-9)
         self.tau = 1.0 / reach
         self.sigma = self.scale / np.maximum(m.lengths, 1.0)
@@ -127,14 +175,14 @@ class _Run:
 
     def _points(self, open_: np.ndarray) -> None:
         """Open points of every group, side by side; closed ones can never be worth their price."""
-        s, m = self.m.structure, self.m
+        m, shape = self.m, self.m.shape
         self.need = np.zeros((m.types, m.width, m.count))  # groups last: sums over a few points are quick then
         self.worth = np.full((m.width, m.count), -np.inf)
-        at = m.slot[open_], s.points.group[open_]
+        at = m.slot[open_], shape.group[open_]
         self.worth[at] = m.weight[at[1]]
         least = np.full((m.types, m.count), np.inf)
-        for i, k in enumerate(s.types):
-            amount = s.points.amount[open_, k].astype(np.float64)
+        for i in range(m.types):
+            amount = shape.amount[open_, i]
             self.need[(i, *at)] = amount
             np.minimum.at(least[i], at[1][amount > 0], amount[amount > 0])
         self.scale = np.where(np.isfinite(least), m.weight / np.where(np.isfinite(least), least, 1.0), 0.0).ravel()
@@ -401,7 +449,7 @@ def _extreme(values: np.ndarray, better: np.ufunc) -> tuple[np.ndarray, np.ndarr
 def knapsack(worth: np.ndarray, cost: np.ndarray, cap: np.ndarray, budget: float) -> tuple[float, float]:
     """The most that flips within caps and budget can be worth together, and the price of the budget that proves it."""
     useful = np.flatnonzero((worth > 0) & (cap > 0))
-    if not len(useful) or budget <= 0:
+    if not len(useful):
         return 0.0, 0.0
     ratio, size = worth[useful] / cost[useful], (cost * cap)[useful]
     if size.min() >= budget:

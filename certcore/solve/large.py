@@ -18,9 +18,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.first_order import FirstOrder, Found, knapsack
+from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
 from certcore.solve.restricted import Proposal, Restricted, reached, tangent_values
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
@@ -30,7 +31,7 @@ from certcore.verify.multipliers import Multipliers, plain_bound
 CLOSE = 1e-7
 #: The first-order method goes on until its bound and its solution are this close, relative to the bound.
 HANDOVER = 0.03
-#: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types …
+#: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types or σ …
 FAR, FAR_TYPES = 0.3, 1.2
 #: … and so it is if the moved model turns out to be this far from its answer, relative to the bound.
 ASTRAY = 0.05
@@ -78,7 +79,9 @@ class Large:
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
         self._publish: Publish | None = None
-        self._first_order: FirstOrder | None = None
+        self._hull = Hull(structure)
+        shape = Shape.of(structure)
+        self._first_order = FirstOrder(shape) if shape is not None else None
         self._model: Restricted | None = None
 
     def forget(self) -> None:
@@ -100,7 +103,8 @@ class Large:
         deadline, self._publish = time.perf_counter() + time_limit, publish
         outcome = Outcome(plain_bound(program))
         if self._model is not None:
-            if effort(self._model.program, program) > (FAR if len(self.structure.types) == 1 else FAR_TYPES):
+            simple = len(self.structure.types) == 1 and not self.structure.has_sigma
+            if effort(self._model.program, program) > (FAR if simple else FAR_TYPES):
                 self._model = None
             else:
                 self._model.move(program)
@@ -108,6 +112,10 @@ class Large:
         for _ in range(MAX_ROUNDS):
             if self._model is None:
                 self._model = self._begin(program, outcome, deadline, cancel)
+            if self._model is None:  # no time left for more than the first-order bound
+                stopped = cancel is not None and cancel.is_set()
+                outcome.status = Status.INTERRUPTED if stopped else Status.TIME_LIMIT
+                break
             proposal = self._model.solve(time_limit=deadline - time.perf_counter(), cancel=cancel)
             outcome.solves += 1
             if proposal.status is not Status.OPTIMAL:
@@ -121,21 +129,23 @@ class Large:
                 self._model, fresh = None, True
         return outcome
 
-    def _begin(self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None) -> Restricted:
-        """A model of what the first-order method leaves open."""
+    def _begin(
+        self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
+    ) -> Restricted | None:
+        """A model of what the first-order method leaves open; None if the time is over by then."""
         s = self.structure
         x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
-        if FirstOrder.fits(s):
-            if self._first_order is None:
-                self._first_order = FirstOrder(s)
+        if self._first_order is not None:
             found = self._first_order.run(
-                program, gap=HANDOVER, seconds=deadline - time.perf_counter(), cancel=cancel,
+                Limits.of(program, self._hull), gap=HANDOVER, seconds=deadline - time.perf_counter(), cancel=cancel,
                 report=lambda found: self._tell(program, outcome, found),
             )  # fmt: skip
             self._tell(program, outcome, found)
             x[s.columns.flips], y[s.field_rows] = found.x, found.y
         else:
             y = crude_multipliers(program)
+        if over(deadline, cancel):
+            return None
         model = Restricted(program, y)
         worth = s.incidence.reach(y[s.field_rows]) / s.flips.cost
         best = np.zeros(4)
@@ -180,6 +190,17 @@ class Large:
         groups = np.flatnonzero(model.gaps(x, y) > HAIR)
         model.admit(sites, groups)
         return bool(len(sites) or len(groups))
+
+
+def large_program(structure: Structure) -> Large:
+    """The machine for a structure."""
+    from certcore.solve.large_sigma import LargeWithSigma
+
+    return LargeWithSigma(structure) if structure.has_sigma else Large(structure)
+
+
+def over(deadline: float, cancel: threading.Event | None) -> bool:
+    return time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
 
 
 def effort(here: Program, there: Program) -> float:

@@ -85,6 +85,11 @@ class Restricted:
         """Which of these columns are in the model."""
         return np.asarray(self._column_place[columns] >= 0)
 
+    @property
+    def rows_in(self) -> np.ndarray:
+        """Which rows of the structure are in the model."""
+        return np.asarray(self._row_place[: self.structure.matrix.shape[0]] >= 0)
+
     def admit(self, flips: np.ndarray | None = None, groups: np.ndarray | None = None) -> None:
         """Take in flips (with attackers and rows that limit them) and groups (with their rows and open points)."""
         s = self.structure

@@ -26,7 +26,7 @@ from certcore.program.program import Place, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.solve.highs import HighsModel, Solution
-from certcore.solve.large import Large
+from certcore.solve.large import Large, large_program
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
 from certcore.verify.multipliers import Multipliers, counted, plain_bound
@@ -52,8 +52,9 @@ DENSE_ROW = 100
 #: … and beyond this many rows in any case.
 IPM_ROWS = 15_000
 
-#: Programs with more entries than this are solved by way of a restricted model.
-LARGE_ENTRIES = 300_000
+#: Programs with more groups than this, or with σ and more entries than this, go by way of a restricted model. Smaller
+#: ones are as quick as a whole from the second budget on, because then a basis of all of it is at hand.
+LARGE_GROUPS, LARGE_ENTRIES_WITH_SIGMA = 5_000, 1_000_000
 
 ModelFactory = Callable[..., HighsModel]
 """Makes a model of a program; `integer=True` asks for whole numbers."""
@@ -112,7 +113,7 @@ class Solver:
         self.structure: Structure = build_structure(problem, relaxation, extent)
         self._factory = factory
         self._lock = threading.RLock()
-        self._large = Large(self.structure) if is_large(self.structure) else None
+        self._large = large_program(self.structure) if is_large(self.structure) else None
         self._model: HighsModel | None = None
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
@@ -375,7 +376,8 @@ class Solver:
 def is_large(structure: Structure) -> bool:
     """Whether the machine for large programs is the quicker one (where they cross was measured)."""
     usual = structure.columns.inner.start == structure.columns.inner.stop
-    return usual and not structure.has_sigma and structure.matrix.nnz > LARGE_ENTRIES
+    many = structure.has_sigma and structure.matrix.nnz > LARGE_ENTRIES_WITH_SIGMA
+    return usual and (many or len(structure.groups) > LARGE_GROUPS)
 
 
 def cold_method(structure: Structure) -> str:

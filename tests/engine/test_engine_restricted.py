@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,11 +12,13 @@ import scipy.sparse as sp
 from certcore import Instance, ThreatModel
 from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
+from certcore.program.program import Place
 from certcore.program.relaxation import Relaxation
-from certcore.solve.large import Large
+from certcore.solve.large import large_program
 from certcore.solve.restricted import Restricted
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
+from certcore.verify.multipliers import Multipliers, plain_bound
 from tests.support import random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
 
@@ -30,23 +35,54 @@ def solver_of(instance: Instance, threat: ThreatModel, relaxation: str) -> Solve
 
 
 @pytest.mark.parametrize("relaxation", ["tight", "paper"])
-@pytest.mark.parametrize("block", range(5))
-def test_the_same_bound_as_the_whole_program(relaxation: str, block: int) -> None:
+@pytest.mark.parametrize("with_sigma", [False, True])
+@pytest.mark.parametrize("block", range(3))
+def test_the_same_bound_as_the_whole_program(relaxation: str, with_sigma: bool, block: int) -> None:
     """Cold and, from the second place on, warm from what the model has become."""
-    for seed in range(50 * block, 50 * block + 50):
+    for seed in range(45 * block, 45 * block + 45):
         instance, threat, rng = random_case(seed)
-        threat = threat.replace(sigma=None)
+        threat = threat.replace(sigma=int(rng.integers(0, 6)) if with_sigma else None)
         solver = solver_of(instance, threat, relaxation)
-        large = Large(solver.structure)
+        large = large_program(solver.structure)
         for step in range(2):
             move = rng.integers(-2, 3, 4) * step
             budgets = tuple(max(0, int(b + m)) if b else 0 for b, m in zip(threat.budgets, move))
-            expected = solver.solve((budgets, None), time_limit=60)
-            found = large.solve(solver.program((budgets, None)), time_limit=60)
+            sigma = None if threat.sigma is None else max(0, threat.sigma - 2 * step)
+            expected = solver.solve((budgets, sigma), time_limit=60)
+            program = solver.program((budgets, sigma))
+            found = large.solve(program, time_limit=60)
             assert found.status is Status.OPTIMAL
             assert float(found.bound) == pytest.approx(float(expected.bound), abs=1e-7)
             if found.multipliers is not None:
-                assert found.multipliers.bound(solver.program((budgets, None))) >= found.bound
+                assert found.multipliers.bound(program) == found.bound
+
+
+@pytest.mark.parametrize("sigma", [None, 3])
+def test_a_stopped_solve_leaves_a_proven_bound(sigma: int | None) -> None:
+    """What the first-order method published before the stop stands, and previews know it."""
+    threat = ThreatModel(attr_del=9, sigma=sigma)
+    place = (threat.budgets, sigma)
+    solver = solver_of(smoothed_like(5, n=300), threat, "tight")
+    optimum = solver.solve(place, time_limit=60)
+    solver = solver_of(smoothed_like(5, n=300), threat, "tight")
+    solver._large = large_program(solver.structure)
+    cancel = threading.Event()
+    seen: list[Fraction] = []
+
+    def publish(place: Place, multipliers: Multipliers) -> None:
+        know(place, multipliers)
+        seen.append(solver.best(place)[0])
+        cancel.set()
+
+    know, solver._know = solver._know, publish  # type: ignore[method-assign]
+    stopped = solver.solve(place, time_limit=60, cancel=cancel)
+    assert stopped.status is Status.INTERRUPTED
+    assert seen
+    assert optimum.bound <= stopped.bound <= seen[0] < plain_bound(solver.program(place))
+    assert stopped.multipliers is not None
+    assert stopped.multipliers.bound(solver.program(place)) == stopped.bound
+    final = solver.solve(place, time_limit=60)
+    assert float(final.bound) == pytest.approx(float(optimum.bound), abs=1e-7)
 
 
 def test_further_columns_and_rows() -> None:
@@ -69,8 +105,8 @@ def test_further_columns_and_rows() -> None:
         added = model.add_columns(np.array([1.5]), np.array([2.0]))
         assert added.tolist() == [n]
         numbers = model.add_rows(rows, np.array([0, 3]))
+        found = model.solve(time_limit=10)
         for _ in range(50):
-            found = model.solve(time_limit=10)
             assert found.x is not None
             assert found.y is not None
             missing = np.flatnonzero((model.reduced_costs(found.y)[: len(s.flips)] > 1e-9) & ~model.has(flips))
@@ -78,6 +114,9 @@ def test_further_columns_and_rows() -> None:
             if not len(missing) and not len(wrong):
                 break
             model.admit(missing, wrong)
+            found = model.solve(time_limit=10)
+        assert found.x is not None
+        assert found.y is not None
         assert found.y[numbers].max() > 0
         assert 2 * found.x[n] <= found.x[: len(s.flips)].sum() + 1e-7
         results.append(float(program.objective @ found.x[:n] + 1.5 * found.x[n]))

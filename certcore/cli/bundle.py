@@ -7,7 +7,7 @@ import json
 import sys
 
 from certcore.cli.options import add_json, whole_number
-from certcore.models.registry import MODELS
+from certcore.models.registry import DIVISION_MODELS, MODELS
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -20,10 +20,16 @@ def add(subparsers: argparse._SubParsersAction) -> None:
         epilog="example: certcore bundle citeseer gcn attr --samples 100000 -o my-citeseer.npz",
     )
     parser.add_argument("dataset", help="name of a dataset (see `certcore data list`) or path of an imported .npz")
-    parser.add_argument("model", choices=MODELS, help="classifier")
-    parser.add_argument("types", choices=("attr", "adj", "joint", "convex"), help="what is smoothed, or convex")
+    parser.add_argument("model", choices=(*MODELS, *DIVISION_MODELS), help="classifier")
+    parser.add_argument(
+        "types",
+        choices=("attr", "adj", "joint", "convex", "division"),
+        help="what is smoothed, or convex, or division (votes over groups of edges: decoupled and sage only)",
+    )
     add_options(parser)
     parser.add_argument("--edge-field", choices=("degrees", "messages"), help="override the model's own rule for edges")
+    parser.add_argument("--groups", type=whole_number, default=3, help="division: number of groups (default 3)")
+    parser.add_argument("--salt", type=whole_number, default=0, help="division: salt of the hash of pairs (default 0)")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: precomputed/DATASET-MODEL-TYPES-sSPLIT.npz")
     parser.add_argument("--work", metavar="DIR", help="where unfinished work is kept (default: the cache folder)")
 
@@ -68,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
         theta=tuple(args.theta) if args.theta else None,
         edge_field=args.edge_field,
         epochs=args.epochs,
+        groups=args.groups,
+        salt=args.salt,
     )
     path, instance = make_bundle(
         recipe,

@@ -17,8 +17,8 @@ Figure classes (all fields by keyword; every one also takes name, title, facts, 
 
     CurveFigure         certified ratio against one budget: vary, lines: tuple[Line], log, marker, plateaus,
                         x_label
-    Line                values, ratio, kind ("collective", "naive", "paper", "exact"), name, group, certified,
-                        targets, low, high, average_radius
+    Line                values, ratio, kind ("collective", "naive", "paper", "exact", "control"), name, group,
+                        certified, targets, low, high, average_radius
     ContourFigure       map over two budgets: x, y, x_values, y_values, ratio[nx, ny], reference[nx, ny],
                         reference_kind, kind, show ("ratio", "reference", "difference"), levels, marker,
                         x_log, y_log, measure, certified, reference_certified, targets (NaN: not computed yet)
@@ -60,7 +60,7 @@ from certcore.figures.kinds.base import base_figure
 from certcore.figures.kinds.compare import CompareEntry, CompareFigure, compare_figure
 from certcore.figures.kinds.contour import ContourFigure, contour_figure
 from certcore.figures.kinds.curve import CurveFigure, Line
-from certcore.figures.kinds.curve_lines import curve_figure, lines_of, mean_lines
+from certcore.figures.kinds.curve_lines import controls_beside, curve_figure, lines_of, mean_lines
 from certcore.figures.kinds.distribution import DistributionFigure, distribution_figure
 from certcore.figures.kinds.front import FrontFigure, front_figure
 from certcore.figures.kinds.graph import GraphFigure, graph_figure
@@ -110,6 +110,7 @@ __all__ = [
     "class_figure",
     "compare_figure",
     "contour_figure",
+    "controls_beside",
     "curve_figure",
     "distribution_figure",
     "from_json",

@@ -75,6 +75,7 @@ KINDS: Final[dict[str, Kind]] = {
     "naive": Kind("naive", DOTTED, VERMILLION, "////"),
     "paper": Kind("paper's relaxation", DASH_DOTTED, GREEN, "...."),
     "exact": Kind("exact", DASHED, PURPLE, "\\\\\\\\"),
+    "control": Kind("ignores edges", DASHED, GREY, "----"),
 }
 
 

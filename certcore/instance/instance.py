@@ -182,6 +182,15 @@ class Instance:
         same = np.asarray(self.labels) == np.asarray(self.prediction)
         return np.asarray(same & self.base.fronts().certified((0, 0, 0, 0)), dtype=bool)
 
+    @property
+    def controls(self) -> dict[str, float]:
+        """Accuracies of models that ignore edges, as the file tells them: they stand beside division voting."""
+        told = self.meta.get("controls")
+        if "division_votes" not in self.base.arrays() or not isinstance(told, dict):
+            return {}
+        shares = {str(label)[:60]: share for label, share in list(told.items())[:6] if isinstance(share, int | float)}
+        return {label: float(share) for label, share in shares.items() if 0 <= share <= 1}
+
     def _correct(self, chosen: np.ndarray) -> np.ndarray:
         if self.right is None:
             raise InputError(

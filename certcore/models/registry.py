@@ -21,6 +21,8 @@ _MODELS = {
     "sma": ("sma", "SMA"),
 }
 MODELS = tuple(_MODELS)
+#: Models of division voting; they vote on groups of edges and are no use with noise.
+DIVISION_MODELS = ("decoupled", "sage")
 
 
 def require_training_packages() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from certcore import __version__
+from certcore.base.division import PairHash
 from certcore.common.errors import InputError
 from certcore.common.exact import read_alpha
 from certcore.common.files import cache_folder, require_writable
@@ -24,7 +25,7 @@ from certcore.data.split import TEST
 from certcore.domain.layout import layout_graph
 from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.instance.instance import EDGE_FIELDS, Instance, save_instance
-from certcore.models.registry import require_training_packages
+from certcore.models.registry import DIVISION_MODELS, require_training_packages
 from certcore.training.result import check_numbers
 from certcore.votes.run import Votes, collect_votes
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 #: A bundle is meant to travel with the dashboard.
 MAX_BYTES = 3 * 2**20
-TYPES_OF_BUNDLES = (*PAPER_THETA, "convex")
+TYPES_OF_BUNDLES = (*PAPER_THETA, "convex", "division")
+WITHOUT_NOISE = ("convex", "division")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class BundleRecipe:
     theta: tuple[str, ...] | None = None
     edge_field: str | None = None
     epochs: int | None = None
+    groups: int = 3
+    salt: int = 0
 
     def __post_init__(self) -> None:
         if self.types not in TYPES_OF_BUNDLES:
@@ -59,8 +63,18 @@ class BundleRecipe:
             raise InputError(f"the edge field is {self.edge_field!r}; expected one of {', '.join(EDGE_FIELDS)}")
         if self.types == "convex" and self.model != "gcn":
             raise InputError(f"the convex certificate covers gcn, not {self.model}; choose gcn or smoothing types")
+        if (self.types == "division") != (self.model in DIVISION_MODELS):
+            raise InputError(
+                f"the model is {self.model} and the type {self.types}; expected one of {', '.join(DIVISION_MODELS)} "
+                "with division, and none of them without it"
+            )
+        if self.types == "division" and (self.edge_field or self.theta):
+            raise InputError(
+                "division voting has no noise and its models aggregate by means; leave out theta and edge field"
+            )
+        PairHash(self.groups, self.salt)  # both numbers are checked there
         check_numbers(self.split, self.seed, self.epochs)
-        if self.types != "convex" and self.noise.types != self.types:
+        if self.types not in WITHOUT_NOISE and self.noise.types != self.types:
             raise InputError(
                 f"theta {' '.join(self.noise.theta)} smooths {self.noise.types}, but the types are {self.types}; "
                 "change one of them"
@@ -69,7 +83,7 @@ class BundleRecipe:
 
     @property
     def noise(self) -> Noise:
-        if self.types == "convex":
+        if self.types in WITHOUT_NOISE:
             return Noise(("0", "0", "0", "0"))
         return Noise.of(self.theta or PAPER_THETA[self.types])
 
@@ -89,10 +103,12 @@ class BundleRecipe:
     def command(self) -> str:
         """What to type to get the same bundle."""
         words = [f"certcore bundle {Path(self.dataset).name} {self.model} {self.types} --split {self.split}"]
-        if self.types != "convex":
+        if self.types == "division":
+            words.append(f"--groups {self.groups}")
+        elif self.types != "convex":
             words.append(f"--samples {self.samples}")
         defaults = BundleRecipe(self.dataset)
-        for option in ("seed", "selection", "alpha", "edge_field", "epochs"):
+        for option in ("seed", "selection", "alpha", "edge_field", "epochs", "salt"):
             value = getattr(self, option)
             if value != getattr(defaults, option):
                 words.append(f"--{option.replace('_', '-')} {value}")
@@ -124,11 +140,16 @@ def make_bundle(
     require_writable(folder / "model")
     dataset = get_dataset(recipe.dataset)
     say(f"{dataset.name}: {dataset.graph.n_nodes:,} nodes, {dataset.graph.n_edges:,} edges")
-    trained = trained_model(recipe, dataset, folder, progress=progress)
-    say(f"{recipe.model}: clean test accuracy {trained.facts['accuracy_clean']:.3f}")
-    if recipe.types == "convex":
-        instance = _convex_instance(recipe, dataset, trained)
+    if recipe.types == "division":
+        instance = _division_instance(recipe, dataset)
+        right = percent_down(instance.meta["accuracy"]["division"])
+        say(f"test accuracy of the majority of {recipe.groups} groups {right}")
+        for label, share in instance.meta["controls"].items():
+            say(f"{label}: {percent_down(share)}")
+    elif recipe.types == "convex":
+        instance = _convex_instance(recipe, dataset, _trained_and_told(recipe, dataset, folder, progress, say))
     else:
+        trained = _trained_and_told(recipe, dataset, folder, progress, say)
         votes = _votes(recipe, dataset, trained, folder, jobs, scheduler, fresh, progress)
         if votes.fresh_after:
             say(f"{votes.n_samples:,} new samples; those of earlier runs were dropped")
@@ -140,6 +161,14 @@ def make_bundle(
     if size > MAX_BYTES:
         say(f"note: {path.name} has {size / 2**20:.1f} MiB; dashboard bundles have less than {MAX_BYTES // 2**20}")
     return path, instance
+
+
+def _trained_and_told(
+    recipe: BundleRecipe, dataset: Dataset, folder: Path, progress: bool, say: Callable[[str], None]
+) -> Trained:
+    trained = trained_model(recipe, dataset, folder, progress=progress)
+    say(f"{recipe.model}: clean test accuracy {trained.facts['accuracy_clean']:.3f}")
+    return trained
 
 
 def trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
@@ -265,7 +294,32 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -
     )
 
 
+def _division_instance(recipe: BundleRecipe, dataset: Dataset) -> Instance:
+    """An instance whose base certificate is division voting: seconds of training, one forward pass per group."""
+    from certcore.pipeline.division import division_instance
+    from certcore.training.division import train_division
+
+    model = train_division(
+        dataset, recipe.model, groups=recipe.groups, salt=recipe.salt, split=recipe.split, seed=recipe.seed,
+        epochs=recipe.epochs,
+    )  # fmt: skip
+    return division_instance(
+        dataset, model, groups=recipe.groups, salt=recipe.salt, meta=_origin(recipe, dataset, model.facts["seed"])
+    )
+
+
 def _provenance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -> dict[str, Any]:
+    meta = _origin(recipe, dataset, trained.facts["seed"])
+    meta["accuracy"] = {"clean": trained.facts["accuracy_clean"]}
+    meta["training"] = {
+        key: trained.facts[key] for key in ("training", "epochs_run", "best_epoch") if key in trained.facts
+    }
+    meta["checksums"]["model"] = trained.facts["sha256"]
+    return meta
+
+
+def _origin(recipe: BundleRecipe, dataset: Dataset, seed: int) -> dict[str, Any]:
+    """Where a bundle comes from, whatever was trained for it."""
     packages = ("numpy", "scipy", "numba", "torch", "torch-geometric")
     return {
         "dataset": dataset.name,
@@ -273,14 +327,10 @@ def _provenance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -> dic
         "types": recipe.types,
         "group": recipe.group,
         "split": recipe.split,
-        "seed": trained.facts["seed"],
+        "seed": seed,
         "command": recipe.command,
-        "accuracy": {"clean": trained.facts["accuracy_clean"]},
-        "training": {
-            key: trained.facts[key] for key in ("training", "epochs_run", "best_epoch") if key in trained.facts
-        },
         "versions": {"certcore": __version__} | {name: importlib.metadata.version(name) for name in packages},
-        "checksums": {"dataset": dataset_digest(dataset), "model": trained.facts["sha256"]},
+        "checksums": {"dataset": dataset_digest(dataset)},
         "source": dataset.source,
     }
 

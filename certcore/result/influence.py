@@ -33,6 +33,8 @@ class Influence:
     """Edges of the field that are changed: both ends and the type."""
     helps_to_break: tuple[int, ...]
     """Targets that lose their certificate and in whose field the flips at this node lie."""
+    of_votes: bool = False
+    """Whether `received` counts votes over groups of edges that can change, by additions and by deletions alone."""
 
     @property
     def hit(self) -> bool:
@@ -64,6 +66,7 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
         at_nodes=tuple((int(i), _four(_attributes(attack, int(i)))) for i in flipped),
         at_edges=tuple(changed),
         helps_to_break=tuple(_broken_through(instance, certificate, attack, state, node)),
+        of_votes=alone.by_division,
     )
 
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.instance.fields import as_pattern, product_of_patterns
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, columns_of
@@ -118,6 +119,8 @@ def sites(allocation: Allocation, edges: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _inside(problem: Problem, ends: np.ndarray) -> sp.csr_array:
     """Sites × targets: in whose field each site lies."""
+    if problem.by_division:
+        return _near_votes(problem, ends)
     edges, is_edge = problem.instance.graph.edges, ends[:, 0] != ends[:, 1]
     rows = sp.csr_array((len(ends), len(problem.targets)), dtype=np.int8)
     parts = [(problem.fields.nodes, ends[~is_edge, 0], np.flatnonzero(~is_edge))]
@@ -134,6 +137,19 @@ def _inside(problem: Problem, ends: np.ndarray) -> sp.csr_array:
     result = sp.csr_array(rows)
     result.sort_indices()
     return result
+
+
+def _near_votes(problem: Problem, ends: np.ndarray) -> sp.csr_array:
+    """Sites × targets: of whom each flipped pair can change a vote, the one of its group."""
+    division, number = problem.division, np.arange(len(ends))
+    group = division.hash.of(ends)
+    rows = sp.csr_array((len(ends), len(problem.targets)), dtype=np.int32)
+    for t in np.unique(group):
+        here = number[group == t]
+        places = (np.ones(2 * len(here), np.int32), (np.repeat(here, 2), ends[here].ravel()))
+        at_ends = sp.csr_array(sp.coo_array(places, shape=(len(ends), problem.instance.graph.n_nodes)))
+        rows = rows + product_of_patterns(at_ends, sp.csr_array(division.near[t].T))
+    return as_pattern(rows)
 
 
 def nearest_points(

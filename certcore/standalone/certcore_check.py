@@ -351,7 +351,7 @@ class Instance:
         hashed |= {"attr_indptr": attributes[0], "attr_indices": attributes[1]}
         slots, ones, edges = n * (n - 1) // (1 if self.directed else 2), len(attributes[1]), len(self.edges)
         bits = (n * self.n_attrs - ones, ones, slots - edges, edges)
-        need("base_grid" in arrays or "votes" in arrays, "this checker reads grids and votes only")
+        need("base_grid" in arrays or "votes" in arrays, "no grid and no votes: ask `certcore verify`")
         self.base = Grid(arrays, n) if "base_grid" in arrays else Votes(arrays, n, base_rule, bits)
         self.explicit: list[list[int]] | None = None
         if "field_indptr" in arrays or "field_indices" in arrays:

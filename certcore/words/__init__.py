@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy
 from certcore.words.attacker import attacks_nothing, threat_words
+from certcore.words.division import how_it_votes, votes_over_groups, why_controls
 from certcore.words.field import field_words
 from certcore.words.guarantee import (
     accepted,
@@ -54,6 +55,7 @@ __all__ = [
     "field_words",
     "gain",
     "guarantee",
+    "how_it_votes",
     "known_already",
     "limit_words",
     "named_sites",
@@ -72,4 +74,6 @@ __all__ = [
     "summary",
     "threat_words",
     "uncovered",
+    "votes_over_groups",
+    "why_controls",
 ]

@@ -15,6 +15,7 @@ from certcore.instance.instance import Instance
 from certcore.program.problem import whole_graph
 from certcore.result.certificate import Certificate
 from certcore.words.attacker import attacks_nothing, threat_words, whatever, without
+from certcore.words.division import deterministic, division_remarks, votes_over_groups
 from certcore.words.registry import sentence
 from certcore.words.text import Text, code, count, listing, name, paragraph, samples, say, some, strong
 
@@ -157,6 +158,8 @@ def confidence(instance: Instance) -> Text:
     facts = instance.base.facts
     if "alpha" in facts:
         return sampled(str(facts["alpha"]), int(facts.get("samples", facts.get("n_samples", 0))))
+    if votes_over_groups(instance) is not None:
+        return deterministic()
     return given(convex=said_convex(instance))
 
 
@@ -174,22 +177,30 @@ def given(convex: bool) -> Text:
 
 def said_convex(instance: Instance) -> bool:
     """Whether the file says that its base certificate is a convex relaxation; nothing in the arrays shows it."""
-    return "alpha" not in instance.base.facts and instance.meta.get("types") == "convex"
+    return not {"alpha", "weights_read_edges"} & set(instance.base.facts) and instance.meta.get("types") == "convex"
 
 
 def subject(instance: Instance, holds: bool = True) -> Text:
     """Whose labels, on which graph."""
     told = instance.meta.get("dataset")
-    return about("alpha" in instance.base.facts, dataset_title(told) if isinstance(told, str) else "", holds)
+    votes = votes_over_groups(instance)
+    if "alpha" in instance.base.facts:
+        whose = "the smoothed classifier"
+    elif votes is not None:
+        whose = f"the majority vote over {some(votes.n_groups, 'group', 'groups')} of edges"
+    else:
+        whose = "the classifier that the base certificate speaks about"
+    return about(whose, dataset_title(told) if isinstance(told, str) else "", holds)
 
 
 @sentence(
     "guarantee.subject",
     "always, after a guarantee and after the word that there is none",
-    True, "Citeseer", True, others=((False, "", False),),
+    "the smoothed classifier", "Citeseer", True,
+    others=(("the classifier that the base certificate speaks about", "", False),
+            ("the majority vote over 3 groups of edges", "Cora", True)),
 )  # fmt: skip
-def about(smoothed: bool, dataset: str, holds: bool) -> Text:
-    whose = "the smoothed classifier" if smoothed else "the classifier that the base certificate speaks about"
+def about(whose: str, dataset: str, holds: bool) -> Text:
     called = say(" (", name(dataset, 40), " according to its file)") if dataset.strip() else say()
     return say(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, ".")
 
@@ -204,9 +215,9 @@ def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     if missing:
         found.append(not_covered(listing([LABELS[kind] for kind in missing])))
     hops = instance.node_field is None and instance.edge_field == "messages"
-    if threat.adj_del and hops and not whole_graph(instance, threat):
+    if threat.adj_del and hops and not whole_graph(instance, threat) and votes_over_groups(instance) is None:
         found.append(messages())
-    return found
+    return [*found, *division_remarks(instance, threat)]
 
 
 def uncovered(instance: Instance, threat: ThreatModel) -> list[str]:
@@ -322,4 +333,6 @@ def base_kind(instance: Instance) -> tuple[str, str]:
     facts: dict[str, Any] = instance.base.facts
     if said_convex(instance):
         return "Grid", "A grid of budgets per node; according to the file it comes from a convex relaxation."
+    if votes_over_groups(instance) is not None:
+        return "Division", "One vote per group of edges, counted: deterministic, without samples."
     return str(facts.get("kind", "smoothing")).capitalize(), "How the base certificate was made."

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from certcore.instance.instance import Instance
+from certcore.program.problem import by_division
 from certcore.result.certificate import Certificate
 from certcore.result.influence import Influence
 from certcore.result.states import TargetState
+from certcore.words.division import votes_lost, votes_over_groups, votes_received, votes_undecided
 from certcore.words.registry import sentence
 from certcore.words.text import Piece, Text, budget_words, count, name, say, some, strong
 
@@ -31,6 +33,12 @@ def state_words(instance: Instance, certificate: Certificate, node: int, receive
     front = instance.base.fronts().of_node(node)
     reachable = front[(front <= np.array(certificate.threat.budgets)).all(axis=1)]
     gets = () if received is None else received
+    votes = votes_over_groups(instance)
+    if votes is not None and by_division(instance, certificate.threat):
+        touched, needed = int(sum(gets)), int(votes.thresholds[node])
+        if state is TargetState.LOST:
+            return votes_lost(touched, needed, votes.n_groups)
+        return votes_undecided(needed, None if received is None else touched, votes.n_groups)
     if state is TargetState.LOST:
         reached = reachable[(reachable <= np.array(gets)).all(axis=1)][0]
         return lost(budget_words(gets), budget_words(reached.tolist()))
@@ -93,7 +101,10 @@ def node_words(found: Influence, named: Naming) -> list[Text]:
         for i, j, kind in found.at_edges:
             what = "deleted" if kind == "adj_del" else "added"
             places.append(name(f"the edge between {named(i)} and {named(j)}: {what}", 120))
-        told.append(received(budget_words(found.received), _list(places)))
+        if found.of_votes:
+            told.append(votes_received(int(sum(found.received)), _list(places)))
+        else:
+            told.append(received(budget_words(found.received), _list(places)))
     else:
         told.append(received_nothing())
     if found.hit:

@@ -169,7 +169,8 @@ def draw(view: View) -> None:
         work.line(task)
         # One point of each line: all budgets as in the sidebar, σ among them.
         axis = sweeps.main_axis(view)
-        now = sweeps.curves(family, axis, [int(getattr(view.threat, axis))], False, view.relaxation, "compare_now")
+        here = [int(getattr(view.threat, axis))]
+        now = sweeps.curves(family, axis, here, False, view.relaxation, "compare_now", fine=False)
         # r̄ needs every integer to the end; it is computed after the picture, whatever part of the axis is drawn.
         with_radii = vary != "sigma"
         radii = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from certcore import figures
+from certcore import figures, words
 from certcore.program.relaxation import Relaxation
 
 from ..background import sweeps, work
@@ -70,8 +70,11 @@ def draw(view: View) -> None:
         bar, "Cells", list(STEPS), format_func=str.capitalize, key="cells", help="How many budgets on each axis."
     )
     second = st.container(horizontal=True, vertical_alignment="bottom")
+    shown = [name for name in SHOW if name != "paper" or words.votes_over_groups(view.instance) is None]
+    if st.session_state["show"] not in shown:
+        state.replace("show", "ratio", "the publication defines no relaxation for votes over groups of edges")
     show = controls.selectbox(
-        second, "Show", list(SHOW), format_func=SHOW.__getitem__, key="show", width=300, help="What fills the map."
+        second, "Show", shown, format_func=SHOW.__getitem__, key="show", width=300, help="What fills the map."
     )
     levels = controls.multiselect(
         second,

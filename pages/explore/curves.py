@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from certcore import figures
+from certcore import figures, words
 from certcore.common.errors import InputError
 
 from ..background import sweeps, work
@@ -71,8 +71,17 @@ def draw(view: View) -> None:
         bar, "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
     )
     switches = st.container(horizontal=True)
+    votes = words.votes_over_groups(view.instance) is not None
+    if votes and st.session_state["paper"]:
+        state.replace("paper", False, "the publication defines no relaxation for votes over groups of edges")
     paper = controls.toggle(
-        switches, "Paper's relaxation", key="paper", help="Add the published relaxation as a dash-dotted line."
+        switches,
+        "Paper's relaxation",
+        key="paper",
+        disabled=votes,
+        help="Not defined for votes over groups of edges."
+        if votes
+        else "Add the published relaxation as a dash-dotted line.",
     )
     log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
     to_zero = controls.toggle(
@@ -115,6 +124,8 @@ def draw(view: View) -> None:
         search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
     if ours:
         shows_paper = paper and view.relaxation != "paper"
+        accuracy_of = None if view.counted is None else len(view.counted)
+        beside = figures.controls_beside(view.instance, view.threat, vary, accuracy_of)
         figure = figures.curve_figure(
             ours,
             vary=vary,
@@ -123,7 +134,8 @@ def draw(view: View) -> None:
             log=log,
             marker=sweeps.position(view.threat, vary),
             attacks=sweeps.known_attacks(search, ours[0][0]),
-            accuracy_of=None if view.counted is None else len(view.counted),
+            accuracy_of=accuracy_of,
+            controls=beside,
             recipe=exports.recipe(
                 view,
                 "curve",
@@ -137,7 +149,7 @@ def draw(view: View) -> None:
                 paper=shows_paper,
                 log=log,
                 **sweeps.told_attacks(search),
-                accuracy_of=None if view.counted is None else len(view.counted),
+                accuracy_of=accuracy_of,
             ),
         )
         clicked = charts.show(
@@ -148,6 +160,14 @@ def draw(view: View) -> None:
             note="Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the "
             "ratio of the next larger value: nothing is interpolated.",
         )
+        if beside:
+            st.caption(words.why_controls().markdown)
+        elif (
+            view.instance.controls
+            and view.counted is None
+            and st.button("Certified accuracy beside models that ignore edges", type="tertiary", key="controls")
+        ):
+            state.move(right=True)
         if clicked is not None:
             moved = {vary: int(clicked[0])}
             state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))

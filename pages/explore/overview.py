@@ -43,6 +43,7 @@ def draw(view: View) -> None:
                     marker=sweeps.position(view.threat, vary),
                     attacks=sweeps.known_attacks(search, curves[0][0]),
                     accuracy_of=accuracy,
+                    controls=figures.controls_beside(view.instance, view.threat, vary, accuracy),
                     recipe=exports.recipe(
                         view, "curve", vary=vary, values=values, accuracy_of=accuracy, **sweeps.told_attacks(search)
                     ),

@@ -252,6 +252,8 @@ def _budgets(instance: Instance) -> None:
 def first_budget(instance: Instance) -> dict[str, int]:
     """The one budget above zero at the start: deletions if covered, they are what the paper shows first."""
     covered = state.covered(instance)
+    if words.votes_over_groups(instance) is not None:
+        return {"adj_add": 10}
     name = next((name for name in START if name in covered), None)
     return {} if name is None else {name: START[name]}
 
@@ -397,10 +399,13 @@ def node_name(instance: Instance, node: int) -> str:
 
 
 def _relaxation(instance: Instance) -> tuple[str, int, bool]:
+    votes = words.votes_over_groups(instance) is not None
+    if votes and st.session_state["relaxation"] == "paper":
+        state.replace("relaxation", "tight", "the publication defines none for votes over groups of edges")
     relaxation = controls.segmented_control(
         st,
         "Relaxation",
-        ["tight", "paper", "exact"],
+        ["tight", "exact"] if votes else ["tight", "paper", "exact"],
         format_func=str.capitalize,
         key="relaxation",
         help="Tight: our linear program, verified. Paper: the published one, verified as well, for comparison. "

@@ -10,7 +10,7 @@ from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES
 
-from ..parts import charts, exports, why
+from ..parts import charts, exports, groups, why
 from ..parts.text import budget_words, count, markdown, samples
 from ..state import controls, state
 from ..state.state import View
@@ -56,6 +56,10 @@ def draw(view: View) -> None:
     if theta is not None:
         noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(TYPES, theta))
         st.caption(f"Flip probabilities θ: {noise}. Rule: {markdown(facts.get('rule', 'binary'))}.")
+
+    votes = words.votes_over_groups(instance)
+    if votes is not None:
+        groups.draw(view, votes)
 
     axes = list(instance.base.axes)
 

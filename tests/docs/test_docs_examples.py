@@ -153,7 +153,12 @@ def test_the_table_of_keys_is_complete(tmp_path: Path) -> None:
     }
     source = "".join(
         (ROOT / "certcore" / folder / name).read_text(encoding="utf-8")
-        for folder, name in (("instance", "instance.py"), ("base", "grid.py"), ("base", "smoothing.py"))
+        for folder, name in (
+            ("instance", "instance.py"),
+            ("base", "grid.py"),
+            ("base", "smoothing.py"),
+            ("base", "division.py"),
+        )
     )
     read = set(re.findall(r"(?:_need|_scalar|_text|_names)\(arrays, \"(\w+)\"", source))
     read |= set(re.findall(r"arrays(?:\.get\(|\[)\"(\w+)\"[\]),](?! =)", source)) | set(

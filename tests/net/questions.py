@@ -123,6 +123,10 @@ def bundle(name: str, rule: str = "binary", *, full: bool = True) -> Group:
 
     words = ["base", f"precomputed/{name}.npz", "--no-grid", "--base-rule", rule]
     asked.append(_about(name, rule, kind="command", words=words))
+    if "adj_add" in axes:  # votes over groups of edges
+        add("curve", vary="adj_add", values=[0, 1, 10, 50])
+        add("certify", {"adj_add": 5, "adj_del": 5}, way="cold", attack=False)
+        return asked
     reach = {"attr_add": [0, 1, 2, 4, 6], "attr_del": [0, 1, 2, 4, 7, 10, 15, 20], "adj_del": [0, 1, 2, 4, 6]}
     for axis in axes:
         add("curve", vary=axis, values=reach[axis])

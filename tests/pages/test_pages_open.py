@@ -22,7 +22,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("instance", ["ring-gcn-attr-s0", "ring-edges-s0", "ring-votes-s0"])
+@pytest.mark.parametrize("instance", ["ring-gcn-attr-s0", "ring-edges-s0", "ring-votes-s0", "ring-division-s0"])
 def test_page_opens(open_page: Callable[..., AppTest], page: str, instance: str) -> None:
     at = open_page(page, instance=instance)
     assert not at.exception

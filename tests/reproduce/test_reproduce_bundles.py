@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from certcore import certify, load_instance
+from certcore.base.division import DivisionBase
 from certcore.data.registry import REGISTRY
 from certcore.domain.threat import ThreatModel
 from certcore.pipeline.bundle import MAX_BYTES
@@ -35,7 +36,14 @@ def test_bundle(path: Path) -> None:
     assert meta["command"].startswith(f"certcore bundle {name} {model} {types} --split {meta['split']}")
     assert {"seed", "accuracy", "versions", "checksums", "source"} <= set(meta)
     assert instance.layout is not None
-    kind = next(kind for kind in ("attr_del", "adj_del", "attr_add") if kind in instance.base.axes)
+    if isinstance(instance.base, DivisionBase):
+        assert set(instance.controls) == {
+            "MLP without edges",
+            "same weights on the empty graph",
+            "MLP distilled from a GNN",
+        }
+        assert instance.base.weights_read_edges == (model == "sage")
+    kind = next(kind for kind in ("attr_del", "adj_add", "adj_del", "attr_add") if kind in instance.base.axes)
     local = {f"local_{kind}": 1} if instance.base.local is not None else {}
     threat = ThreatModel().replace(**{kind: 1}, **local)
     certificate = certify(instance, threat, attack=False)
@@ -56,6 +64,7 @@ PROMISED = {
     "pubmed-gcn-attr-s0": 10**5,
     "cora-gcn-attr-s0": 10**5,
     "cora-gcn-joint-s0": 10**5,
+    **dict.fromkeys(("cora-decoupled-division-s0", "citeseer-decoupled-division-s0", "cora-sage-division-s0")),
 }
 
 

@@ -12,8 +12,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certcore import Certificate, Instance, Status, ThreatModel, certify, words
+from certcore import Certificate, Graph, Instance, Status, ThreatModel, certify, words
+from certcore.base.division import DivisionBase, PairHash
 from certcore.domain.perturbations import LABELS, TYPES
+from certcore.program.problem import by_division
 from certcore.result.influence import influence
 from certcore.result.states import TargetState
 from certcore.sweep import Session
@@ -24,10 +26,23 @@ VOTES = votes_instance()
 HEADS = {key for key in words.SENTENCES if key.startswith("guarantee.") and key != "guarantee.subject"}
 
 
+def divided(rng: np.random.Generator) -> Instance:
+    """Votes over groups of edges."""
+    n, groups = int(rng.integers(3, 9)), int(rng.integers(1, 4))
+    edges = rng.integers(0, n, size=(2 * n, 2))
+    votes = rng.integers(-1, 2, size=(groups, n))
+    base = DivisionBase(votes, 2, PairHash(groups), weights_read_edges=bool(rng.random() < 0.5))
+    rule = str(rng.choice(["messages", "degrees"]))
+    graph = Graph.from_edges(n, edges[edges[:, 0] != edges[:, 1]])
+    return Instance(graph=graph, base=base, layers=int(rng.integers(1, 3)), edge_field=rule)
+
+
 def drawn(seed: int) -> tuple[Instance, Certificate]:
     """Any relaxation, status, target set, local budget, σ, cost, protection, coverage and solver's claim."""
     rng = np.random.default_rng(seed)
     instance = VOTES if rng.random() < 0.1 else random_instance(rng)
+    if rng.random() < 0.2:
+        instance = divided(rng)
     meta: dict[str, Any] = {
         "dataset": str(rng.choice(["citeseer", "a*b_`c`", ""])),
         "types": str(rng.choice(["attr", "convex"])),
@@ -46,6 +61,8 @@ def drawn(seed: int) -> tuple[Instance, Certificate]:
             **(dict.fromkeys((f"local_{t}" for t in TYPES), None) | {"local_attr_del": "0.29"}), local_mode="relative"
         )
     relaxation = str(rng.choice(["tight", "paper", "exact"]))
+    if relaxation == "paper" and isinstance(instance.base, DivisionBase):
+        relaxation = "tight"
     cancel = threading.Event()
     if rng.random() < 0.15:
         cancel.set()
@@ -113,7 +130,15 @@ def test_sentences_agree_with_the_certificate(seed: int) -> None:
     missing = [kind for kind, budget in zip(TYPES, c.threat.budgets) if budget and kind not in instance.base.axes]
     assert ("remark.uncovered" in remarks) == bool(missing)
     fields = instance.edge_field == "messages" and not c.threat.adj_add and not instance.base.global_fields
-    assert ("remark.messages" in remarks) == (fields and c.threat.adj_del > 0)
+    votes = isinstance(instance.base, DivisionBase)
+    assert ("remark.messages" in remarks) == (fields and c.threat.adj_del > 0 and not votes)
+    edges = votes and c.threat.adj_add + c.threat.adj_del > 0
+    blind = votes and not instance.base.facts["weights_read_edges"]
+    assert ("remark.division.poisoning" in remarks) == (edges and blind), "only weights that never read an edge"
+    assert ("remark.division.evasion" in remarks) == (edges and not blind)
+    assert ("remark.division.rule" in remarks) == (edges and instance.edge_field == "messages")
+    assert ("confidence.division" in said.keys) <= votes
+    assert ("majority vote" in text) == (votes and c.targets > 0)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -154,7 +179,9 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
         assert (found is None) == (c.attack is None)
         received = None if found is None else found.received
         told = words.state_words(instance, c, node, received)
-        assert told.keys[0] == f"node.{TargetState(states[node]).name.lower()}"
+        votes = by_division(instance, c.threat)
+        own = votes and states[node] in (TargetState.LOST, TargetState.UNDECIDED)
+        assert told.keys[0] == f"node.{'votes.' if own else ''}{TargetState(states[node]).name.lower()}"
         if found is None:
             continue
         spent = np.array([table[f"spent_{kind}"][node] for kind in TYPES], dtype=float)
@@ -164,9 +191,13 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
             assert found.received == tuple(inside[node].astype(float))
         at_nodes = np.sum([amounts for _, amounts in found.at_nodes], axis=0) if found.at_nodes else np.zeros(4)
         assert np.array_equal(at_nodes[:2], found.received[:2])
-        assert len(found.at_edges) == found.received[2] + found.received[3]
+        if votes:  # several flips may change the same vote
+            assert found.of_votes
+            assert len(found.at_edges) >= found.received[2] + found.received[3]
+        else:
+            assert len(found.at_edges) == found.received[2] + found.received[3]
         assert all(states[other] == TargetState.LOST for other in found.helps_to_break)
         keys = {key for one in words.node_words(found, str) for key in one.keys}
         assert ("node.hit" in keys) == found.hit
-        assert ("node.received" in keys) == any(found.received)
+        assert ("node.votes.received" if votes else "node.received") in keys or not any(found.received)
         assert ("node.helps" in keys) == bool(found.helps_to_break)

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 
 MAX_LINES = 40
+#: Lines whose plateaus are no news.
+FLAT = ("naive", "control")
 #: So many lines are told in the description.
 _MOST_TOLD = 8
 
@@ -199,6 +201,17 @@ class CurveFigure(Figure):
             legend_only(screen, MARKS_LABEL, {"symbol": "circle-open", "size": 7, "color": GREY})
         if self.plateaus:
             _plateaus(screen, self, dark)
+        for line, above in _controls(self):
+            x = positions(line.values[-1:], self.log)[0]
+            screen.add_annotation(
+                x=np.log10(x) if self.log else x,
+                y=float(line.ratio[0]),
+                text=for_plotly(line.name),
+                showarrow=False,
+                xanchor="right",
+                yanchor="bottom" if above else "top",
+                font={"size": 11},
+            )
         if self.marker is not None:
             where = float(positions(np.array([self.marker]), self.log)[0])
             screen.add_vline(x=where, line={"color": on_background(BLACK, dark), "width": 1.5, "dash": "dash"})
@@ -242,6 +255,14 @@ class CurveFigure(Figure):
                 xycoords=("data", "axes fraction"),
                 ha="center",
                 va="bottom",
+                fontsize=sheet.font - 1.5,
+            )
+        for line, above in _controls(self):
+            axes.annotate(
+                sheet.printable(line.name),
+                (float(positions(line.values[-1:], self.log)[0]), float(line.ratio[0])),
+                ha="right",
+                va="bottom" if above else "top",
                 fontsize=sheet.font - 1.5,
             )
         sheet.labels(axes, self.x_label or axis_label(self.vary), self.y_label)
@@ -288,7 +309,7 @@ class CurveFigure(Figure):
             body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
             label = for_latex(line_label(line.name, line.kind, line.average_radius), 160)
             body.append(f"\\addlegendentry{{{label}}}")
-            start = plateau(line.values, line.ratio) if self.plateaus and line.kind != "naive" else None
+            start = plateau(line.values, line.ratio) if self.plateaus and line.kind not in FLAT else None
             if start is not None:
                 starts.append((float(x[start]), float(line.ratio[start])))
         if any(line.low is not None for line in self.lines):
@@ -398,8 +419,14 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
     return 0 < len(marks) < len(x)
 
 
+def _controls(figure: CurveFigure) -> list[tuple[Line, bool]]:
+    """Reference lines look alike and are labelled where they end: the lowest below, the others above."""
+    found = sorted((line for line in figure.lines if line.kind == "control"), key=lambda line: float(line.ratio[0]))
+    return [(line, k > 0 or len(found) == 1) for k, line in enumerate(found)]
+
+
 def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
-    found = [(line, plateau(line.values, line.ratio)) for line in figure.lines if line.kind != "naive"]
+    found = [(line, plateau(line.values, line.ratio)) for line in figure.lines if line.kind not in FLAT]
     starts = [(line, start) for line, start in found if start is not None]
     if not starts:
         return
@@ -455,7 +482,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             gid=f"series-{k}-{line.kind}",
         )[0]
         handles.append(drawn)
-        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind != "naive" else None
+        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind not in FLAT else None
         if start is not None:
             starts.append((float(x[start]), float(line.ratio[start])))
     if any(line.low is not None for line in figure.lines):

@@ -11,9 +11,11 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
+from certcore.domain.threat import ThreatModel
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.curve import CurveFigure, Line
 from certcore.figures.recipe import LoadedRecipe, Recipe, makes, member_name
+from certcore.instance.instance import TEST, Instance
 from certcore.sweep import Curve
 from certcore.sweep.axis import Axis
 from certcore.sweep.bracket import best_attacks, best_below
@@ -101,6 +103,7 @@ def curve_figure(
     marker: float | None = None,
     attacks: np.ndarray | None = None,
     accuracy_of: int | None = None,
+    controls: dict[str, float] | None = None,
     title: str = "",
     name: str = "",
     facts: dict[str, Any] | None = None,
@@ -112,6 +115,7 @@ def curve_figure(
     naive count does not depend on local budgets or σ, so a family with one common naive line shows it once.
     `attacks`, for a single curve: how many targets the best attack known leaves uncertified at each value.
     `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies.
+    `controls`: accuracies of models that ignore edges (see `controls_beside`), drawn across.
     """
     if accuracy_of is not None:
         curves, paper = ([_of(one, accuracy_of) for one in some] for some in (curves, paper))
@@ -136,6 +140,9 @@ def curve_figure(
         label = names[group] if group < len(names) else ""
         splits = curve if isinstance(curve, list | tuple) else [curve]
         lines += mean_lines(splits, label, group, "paper", naive=False)
+    for label, share in (controls or {}).items():
+        values = lines[0].values
+        lines.append(Line(values=values, ratio=np.full(len(values), share), kind="control", name=label, group=0))
     return CurveFigure(
         vary=vary,
         lines=tuple(lines),
@@ -147,6 +154,13 @@ def curve_figure(
         facts=facts or {},
         recipe=recipe,
     )
+
+
+def controls_beside(instance: Instance, threat: ThreatModel, vary: str, accuracy_of: int | None) -> dict[str, float]:
+    """Accuracies that may stand beside a curve: it shows the accuracy on all test nodes, and only edges change."""
+    edges_only = not (threat.attr_add or threat.attr_del) and "attr" not in vary
+    test = 0 if instance.split is None else int((np.asarray(instance.split) == TEST).sum())
+    return instance.controls if edges_only and accuracy_of == test else {}
 
 
 def _of(curve: Any, number: int) -> Any:
@@ -188,6 +202,7 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
         marker=loaded.marker(loaded.threat(loaded.instance), vary),
         attacks=attacks,
         accuracy_of=options.get("accuracy_of"),
+        controls=controls_beside(loaded.instance, loaded.threat(loaded.instance), vary, options.get("accuracy_of")),
     )
 
 

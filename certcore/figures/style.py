@@ -55,6 +55,7 @@ class Dash:
 
 
 SOLID: Final = Dash("-", "solid", "solid")
+LONG_DASHED: Final = Dash((0, (10.0, 2.0)), "longdash", "dash pattern=on 10pt off 2pt")
 DOTTED: Final = Dash((0, (1.0, 1.4)), "dot", "densely dotted")
 DASH_DOTTED: Final = Dash((0, (4.0, 1.4, 1.0, 1.4)), "dashdot", "densely dashdotted")
 DASHED: Final = Dash((0, (5.0, 2.0)), "dash", "densely dashed")
@@ -75,7 +76,7 @@ KINDS: Final[dict[str, Kind]] = {
     "naive": Kind("naive", DOTTED, VERMILLION, "////"),
     "paper": Kind("paper's relaxation", DASH_DOTTED, GREEN, "...."),
     "exact": Kind("exact", DASHED, PURPLE, "\\\\\\\\"),
-    "control": Kind("ignores edges", DASHED, GREY, "----"),
+    "control": Kind("ignores edges", LONG_DASHED, GREY, "----"),
 }
 
 

@@ -170,7 +170,7 @@ OPTIONS: dict[str, tuple[list[str], str]] = {
     "local share without mode": (["--local-attr-del", "0.5"], "--local-mode relative"),
     "nonsense share": (["--local-attr-del", "lots", "--local-mode", "relative"], "expected a decimal share"),
     "exploding share": (["--local-attr-del", "1e999999", "--local-mode", "relative"], "expected a decimal share"),
-    "unknown relaxation": (["--relaxation", "loose"], "expected one of paper, tight, exact"),
+    "unknown relaxation": (["--relaxation", "loose"], "expected one of paper, tight, strong, exact"),
     "unknown option": (["--frobnicate"], "no option --frobnicate"),
     "rule for votes on a grid": (["--base-rule", "multiclass"], "--base-rule multiclass is about votes"),
     "proof without a name": (["--proof", ""], "cannot write"),
@@ -326,7 +326,8 @@ def test_certify_and_verify_commands(good: str, tmp_path: Path, capsys: pytest.C
     assert main([*argv, "--verbose", "--relaxation", "exact"]) == 0
     words = capsys.readouterr().out
     assert "paper's formula" in words
-    assert "not verified" in words
+    assert "proven in exact arithmetic" in words  # here the solver claims no label beyond what is proven
+    assert "solver's word" not in words
 
 
 def test_files_survive_a_round_trip(good: str, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ _SOLVER = {
 
 
 _SEARCHED = {
-    Status.OPTIMAL: "The search ran to its end: it finds nothing more that would help. Its bound is proven in exact "
+    Status.OPTIMAL: "The search ended by itself, since nothing it tries helps any more; its bound is proven in exact "
     "integers.",
     Status.TIME_LIMIT: "The search was stopped by its limit; its bound is proven in exact integers, and more time may "
     "improve it.",

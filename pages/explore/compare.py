@@ -136,6 +136,8 @@ def draw(view: View) -> None:
             f"With the local budget that its base certificate was made for: {markdown(', '.join(limited), 300)}. The "
             "other lines have the local budgets of the sidebar."
         )
+    if view.counted is not None:
+        st.caption("Certified accuracy is not drawn here: each line counts all targets of its file, right or wrong.")
     values = sweeps.values_to(end and int(end), every, view.instance, vary)
     task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
     lines = sweeps.first_kind(task)

@@ -100,6 +100,7 @@ def draw(view: View) -> None:
         main, reference = strong.result, None
         if other is not None:
             main, reference = (strong.result, other.result) if relaxation == "tight" else (other.result, task.result)
+        accuracy_of = None if view.counted is None else len(view.counted)
         across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
         figure = figures.contour_figure(
             main,
@@ -111,6 +112,7 @@ def draw(view: View) -> None:
             kind="paper" if relaxation == "paper" and show != "paper" else "collective",
             levels=tuple(sorted(float(level) for level in levels)),
             marker=None if across is None or up is None else (across, up),
+            accuracy_of=accuracy_of,
             recipe=exports.recipe(
                 view,
                 "map",
@@ -120,6 +122,7 @@ def draw(view: View) -> None:
                 y_values=ys,
                 show=show,
                 levels=sorted(float(level) for level in levels),
+                accuracy_of=accuracy_of,
             ),
         )
         clicked = charts.show(

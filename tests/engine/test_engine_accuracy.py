@@ -11,7 +11,9 @@ import pytest
 
 from certcore import GridBase, InputError, Instance, ThreatModel, certify, words
 from certcore.cli import main
+from certcore.figures import contour_figure
 from certcore.instance.instance import before_correct, save_instance
+from certcore.sweep import surface
 from tests.support import brute_force, grid_certified, random_instance, random_threat
 
 
@@ -167,3 +169,19 @@ def test_a_radius_says_which_share_it_means(
     assert "accuracy there" not in nothing, "no budget was looked for"
     assert main([*command, "1", "--json"]) == 0
     assert "accuracy" not in capsys.readouterr().out
+
+
+def test_a_map_is_called_accuracy_only_over_all_targets() -> None:
+    instance = next(i for i in map(labelled, range(99)) if _useful(i))
+    axis = instance.base.axes[0]
+    right = instance.select_targets("correct:all")
+    found = surface(instance, ThreatModel(targets=right), axis, range(2), "sigma", range(2))
+    n = instance.graph.n_nodes
+    whole = contour_figure(found, x=axis, y="sigma", accuracy_of=n)
+    assert "certified accuracy" in whole.description()
+    assert whole.ratio[0, 0] == len(right) / n
+    assert whole.targets == n
+    plain = contour_figure(found, x=axis, y="sigma")
+    assert "certified ratio" in plain.description()
+    assert "accuracy" not in plain.description()
+    assert plain.ratio[0, 0] == 1

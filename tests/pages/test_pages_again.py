@@ -93,6 +93,12 @@ def test_maps(show: str, open_page: Open, menus, empty: Path, monkeypatch) -> No
     _check(menus, {"contour"}, empty, monkeypatch)
 
 
+def test_a_map_of_the_accuracy(open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    open_page("contours", instance=GRID, attr_del="4", x_to="5", y_to="9", right="1")
+    assert menus["contour"].accuracy, "there are no labels here"
+    _check(menus, {"contour"}, empty, monkeypatch)
+
+
 @pytest.mark.parametrize(
     "more", [{}, {"sigma": "2", "protect": "1-3"}, {"adversary": "relaxed"}, {"relaxation": "exact"}], ids=str
 )

@@ -21,3 +21,18 @@ def test_the_first_map_shows_attributes_and_edges(
 ) -> None:
     at = open_page("contours", instance=instance, x_to="2", y_to="2")
     assert (at.selectbox(key="x").value, at.selectbox(key="y").value) == axes
+
+
+def test_the_map_is_of_the_accuracy_where_only_right_labels_count(open_page: Callable[..., AppTest]) -> None:
+    given = {"instance": "ring-gcn-attr-s0", "x_to": "2", "y_to": "2"}
+    for right, label in (("0", "certified ratio"), ("1", "certified accuracy")):
+        at = open_page("contours", right=right, **given)
+        assert not at.exception
+        assert label in at.get("plotly_chart")[0].proto.spec
+    assert "certified ratio" not in at.get("plotly_chart")[0].proto.spec
+
+
+def test_a_comparison_says_that_it_counts_wrong_labels_too(open_page: Callable[..., AppTest]) -> None:
+    for right in ("0", "1"):
+        at = open_page("compare", instance="ring-gcn-attr-s0", cmp_to="2", right=right)
+        assert any("right or wrong" in one.value for one in at.caption) == (right == "1")

@@ -24,6 +24,7 @@ from certcore.figures.geometry import (
 from certcore.figures.recipe import LoadedRecipe, Recipe, makes
 from certcore.figures.screen import ratios, whole_steps
 from certcore.figures.style import (
+    ACCURACY_LABEL,
     BLACK,
     DOTTED,
     KINDS,
@@ -63,6 +64,7 @@ class ContourFigure(Figure):
     x_log: bool = False
     y_log: bool = False
     measure: str = ""
+    accuracy: bool = False
     certified: np.ndarray | None = None
     reference_certified: np.ndarray | None = None
     targets: int | None = None
@@ -298,14 +300,17 @@ def contour_figure(
     y_log: bool = False,
     title: str = "",
     name: str = "",
+    accuracy_of: int | None = None,
     facts: dict[str, Any] | None = None,
     recipe: Recipe | None = None,
 ) -> ContourFigure:
     """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
 
+    `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies.
     Cells that are not done yet stay empty; with `gaps=False` they show the sound but weaker count known so far.
     """
-    targets = max(int(surface.targets), 1)
+    of = int(surface.targets) if accuracy_of is None else accuracy_of
+    targets = max(of, 1)
     certified = _counts(surface.certified, getattr(surface, "done", None) if gaps else None)
     if reference is None:
         compared = np.asarray(surface.naive)
@@ -327,7 +332,8 @@ def contour_figure(
         y_log=y_log,
         certified=certified,
         reference_certified=compared,
-        targets=int(surface.targets),
+        targets=of,
+        accuracy=accuracy_of is not None,
         title=title,
         name=name or ("contours" if show == "ratio" else show) + f"-{x}-{y}",
         facts=facts or {},
@@ -355,7 +361,7 @@ def measure(figure: ContourFigure) -> str:
     if figure.show == "difference":
         return f"gain: {KINDS[figure.kind].label} − {KINDS[figure.reference_kind].label}"
     kind = figure.kind if figure.show == "ratio" else figure.reference_kind
-    return f"{RATIO_LABEL} ({KINDS[kind].label})"
+    return f"{ACCURACY_LABEL if figure.accuracy else RATIO_LABEL} ({KINDS[kind].label})"
 
 
 def cell_hover(figure: ContourFigure) -> tuple[list[list[list[Any]]], str]:
@@ -501,4 +507,5 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
         kind="paper" if loaded.swept == "paper" and show != "paper" else "collective",
         levels=tuple(float(level) for level in options.get("levels", (0.5, 0.7))),
         marker=None if across is None or up is None else (across, up),
+        accuracy_of=options.get("accuracy_of"),
     )

@@ -464,9 +464,9 @@ def _meta_of(text: str) -> dict[str, Any]:
 
 def before_correct(which: str | None) -> str | None:
     """Whose labels `correct` or `correct:NAME` asks about, before only the right ones are kept."""
-    if which is None or which.partition(":")[0] != "correct":
-        return which
-    return which.partition(":")[2] or None
+    while which is not None and which.partition(":")[0] == "correct":  # said twice, it means the same
+        which = which.partition(":")[2] or None
+    return which
 
 
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:

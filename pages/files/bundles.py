@@ -161,8 +161,10 @@ def packed(arrays: dict[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-_MODELS = {"gcn_mean": "GCN (mean)"} | {name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma")}
-_TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint"}
+_MODELS = {"gcn_mean": "GCN (mean)", "decoupled": "decoupled MLP"} | {
+    name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma", "sage")
+}
+_TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint", "division": "edges by division"}
 
 
 def model_title(name: str) -> str:

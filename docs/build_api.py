@@ -223,7 +223,7 @@ def default(value: Any) -> str:
     if inspect.isclass(value) or inspect.isfunction(value):
         return "…" if value.__name__ == "<lambda>" else value.__name__
     if isinstance(value, enum.Enum):
-        return str(value)
+        return repr(str(value))  # what people write
     if type(value).__name__ == "_HAS_DEFAULT_FACTORY_CLASS":
         return "…"
     return repr(value)

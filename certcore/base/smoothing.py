@@ -48,7 +48,7 @@ class SmoothingBase:
         object.__setattr__(self, "prediction", _check_prediction(self.prediction, *self.votes.shape))
         object.__setattr__(self, "alpha", read_alpha(self.alpha))
         object.__setattr__(self, "theta", read_theta(self.theta).theta)
-        object.__setattr__(self, "rule", BaseRule.parse(self.rule))
+        object.__setattr__(self, "rule", BaseRule.parse(self.rule, "the base rule"))
         if self.graph is not None and self.graph.n_nodes != self.n_nodes:
             raise InputError(f"votes has {self.n_nodes} rows; expected one per node, {self.graph.n_nodes}")
 

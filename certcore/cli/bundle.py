@@ -7,6 +7,7 @@ import json
 import sys
 
 from certcore.cli.options import add_json, whole_number
+from certcore.domain.edge_field import EdgeField
 from certcore.models.registry import DIVISION_MODELS, MODELS
 
 
@@ -27,7 +28,9 @@ def add(subparsers: argparse._SubParsersAction) -> None:
         help="what is smoothed, or convex, or division (votes over groups of edges: decoupled and sage only)",
     )
     add_options(parser)
-    parser.add_argument("--edge-field", choices=("degrees", "messages"), help="override the model's own rule for edges")
+    parser.add_argument(
+        "--edge-field", choices=list(map(str, EdgeField)), help="override the model's own rule for edges"
+    )
     parser.add_argument("--groups", type=whole_number, default=3, help="division: number of groups (default 3)")
     parser.add_argument("--salt", type=whole_number, default=0, help="division: salt of the hash of pairs (default 0)")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: precomputed/DATASET-MODEL-TYPES-sSPLIT.npz")

@@ -12,8 +12,10 @@ from certcore.cli.options import (
     add_threat,
     open_instance,
     print_remarks,
+    print_share,
     read_instance,
     read_threat,
+    targets_before_correct,
 )
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import (
@@ -67,9 +69,10 @@ def run(args: argparse.Namespace) -> int:
     if args.splits and args.checkpoint:
         raise InputError("--checkpoint works for one instance; leave it out, or run the splits one by one")
     # Every split has test nodes and predicted classes of its own.
+    instances = [instance, *(open_instance(path, args) for path in args.splits)]
     tasks = [
         CurveTask(one, read_threat(args, one), axis.name, tuple(values), args.relaxation, args.time_limit, args.rounds)
-        for one in (instance, *(open_instance(path, args) for path in args.splits))
+        for one in instances
     ]
 
     def work(cancel: threading.Event, progress: StatusLine) -> Curve | SplitCurve:
@@ -82,5 +85,8 @@ def run(args: argparse.Namespace) -> int:
 
     result = watched("curve", args, work)
     print_remarks(instance, axis.at(threat, max(values)))
-    write_table(args, result)
+    before = [nodes for one in instances if (nodes := targets_before_correct(args, one)) is not None]
+    for one, nodes in zip(instances, before):
+        print_share(one, nodes)
+    write_table(args, result, [len(nodes) for nodes in before])
     return 0

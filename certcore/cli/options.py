@@ -182,6 +182,11 @@ def print_remarks(instance: Instance, threat: ThreatModel) -> None:
         print(f"certcore: note: {remark}", file=sys.stderr)
 
 
+def print_share(instance: Instance, before: np.ndarray) -> None:
+    """What ratios of a table over the right labels are shares of, on standard error."""
+    print(f"certcore: note: {words.share_of_right(instance, before)}", file=sys.stderr)
+
+
 def print_json(value: Any) -> None:
     """One JSON object on standard output."""
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))

@@ -17,6 +17,7 @@ from certcore.cli.options import (
     print_remarks,
     read_instance,
     read_threat,
+    targets_before_correct,
 )
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import solve_options, watched
@@ -36,7 +37,10 @@ def add(subparsers: Any) -> None:
     add_instance(parser)
     parser.add_argument("--vary", required=True, metavar="TYPE|sigma", help="which budget to look for")
     parser.add_argument(
-        "--at-least", required=True, metavar="SHARE", help="share of the targets: 0.8, 80%% or 80 (1 means all of them)"
+        "--at-least",
+        required=True,
+        metavar="SHARE",
+        help="share of the targets: 0.8, 80%% or 80 (1 means all of them); with --targets correct: of the right labels",
     )
     add_threat(parser)
     add_relaxation(parser)
@@ -52,11 +56,14 @@ def run(args: argparse.Namespace) -> int:
         return radius(instance, threat, args.vary, share, cancel=cancel, progress=progress, **solve_options(args))
 
     result = watched("radius", args, work)
+    before = targets_before_correct(args, instance)
+    said = words.radius(instance, threat, result, before)
     if args.json:
-        told = {"guarantee": str(words.radius(instance, threat, result))}
-        print_json(result.to_json() | told)
+        of = 0 if before is None else len(before)
+        accuracy = {"certified_accuracy": result.certified / of, "accuracy_of": of} if of else {}
+        print_json(result.to_json() | accuracy | {"guarantee": str(said)})
     else:
-        print(words.radius(instance, threat, result))
+        print(said)
         print_remarks(instance, Axis.parse(args.vary).at(threat, result.value or 1))
     return 0
 

@@ -11,8 +11,10 @@ from certcore.cli.options import (
     add_relaxation,
     add_threat,
     print_remarks,
+    print_share,
     read_instance,
     read_threat,
+    targets_before_correct,
 )
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import (
@@ -78,5 +80,8 @@ def run(args: argparse.Namespace) -> int:
     result = watched("surface", args, work)
     at_most = Axis.parse(args.x).at(Axis.parse(args.y).at(threat, max(y_values)), max(x_values))
     print_remarks(instance, at_most)
-    write_table(args, result)
+    before = targets_before_correct(args, instance)
+    if before is not None:
+        print_share(instance, before)
+    write_table(args, result, [] if before is None else [len(before)])
     return 0

@@ -5,26 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
+from certcore.cli.accuracy import WithAccuracy
 from certcore.cli.options import add_json, print_json, whole_number, write_csv
 from certcore.cli.status_line import StatusLine
 from certcore.common.files import atomic_write
 from certcore.common.interrupt import run_beside
 from certcore.common.numbers import read_numbers
+from certcore.sweep import Curve, Surface
+from certcore.sweep.many import SplitCurve
 
 Result = TypeVar("Result")
 #: How values are written, for the help of every option that takes some.
 VALUES = "A:B[:STEP],…"
 VALUES_HELP = "its values: numbers and ranges with both ends included, such as 0,1,2,5,10:100:10"
-
-
-class Tabular(Protocol):
-    """A result of many points."""
-
-    def columns(self) -> dict[str, Any]: ...
-    def to_json(self) -> dict[str, Any]: ...
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
@@ -60,8 +56,12 @@ def add_table(parser: argparse.ArgumentParser, what: str) -> None:
     add_json(parser)
 
 
-def write_table(args: argparse.Namespace, result: Tabular) -> None:
-    """CSV into a file or to standard output, or one JSON object."""
+def write_table(args: argparse.Namespace, found: Curve | Surface | SplitCurve, accuracy_of: Sequence[int]) -> None:
+    """CSV into a file or to standard output, or one JSON object.
+
+    `accuracy_of`: where only right labels are targets, how many nodes were asked about (one number for each split).
+    """
+    result = WithAccuracy(found, accuracy_of) if accuracy_of else found
     if args.output:
         with atomic_write(args.output, "w") as handle:
             write_csv(handle, result.columns())

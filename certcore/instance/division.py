@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.base.division import DivisionBase, PairHash
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.instance.fields import as_pattern, product_of_patterns
 from certcore.instance.instance import Instance
@@ -63,7 +64,7 @@ def division_of(instance: Instance, targets: np.ndarray) -> Division:
     assert isinstance(base, DivisionBase)
     assert instance.layers is not None
     group = base.hash.of(graph.edges)
-    hops = max(instance.layers - 1, 0) if instance.edge_field == "messages" else instance.layers
+    hops = max(instance.layers - 1, 0) if instance.edge_field == EdgeField.MESSAGES else instance.layers
     near = tuple(_near(graph, group == t, targets, hops) for t in range(base.n_groups))
     return Division(base.hash, near, group, base.thresholds[targets], hops == 0)
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.errors import InputError
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.instance.instance import Instance
 
@@ -58,7 +59,7 @@ def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, nee
     if not need_edges:
         return Fields(as_pattern(reach), None)
     receivers = _incidence(graph, both=not graph.directed)
-    near, incidence = (inner, receivers) if rule == "messages" else (reach, _incidence(graph, both=True))
+    near, incidence = (inner, receivers) if rule == EdgeField.MESSAGES else (reach, _incidence(graph, both=True))
     edges = product_of_patterns(near, incidence)
     return Fields(as_pattern(reach), as_pattern(edges))
 

@@ -19,10 +19,10 @@ from certcore.common.numbers import INDICES, read_numbers
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
 from certcore.common.shown import ask
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
 
-EDGE_FIELDS = ("degrees", "messages")
 MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
 MAX_META_LENGTH = 10**6
@@ -41,7 +41,7 @@ class Instance:
     graph: Graph
     base: BaseCertificate
     layers: int | None = 2
-    edge_field: str = "degrees"
+    edge_field: str = EdgeField.DEGREES
     node_field: sp.csr_array | None = None
     targets: np.ndarray | None = None
     labels: np.ndarray | None = None
@@ -64,8 +64,7 @@ class Instance:
             if self.layers is None:
                 raise InputError("layers is not given; expected the number of layers, or an explicit node field")
             object.__setattr__(self, "layers", whole_number(self.layers, "layers", 0, MAX_LAYERS))
-            if self.edge_field not in EDGE_FIELDS:
-                raise InputError(f"edge_field is {self.edge_field!r}; expected 'degrees' or 'messages'")
+            object.__setattr__(self, "edge_field", EdgeField.parse(self.edge_field, "edge_field"))
         else:
             if not self.base.fixed_adjacency or self.base.global_fields:
                 raise InputError(
@@ -77,7 +76,7 @@ class Instance:
             # What a field holds is kept as a file keeps it: a pattern. The edge rule has no say beside it.
             object.__setattr__(self, "node_field", pattern(self.node_field))
             object.__setattr__(self, "layers", None)
-            object.__setattr__(self, "edge_field", EDGE_FIELDS[0])
+            object.__setattr__(self, "edge_field", EdgeField.DEGREES)
         given = np.arange(n) if self.targets is None else self.targets
         object.__setattr__(self, "targets", distinct_nodes(given, "targets", n))
         # A node may be in no part of the split: −1, as in the public splits of citation graphs.
@@ -280,7 +279,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
         graph=graph,
         base=_read_base(arrays, graph, base_rule or _text(arrays, "base_rule", BaseRule.BINARY)),
         layers=layers,
-        edge_field=_text(arrays, "edge_field", "degrees"),
+        edge_field=_text(arrays, "edge_field", EdgeField.DEGREES),
         node_field=node_field,
         targets=arrays.get("targets"),
         labels=arrays.get("labels"),
@@ -293,7 +292,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
 
 
 def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> BaseCertificate:
-    rule = BaseRule.parse(base_rule)
+    rule = BaseRule.parse(base_rule, "the base rule")
     kinds = [key for key in ("base_grid", "votes", "division_votes") if key in arrays]
     if len(kinds) > 1:
         raise InputError(
@@ -465,9 +464,9 @@ def _meta_of(text: str) -> dict[str, Any]:
 
 def before_correct(which: str | None) -> str | None:
     """Whose labels `correct` or `correct:NAME` asks about, before only the right ones are kept."""
-    if which is None or which.partition(":")[0] != "correct":
-        return which
-    return which.partition(":")[2] or None
+    while which is not None and which.partition(":")[0] == "correct":  # said twice, it means the same
+        which = which.partition(":")[2] or None
+    return which
 
 
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:

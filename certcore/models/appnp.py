@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import APPNP as PowerIteration
 
 from certcore.common.errors import InputError
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier, sparse_product
@@ -55,7 +56,7 @@ class APPNP(NodeClassifier):
 
     def field(self, graph: Graph, noise: Noise) -> Field:
         if self.top is None:
-            return Field(layers=ITERATIONS, edge_field="degrees")
+            return Field(layers=ITERATIONS, edge_field=EdgeField.DEGREES)
         return Field(layers=None, node_field=truncated_support(graph, noise, ITERATIONS, self.top))
 
 

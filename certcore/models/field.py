@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import scipy.sparse as sp
 
+from certcore.domain.edge_field import EdgeField
+
 
 @dataclass(frozen=True, eq=False)
 class Field:
     """Either `layers` hops with an edge rule, or explicit supports that hold while the adjacency is fixed."""
 
     layers: int | None
-    edge_field: str = "degrees"
+    edge_field: EdgeField = EdgeField.DEGREES
     node_field: sp.csr_array | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
@@ -32,4 +33,4 @@ class GAT(NodeClassifier):
         return self.conv2(self.activate(self.conv1(units, edges.index)), edges.index)
 
     def field(self, graph: Graph, noise: Noise) -> Field:
-        return Field(layers=2, edge_field="messages")
+        return Field(layers=2, edge_field=EdgeField.MESSAGES)

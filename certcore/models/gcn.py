@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, SimpleConv
 
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
@@ -33,7 +34,7 @@ class GCN(NodeClassifier):
         return self.propagate(hidden @ self.second, edges) + self.bias2
 
     def field(self, graph: Graph, noise: Noise) -> Field:
-        return Field(layers=2, edge_field="degrees")
+        return Field(layers=2, edge_field=EdgeField.DEGREES)
 
 
 class GCNMean(GCN):
@@ -49,7 +50,7 @@ class GCNMean(GCN):
         return self._conv(values, torch.stack(edges.looped))
 
     def field(self, graph: Graph, noise: Noise) -> Field:
-        return Field(layers=2, edge_field="messages")
+        return Field(layers=2, edge_field=EdgeField.MESSAGES)
 
 
 def _propagation_only(conv: GCNConv) -> GCNConv:

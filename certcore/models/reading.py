@@ -20,6 +20,7 @@ import torch_geometric.nn as geometric
 from torch import Tensor, fx, nn
 from torch.nn import functional
 
+from certcore.domain.edge_field import EdgeField
 from certcore.models.field import Field
 
 
@@ -38,8 +39,8 @@ class Reading:
     """The same computation as a list of calls; `x` and `edge_index` are its first two inputs."""
 
     @property
-    def edge_field(self) -> str:
-        return "degrees" if self.degrees else "messages"
+    def edge_field(self) -> EdgeField:
+        return EdgeField.DEGREES if self.degrees else EdgeField.MESSAGES
 
     @property
     def field(self) -> Field:

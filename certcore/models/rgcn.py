@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from certcore.common.errors import InputError
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier, sparse_product
@@ -44,4 +45,4 @@ class RGCN(NodeClassifier):
         return mean + torch.randn_like(mean) * (torch.relu(variance) + 1e-8).sqrt()
 
     def field(self, graph: Graph, noise: Noise) -> Field:
-        return Field(layers=2, edge_field="degrees")
+        return Field(layers=2, edge_field=EdgeField.DEGREES)

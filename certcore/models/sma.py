@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.appnp import truncated_support
@@ -89,7 +90,7 @@ class SMA(NodeClassifier):
     def field(self, graph: Graph, noise: Noise) -> Field:
         if noise.adjacency:
             # A row depends on what lies within two hops and on the degrees there, whatever is cut off.
-            return Field(layers=ITERATIONS, edge_field="degrees")
+            return Field(layers=ITERATIONS, edge_field=EdgeField.DEGREES)
         return Field(layers=None, node_field=truncated_support(graph, noise, ITERATIONS, self.top))
 
 

@@ -22,9 +22,10 @@ from certcore.common.rounding import percent_down
 from certcore.data.dataset import Dataset
 from certcore.data.registry import get_dataset
 from certcore.data.split import TEST
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.layout import layout_graph
 from certcore.domain.noise import PAPER_THETA, Noise
-from certcore.instance.instance import EDGE_FIELDS, Instance, save_instance
+from certcore.instance.instance import Instance, save_instance
 from certcore.models.registry import DIVISION_MODELS, require_training_packages
 from certcore.training.result import check_numbers
 from certcore.votes.run import Votes, collect_votes
@@ -59,8 +60,8 @@ class BundleRecipe:
     def __post_init__(self) -> None:
         if self.types not in TYPES_OF_BUNDLES:
             raise InputError(f"the types are {self.types!r}; expected one of {', '.join(TYPES_OF_BUNDLES)}")
-        if self.edge_field is not None and self.edge_field not in EDGE_FIELDS:
-            raise InputError(f"the edge field is {self.edge_field!r}; expected one of {', '.join(EDGE_FIELDS)}")
+        if self.edge_field is not None:
+            object.__setattr__(self, "edge_field", EdgeField.parse(self.edge_field, "the edge field"))
         if self.types == "convex" and self.model != "gcn":
             raise InputError(f"the convex certificate covers gcn, not {self.model}; choose gcn or smoothing types")
         if (self.types == "division") != (self.model in DIVISION_MODELS):
@@ -284,7 +285,7 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -
         graph=graph,
         base=certificate.base(),
         layers=2,
-        edge_field="degrees",
+        edge_field=EdgeField.DEGREES,
         targets=np.flatnonzero(trained.split == TEST),
         labels=dataset.labels,
         class_names=dataset.class_names,

@@ -21,10 +21,11 @@ from certcore.common.reading import whole_number
 from certcore.common.shown import ask
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.instance.fields import Fields, hop_fields
-from certcore.instance.instance import EDGE_FIELDS, MAX_LAYERS
+from certcore.instance.instance import MAX_LAYERS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,7 +58,7 @@ class FieldCheck:
     """What an attempt to falsify a field found; `str` says it in a sentence."""
 
     layers: int
-    edge_field: str
+    edge_field: EdgeField
     derived: bool
     comparisons: int
     graphs: int
@@ -118,12 +119,13 @@ def check_field(
     return falsify(called, dataset.graph, layers, rule, noise, derived=derived, nodes=nodes, graphs=graphs, seed=seed)
 
 
-def declared_field(called: Called, graph: Graph, layers: int | None, edge_field: str | None) -> tuple[int, str, bool]:
+def declared_field(
+    called: Called, graph: Graph, layers: int | None, edge_field: str | None
+) -> tuple[int, EdgeField, bool]:
     """Layers and edge rule: as declared, or derived from the modules, or refused with the choices there are."""
-    if edge_field is not None and edge_field not in EDGE_FIELDS:
-        raise InputError(f"edge_field is {edge_field!r}; expected 'degrees' or 'messages'")
+    rule = None if edge_field is None else EdgeField.parse(edge_field, "edge_field")
     if layers is not None:
-        return whole_number(layers, "layers", 0, MAX_LAYERS), edge_field or "degrees", False
+        return whole_number(layers, "layers", 0, MAX_LAYERS), rule or EdgeField.DEGREES, False
     from certcore.models.reading import Unreadable, read_module
     from certcore.votes.module import clean_input
 
@@ -139,19 +141,19 @@ def declared_field(called: Called, graph: Graph, layers: int | None, edge_field:
         ) from error
     if reading.layers > MAX_LAYERS:
         raise InputError(f"the model has {reading.layers} layers of messages; expected at most {MAX_LAYERS}")
-    if edge_field == "messages" and reading.degrees:
+    if rule is EdgeField.MESSAGES and reading.degrees:
         raise InputError(
             "edge_field='messages' was asked for, but this model weights messages by the degrees of their senders; "
             "leave edge_field out, then it is 'degrees'"
         )
-    return reading.layers, edge_field or reading.edge_field, True
+    return reading.layers, rule or reading.edge_field, True
 
 
 def falsify(
     called: Called,
     graph: Graph,
     layers: int,
-    edge_field: str,
+    edge_field: EdgeField,
     noise: Noise,
     *,
     derived: bool = False,

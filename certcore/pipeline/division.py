@@ -9,6 +9,7 @@ import numpy as np
 from certcore.base.division import ABSTAINS
 from certcore.data.dataset import Dataset
 from certcore.data.split import TEST, VALIDATION
+from certcore.domain.edge_field import EdgeField
 from certcore.instance.instance import Instance
 from certcore.votes.division import division_base
 
@@ -43,7 +44,7 @@ def division_instance(
         graph=graph,
         base=base,
         layers=model.layers,
-        edge_field="messages",
+        edge_field=EdgeField.MESSAGES,
         targets=np.flatnonzero(model.split == TEST),
         labels=dataset.labels,
         class_names=dataset.class_names,

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from certcore.base.grid import GridBase
 from certcore.common.errors import InputError
 from certcore.data.anything import as_dataset
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance
 
@@ -23,7 +24,7 @@ def from_reference(
     adjacency: Any = None,
     *,
     layers: int | None = None,
-    edge_field: str = "degrees",
+    edge_field: str = EdgeField.DEGREES,
     targets: Any = None,
 ) -> Instance:
     """The instance of a boolean grid (nodes × one axis per type) and N × N fields, one per type.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 
+from certcore.common.choice import Choice
 from certcore.common.errors import InputError
 
 
-class Relaxation(StrEnum):
-    """Which program is solved. Everywhere at the edge of the engine its plain text does as well."""
+class Relaxation(Choice):
+    """Which program is solved."""
 
     PAPER = "paper"
     """As published: every point has an indicator of its own."""
@@ -19,15 +19,6 @@ class Relaxation(StrEnum):
     """The tight program with rows that whole-number attacks satisfy, searched for; proven, close to the truth."""
     EXACT = "exact"
     """The integer program; its bound is the solver's word and no proof."""
-
-    __repr__ = str.__repr__
-
-    @classmethod
-    def parse(cls, value: str) -> Relaxation:
-        try:
-            return cls(value)
-        except ValueError:
-            raise InputError(f"the relaxation is {value!r}; expected one of {', '.join(cls)}") from None
 
     @property
     def relaxed(self) -> Relaxation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from certcore.common.errors import InputError
+from certcore.domain.edge_field import EdgeField
 from certcore.reproduce import computations, findings
 from certcore.reproduce.source import Source
 from certcore.reproduce.unit import Experiment, Variant
@@ -12,10 +13,10 @@ MULTICLASS = Variant("tight", rule="multiclass")
 FEWER, FEWEST = (Variant("paper", samples=number) for number in (findings.FEWER, findings.FEWEST))
 #: The paper's rule for edge fields next to the sound one (see docs/REPRODUCTION.md).
 EDGE_RULES = (
-    Variant("paper", "messages"),
-    Variant("paper", "degrees"),
-    Variant("tight", "messages"),
-    Variant("tight", "degrees"),
+    Variant("paper", EdgeField.MESSAGES),
+    Variant("paper", EdgeField.DEGREES),
+    Variant("tight", EdgeField.MESSAGES),
+    Variant("tight", EdgeField.DEGREES),
 )
 _SMALL = [*range(0, 10), *range(10, 31, 2)]
 _LOG = [
@@ -61,7 +62,11 @@ EXPERIMENTS = (
         "fig_joint",
         computations.budget_map,
         (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
-        (Variant("tight", "messages"), Variant("tight", "degrees"), Variant("paper", "messages")),
+        (
+            Variant("tight", EdgeField.MESSAGES),
+            Variant("tight", EdgeField.DEGREES),
+            Variant("paper", EdgeField.MESSAGES),
+        ),
         {"x": "attr_del", "x_values": [0, 4, 8, 12, 20, 30, 40, 60], "y": "adj_del", "y_values": [0, 2, 4, 8, 14, 20]},
     ),
     Experiment(
@@ -116,7 +121,11 @@ EXPERIMENTS = (
         "fig_local_budget",
         computations.local_curves,
         (Source("cora_ml", types="adj"), Source("cora_ml", "gcn_mean", "adj")),
-        (Variant("tight", "messages"), Variant("tight", "degrees"), Variant("paper", "messages")),
+        (
+            Variant("tight", EdgeField.MESSAGES),
+            Variant("tight", EdgeField.DEGREES),
+            Variant("paper", EdgeField.MESSAGES),
+        ),
         {
             "vary": "adj_del",
             "values": [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000],
@@ -130,7 +139,7 @@ EXPERIMENTS = (
         "fig_num_attackers",
         computations.attacker_curves,
         (Source("cora_ml", types="adj"),),
-        (Variant("paper", "messages"), Variant("tight", "degrees")),
+        (Variant("paper", EdgeField.MESSAGES), Variant("tight", EdgeField.DEGREES)),
         {
             "vary": "adj_del",
             "values": [0, 5, 16, 64, 160, 400, 600],
@@ -155,7 +164,7 @@ EXPERIMENTS = (
         "fig_milp_adj",
         computations.brackets,
         (Source("cora_ml", types="adj"),),
-        (Variant("exact", "messages"), Variant("exact", "degrees")),
+        (Variant("exact", EdgeField.MESSAGES), Variant("exact", EdgeField.DEGREES)),
         {"vary": "adj_del", "values": [1, 2, 4, 6, 8, 10, 12], "time_limit": 30.0},
         first_split_only=True,
     ),
@@ -175,7 +184,11 @@ EXPERIMENTS = (
         "section 5",
         computations.clock,
         (Source("cora_ml", types="joint"),),
-        (Variant("paper", "messages"), Variant("tight", "messages"), Variant("tight", "degrees")),
+        (
+            Variant("paper", EdgeField.MESSAGES),
+            Variant("tight", EdgeField.MESSAGES),
+            Variant("tight", EdgeField.DEGREES),
+        ),
         {"threats": [{"attr_del": a, "adj_del": e} for a, e in ((4, 4), (12, 8), (24, 12), (40, 20))]},
         first_split_only=True,
     ),

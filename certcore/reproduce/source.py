@@ -17,6 +17,7 @@ from certcore.common.npz import read_npz, write_npz
 from certcore.common.reading import read_json, whole_numbers
 from certcore.data.dataset import Dataset, load_dataset_file
 from certcore.data.registry import get_dataset
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.instance.instance import Instance, load_instance
 
@@ -159,7 +160,7 @@ def join_votes(path: str | Path, dataset: Dataset) -> Instance:
         graph=dataset.graph,
         base=base,
         layers=None if node_field is not None else int(arrays["layers"]),
-        edge_field=str(arrays["edge_field"]) if "edge_field" in arrays else "degrees",
+        edge_field=str(arrays.get("edge_field", EdgeField.DEGREES)),
         node_field=node_field,
         targets=arrays["targets"],
         split=arrays["split"],

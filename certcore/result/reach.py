@@ -74,6 +74,12 @@ class Reach:
             return np.arange(len(self.ends))
         return np.flatnonzero(self.inside[:, [target]].toarray().ravel())
 
+    def reaches(self) -> np.ndarray:
+        """How many targets have each site in their field."""
+        if self.inside is None:
+            return np.full(len(self.ends), len(self.targets))
+        return np.diff(self.inside.indptr)
+
     def breaks(self) -> np.ndarray:
         """How many targets that lose their certificate have each site in their field."""
         if self.inside is None:

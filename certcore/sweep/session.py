@@ -126,7 +126,7 @@ class Session:
     def preview(self, threat: ThreatModel, *, relaxation: str = "tight") -> Preview:
         """A sound bound within milliseconds: from stored multipliers, from larger budgets, or one by one."""
         started = time.perf_counter()
-        form = Relaxation.parse(relaxation)
+        form = Relaxation.parse(relaxation, "the relaxation")
         problem = Problem(self.instance, threat)
         targets, naive = len(problem.targets), problem.naive_certified
         if problem.whole_graph:
@@ -147,7 +147,7 @@ class Session:
         cancel: threading.Event | None = None,
     ) -> Any:
         """A proof file's content for this threat model, solved on its own minimal program."""
-        form = Relaxation.parse(relaxation)
+        form = Relaxation.parse(relaxation, "the relaxation")
         if form is Relaxation.STRONG:
             options: dict[str, Any] = {"time_limit": time_limit, "rounds": rounds, "cancel": cancel, "proof": True}
             return self.certify(threat, relaxation=form, **options).proof
@@ -165,7 +165,7 @@ class Session:
 
         Raises `Cancelled` when cancelled before it is built; it is then finished in the background.
         """
-        form = Relaxation.parse(relaxation)
+        form = Relaxation.parse(relaxation, "the relaxation")
         if cancel is None:
             return self._solver(threat, form, types)
         found = self._cancellable(lambda: self._solver(threat, form, types), cancel, lambda: None)
@@ -405,7 +405,7 @@ def as_session(source: Instance | Session) -> Session:
 
 def read_options(relaxation: str, time_limit: float | None, rounds: int | None = None) -> tuple[Relaxation, float]:
     """The relaxation and the seconds to use, checked."""
-    form = Relaxation.parse(relaxation)
+    form = Relaxation.parse(relaxation, "the relaxation")
     if rounds is not None:
         if form is not Relaxation.STRONG:
             raise InputError(f"rounds are given with the relaxation {form!r}; they count the search of 'strong' only")

@@ -7,7 +7,7 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
-from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy
+from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy, share_of_right
 from certcore.words.attacker import attacks_nothing, threat_words
 from certcore.words.division import how_it_votes, votes_over_groups, why_controls
 from certcore.words.field import field_words
@@ -66,6 +66,7 @@ __all__ = [
     "radius",
     "remarks",
     "said_convex",
+    "share_of_right",
     "state_words",
     "statement",
     "status",

@@ -67,8 +67,17 @@ def certified_accuracy(instance: Instance, threat: ThreatModel, certified: int, 
         return say()
     right = 0 if instance.right is None else int(instance.right[of].sum())
     head = under_attack(certified, len(of), right, attacks_nothing(threat))
-    trained = instance.split is not None and bool((np.asarray(instance.split)[of] == TRAIN).any())
-    return paragraph([head, not_for_training()]) if trained else head
+    return paragraph([head, not_for_training()]) if _trained(instance, of) else head
+
+
+def share_of_right(instance: Instance, of: np.ndarray) -> Text:
+    """What a ratio is over where the targets are the right labels among the nodes `of`."""
+    head = which_share(0 if instance.right is None else int(instance.right[of].sum()), len(of))
+    return paragraph([head, not_for_training()]) if _trained(instance, of) else head
+
+
+def _trained(instance: Instance, nodes: np.ndarray) -> bool:
+    return instance.split is not None and bool((np.asarray(instance.split)[nodes] == TRAIN).any())
 
 
 @sentence(
@@ -85,6 +94,14 @@ def under_attack(certified: int, nodes: int, right: int, nothing: bool) -> Text:
         share,
         f" under this attacker: {start}stay, all at once; without an attack {count(right)} are right "
         f"({share_down(right, nodes)}). Nodes that abstain count as wrong.",
+    )
+
+
+@sentence("accuracy.which", "a share of the right labels is told, which is not the accuracy", 1402, 1870)
+def which_share(right: int, nodes: int) -> Text:
+    return say(
+        f"Only the {count(right)} right labels are targets here, and a share of the targets is a share of them. "
+        f"Certified accuracy is a share of all {count(nodes)} nodes asked about; abstentions count as wrong."
     )
 
 

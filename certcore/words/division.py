@@ -7,6 +7,7 @@ weights have read edges.
 from __future__ import annotations
 
 from certcore.base.division import DivisionBase
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.words.registry import sentence
@@ -24,7 +25,7 @@ def division_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     if base is None or not threat.adj_add + threat.adj_del:
         return []
     told = [read_edges() if base.weights_read_edges else read_no_edges()]
-    return [*told, means_only()] if instance.edge_field == "messages" else told
+    return [*told, means_only()] if instance.edge_field == EdgeField.MESSAGES else told
 
 
 @sentence("confidence.division", "the base certificate counts votes over groups of edges")
@@ -53,7 +54,7 @@ def read_edges() -> Text:
 def means_only() -> Text:
     return say(
         "The fields of the votes follow the edge rule ",
-        code("messages"),
+        code(EdgeField.MESSAGES),
         ". It is sound for mean and attention aggregation; for a model that reads the degrees of senders, like the "
         "usual GCN, it would claim too much.",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from certcore.domain.edge_field import EdgeField
 from certcore.words.registry import sentence
 from certcore.words.text import Text, code, count, listing, say, some
 
@@ -31,7 +32,7 @@ def _declared(layers: int, rule: str) -> Text:
     return say(some(layers, "layer", "layers"), ", rule ", code(rule))
 
 
-@sentence("field.passed", "an attempt to falsify the declared field found nothing", 2, "degrees", 36, 2)
+@sentence("field.passed", "an attempt to falsify the declared field found nothing", 2, EdgeField.DEGREES, 36, 2)
 def field_passed(layers: int, rule: str, comparisons: int, graphs: int) -> Text:
     return say(
         "No flip outside the declared field (",
@@ -41,7 +42,7 @@ def field_passed(layers: int, rule: str, comparisons: int, graphs: int) -> Text:
     )
 
 
-@sentence("field.everything", "the declared field leaves nothing outside that could be flipped", 4, "degrees")
+@sentence("field.everything", "the declared field leaves nothing outside that could be flipped", 4, EdgeField.DEGREES)
 def field_everything(layers: int, rule: str) -> Text:
     return say(
         "The declared field (",
@@ -53,8 +54,8 @@ def field_everything(layers: int, rule: str) -> Text:
 
 @sentence(
     "field.violated", "a flip outside the declared field changes a score",
-    2, "messages", 0, ["deleting the edge 2 – 3"], 1, "0.0132", "the clean graph",
-    others=((1, "messages", 4, ["adding attribute 7 of node 2", "adding attribute 9 of node 5"], 31, "0.5",
+    2, EdgeField.MESSAGES, 0, ["deleting the edge 2 – 3"], 1, "0.0132", "the clean graph",
+    others=((1, EdgeField.MESSAGES, 4, ["adding attribute 7 of node 2", "adding attribute 9 of node 5"], 31, "0.5",
              "noisy graph 1"),),
 )  # fmt: skip
 def field_violated(layers: int, rule: str, node: int, flips: list[str], number: int, change: str, graph: str) -> Text:
@@ -64,7 +65,7 @@ def field_violated(layers: int, rule: str, node: int, flips: list[str], number: 
         _declared(layers, rule),
         f"): on {graph}, {told} changes the scores of node {node} by {change}, although it lies outside the field of "
         "that node. A certificate on this field would claim too much: declare more layers or the rule ",
-        code("degrees"),
+        code(EdgeField.DEGREES),
         ", put the model into evaluation mode, or take out what reads the whole graph (pooling, virtual nodes, "
         "normalisation over all nodes).",
     )

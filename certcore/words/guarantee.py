@@ -9,6 +9,7 @@ from typing import Any
 
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -214,7 +215,7 @@ def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     missing = uncovered(instance, threat)
     if missing:
         found.append(not_covered(listing([LABELS[kind] for kind in missing])))
-    hops = instance.node_field is None and instance.edge_field == "messages"
+    hops = instance.node_field is None and instance.edge_field == EdgeField.MESSAGES
     if threat.adj_del and hops and not whole_graph(instance, threat) and votes_over_groups(instance) is None:
         found.append(messages())
     return [*found, *division_remarks(instance, threat)]
@@ -242,7 +243,7 @@ def not_covered(types: str) -> Text:
 def messages() -> Text:
     return say(
         "The receptive fields follow the edge rule ",
-        code("messages"),
+        code(EdgeField.MESSAGES),
         ". It is sound for row-normalised and attention models; for the usual symmetric GCN it overstates robustness "
         "against edge deletions and serves comparison only.",
     )

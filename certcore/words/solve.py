@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from certcore.common.exact import decimal_text
-from certcore.common.rounding import rounded_up
+from certcore.common.rounding import rounded_up, share_down
 from certcore.domain.perturbations import LABELS
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.sweep.radii import Radius
+from certcore.words.accuracy import share_of_right
 from certcore.words.attacker import beside
 from certcore.words.guarantee import confidence, no_targets, subject
 from certcore.words.registry import sentence
@@ -140,8 +143,11 @@ def solver_limit(proven: int, bound: Fraction, relaxation: str, adds: bool) -> T
 # --- how much can be promised ---------------------------------------------------------------------------------------
 
 
-def radius(instance: Instance, threat: ThreatModel, found: Radius) -> Text:
-    """The largest budget that keeps a share certified, against which attacker, how sure and about what."""
+def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarray | None = None) -> Text:
+    """The largest budget that keeps a share certified, against which attacker, how sure and about what.
+
+    `of`: the targets are the right labels among these nodes, and the share asked for is one of the right labels.
+    """
     if not found.targets:
         return no_targets()
     what = "attackers (σ)" if found.vary == "sigma" else LABELS.get(found.vary, found.vary)
@@ -160,8 +166,12 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius) -> Text:
         told = radius_limit(what, found.value, share, *counts, word)
     else:
         told = radius_found(what, found.value, share, *counts, found.next_certified, word)
-    about = [radius_sure(confidence(instance))] if found.value is not None and found.needed else []
-    return paragraph([say(head, told), *about, subject(instance, bool(about))])
+    promised = found.value is not None and found.needed > 0
+    about = [radius_sure(confidence(instance))] if promised else []
+    if of is not None:
+        about += [radius_accuracy(found.certified, len(of), word)] if found.needed else []
+        about.append(share_of_right(instance, of))
+    return paragraph([say(head, told), *about, subject(instance, promised)])
 
 
 @sentence(
@@ -170,6 +180,14 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius) -> Text:
 )  # fmt: skip
 def radius_attacker(others: str) -> Text:
     return say("Against an attacker with ", strong(others), ": ")
+
+
+@sentence(
+    "radius.accuracy", "the targets are the right labels of a larger set, and some were asked for", 1190, 1870, ""
+)
+def radius_accuracy(certified: int, nodes: int, word: str) -> Text:
+    share = f"{count(certified)} of {count(nodes)}, {share_down(certified, nodes)}"
+    return say(f"Certified accuracy there is {share}{word}.")
 
 
 @sentence("radius.sure", "beside every budget that was found", say(" (confidence 99 % for all nodes together)"))

@@ -19,7 +19,7 @@ from ..frame.sidebar import class_name, node_name
 from ..parts.text import SHORT, count, plain
 from .view import pack
 
-#: Entries of fields that travel with one attack; sites beyond are drawn, their reach is in the table of labels.
+#: Entries of fields that travel with one attack; sites beyond are drawn and counted, without a list of their targets.
 MOST_REACH = 1_500_000
 KEYS = (
     "the arrow keys walk through the sites, Enter opens a node, a zooms to the attack, plus and minus zoom, 0 shows "
@@ -57,6 +57,8 @@ def data(
         "ends": pack(found.ends, np.uint32),
         "amounts": pack(found.amounts, np.float64),
         "everyField": found.inside is None,
+        "reach": pack(found.reaches(), np.uint32),
+        "breaks": pack(found.breaks(), np.uint32),
         "state": pack(state, np.uint8),
         "margin": pack(margin, np.int16),
         "targets": pack(found.targets, np.uint32),
@@ -119,9 +121,7 @@ def sites_table(instance: Instance, result: Certificate, found: Reach, *, relaxe
         columns[LABELS[TYPES[k]]] = found.amounts[:, k] if relaxed else found.amounts[:, k].astype(np.int64)
     if not relaxed:
         columns["labels it helps to break"] = found.breaks()
-    columns["targets in reach"] = (
-        np.full(len(found.ends), len(found.targets)) if found.inside is None else np.diff(found.inside.indptr)
-    )
+    columns["targets in reach"] = found.reaches()
     return pd.DataFrame(columns)
 
 

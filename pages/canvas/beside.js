@@ -86,9 +86,9 @@ function drawDetail(map) {
   if (s >= 0) {
     parts.push(element("h4", "", map.siteName(attack, s)));
     line(`Spent here: ${attack.spent(s)}.`);
-    const reached = attack.reachedBy(s), broken = attack.brokenBy(s);
-    line(`In the field of ${some(reached.length, "target", "targets")}; ${thousands(broken.length)} of them ${broken.length === 1 ? "loses its" : "lose their"} certificate.`);
-    targets(broken, "received of needed");
+    line(`In the field of ${some(attack.reach[s], "target", "targets")}; ${thousands(attack.breaks[s])} of them ${attack.breaks[s] === 1 ? "loses its" : "lose their"} certificate.`);
+    if (s < attack.listed) targets(attack.brokenBy(s), "received of needed");
+    else if (attack.reach[s]) line("Which targets these are is not shown for this many sites and fields.");
     if (at.node !== undefined && attack.slot[at.node] >= 0) {
       const own = element("p", "", `Its own label: ${map.stateName(attack, at.node)}. `);
       own.append(choiceButton(map, { node: at.node, as: "target" }, "What reaches it?", "name"));
@@ -106,8 +106,10 @@ function drawDetail(map) {
       parts.push(element("p", "head", "sites that reach it"));
       const list = element("ul", "targets");
       for (const one of sites.slice(0, 100)) { const item = element("li"); item.append(badge(map, attack, one), choiceButton(map, map.asChoice(attack, one), map.siteName(attack, one), "name")); list.append(item); }
+      if (sites.length > 100) list.append(element("li", "", `and ${thousands(sites.length - 100)} more`));
       parts.push(list);
     }
+    if (attack.slot[node] >= 0 && attack.listed < attack.count) line(`Only the first ${thousands(attack.listed)} of ${thousands(attack.count)} sites are looked through; whether the others reach it is not shown for this many.`);
   } else { parts.push(element("h4", "", at.edge), element("p", "", "Not changed in this attack.")); }
   const actions = element("div", "actions");
   const nodes = at.node !== undefined ? [at.node] : at.edge.split("-").map(Number);

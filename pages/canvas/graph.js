@@ -66,6 +66,9 @@ class Attack {
     this.ends = decode(data.ends, Uint32Array);
     this.amounts = decode(data.amounts, Float64Array);
     this.count = this.ends.length / 2;
+    // Counted by the engine: the lists that follow may end before the last site.
+    this.reach = decode(data.reach, Uint32Array);
+    this.breaks = decode(data.breaks, Uint32Array);
     this.start = decode(data.start, Uint32Array);
     this.inside = decode(data.inside, Uint32Array);
     this.state = decode(data.state, Uint8Array);
@@ -93,14 +96,15 @@ class Attack {
     this.lost = [];
     this.counts = new Array(6).fill(0);
     for (let i = 0; i < graph.n; i++) { this.counts[this.state[i]]++; if (this.state[i] === LOST) this.lost.push(i); }
-    this.breaks = Array.from({ length: this.count }, (_, s) => this.brokenBy(s).length);
   }
 
   isEdge(s) { return this.ends[2 * s] !== this.ends[2 * s + 1]; }
-  // Targets in whose field a site lies.
+  // How many sites, from the first, come with a list of the targets in whose field they lie.
+  get listed() { return this.everyField ? this.count : this.start.length - 1; }
+  // Targets in whose field a site lies; none where they are not listed.
   reachedBy(s) {
     if (this.everyField) return [...this.slot.keys()].filter((node) => this.slot[node] >= 0);
-    return s + 1 < this.start.length ? this.inside.subarray(this.start[s], this.start[s + 1]) : [];
+    return s < this.listed ? this.inside.subarray(this.start[s], this.start[s + 1]) : [];
   }
   brokenBy(s) { return this.everyField ? this.lost : Array.from(this.reachedBy(s)).filter((node) => this.state[node] === LOST); }
   sitesOf(node) {

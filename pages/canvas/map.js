@@ -189,7 +189,7 @@ class AttackMap {
   describe(attack, at) {
     const s = this.siteIn(attack, at);
     if (s >= 0) {
-      const lines = [this.siteName(attack, s), `hit: ${attack.spent(s)}`, `in the field of ${some(attack.reachedBy(s).length, "target", "targets")}, ${thousands(attack.breaks[s])} of them lost`];
+      const lines = [this.siteName(attack, s), `hit: ${attack.spent(s)}`, `in the field of ${some(attack.reach[s], "target", "targets")}, ${thousands(attack.breaks[s])} of them lost${s < attack.listed ? "" : " (which ones is not shown for this many)"}`];
       if (at.node !== undefined) lines.push(`its own label: ${this.stateName(attack, at.node)}`);
       return lines.join("\n");
     }

@@ -33,7 +33,7 @@ def promise(view: View, vary: str) -> None:
     if not task.fresh:
         return
     found = task.result
-    said = words.radius(view.instance, view.threat, found).markdown
+    said = words.radius(view.instance, view.threat, found, view.counted).markdown
     if found.value is None:
         st.warning(f"{said} Try a smaller share.", icon=":material/block:")
         return

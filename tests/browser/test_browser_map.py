@@ -14,7 +14,7 @@ from certcore import Certificate, ThreatModel, certify
 from certcore.instance.instance import Instance
 from certcore.result.attack_text import read_attack
 from certcore.result.reach import Reach, reach
-from pages.canvas import film
+from pages.canvas import attack, film
 from pages.canvas import view as canvas
 from tests.browser.conftest import Watched
 from tests.pages.toys import N, grid_instance
@@ -296,6 +296,31 @@ def test_two_situations_side_by_side_move_together(visit: Visit) -> None:
     assert places[0] == places[1]
     page.get_by_role("button", name="Show one situation only").click()
     page.wait_for_function("() => window.certcore?.map?.()?.panels?.length === 1")
+
+
+def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attack, "MOST_REACH", 1)
+    instance, result, found = engine(ThreatModel(attr_del=5))
+    player = film.data(instance, [film.Frame(5, result)], "attr_del")
+    path = tmp_path / "film.html"
+    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
+    watched = visit()
+    page = watched.page
+    page.goto(path.as_uri())
+    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    page.locator(".sites .site[data-site='0']").click()
+    told = page.locator(".detail").inner_text()
+    reached, broken = len(found.reached_by(0)), len(found.broken_by(0))
+    assert broken > 1
+    assert f"In the field of {reached} targets; {broken} of them lose their certificate." in told
+    assert "not shown for this many" in told
+    assert f"breaks {broken}" in page.locator(".sites .site[data-site='0']").inner_text()
+    target = int(found.targets[np.flatnonzero(found.lost)[0]])
+    page.evaluate(f"window.certcore.mapView.choose({{ node: {target}, as: 'target' }})")
+    assert f"Only the first 0 of {len(found.ends)} sites are looked through" in page.locator(".detail").inner_text()
+    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]
 
 
 def test_the_film_as_a_page_of_its_own(visit: Visit, tmp_path: Path) -> None:

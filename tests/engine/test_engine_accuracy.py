@@ -90,3 +90,80 @@ def test_the_sentence_starts_from_the_clean_accuracy() -> None:
     said = str(words.certified_accuracy(instance, ThreatModel(attr_del=1), 1, of))
     assert f"without an attack {int(instance.right.sum())} are right" in said
     assert "this attacker" not in str(words.certified_accuracy(instance, ThreatModel(), 1, of))
+
+
+@pytest.fixture
+def useful(tmp_path: Path) -> tuple[Instance, str, str]:
+    """An instance with right and wrong labels, its file, and a type to vary."""
+    found = (labelled(s) for s in range(99))
+    instance = next(i for i in found if _useful(i) and len(i.select_targets("correct:all")) < i.graph.n_nodes)
+    path = tmp_path / "x.npz"
+    save_instance(path, instance)
+    return instance, str(path), instance.base.axes[0]
+
+
+@pytest.mark.parametrize("which", ["correct:all", "correct:correct:all"])
+def test_every_point_of_a_sweep_tells_the_share_of_all_targets(
+    useful: tuple[Instance, str, str], which: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance, path, axis = useful
+    n = instance.graph.n_nodes
+    commands = {
+        "curve": ["curve", path, "--vary", axis, "--values", "0:2"],
+        "surface": ["surface", path, "--x", axis, "--x-values", "0:2", "--y", "sigma", "--y-values", "0:1"],
+    }
+    for command in commands.values():
+        assert main([*command, "--targets", which, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["targets"] < told["accuracy_of"] == n
+        assert told["points"][0]["certified_accuracy"] == told["targets"] / n, "nothing is attacked at 0"
+        assert all(point["certified_accuracy"] == point["certified"] / n for point in told["points"])
+        assert main([*command, "--targets", which]) == 0
+        table = capsys.readouterr()
+        rows = [dict(zip(table.out.split("\n")[0].split(","), row.split(","))) for row in table.out.split()[1:]]
+        assert [float(row["certified_accuracy"]) for row in rows] == [p["certified_accuracy"] for p in told["points"]]
+        assert f"the {told['targets']} right labels are targets here" in table.err
+        assert main([*command, "--targets", "all"]) == 0
+        plain = capsys.readouterr()
+        assert "accuracy" not in plain.out + plain.err
+
+
+def test_splits_tell_the_mean_of_their_own_accuracies(
+    useful: tuple[Instance, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance, path, axis = useful
+    assert instance.labels is not None
+    assert instance.prediction is not None
+    other = tmp_path / "other.npz"
+    save_instance(other, replace(instance, labels=np.asarray(instance.prediction)))
+    command = ["curve", path, "--splits", str(other), "--vary", axis, "--values", "0:2", "--targets", "correct:all"]
+    assert main([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    first, second = (
+        [point["certified"] / instance.graph.n_nodes for point in curve["points"]] for curve in told["curves"]
+    )
+    assert first != second
+    means = [point["certified_accuracy_mean"] for point in told["points"]]
+    assert means == pytest.approx([(a + b) / 2 for a, b in zip(first, second)])
+    deviations = [point["certified_accuracy_deviation"] for point in told["points"]]
+    assert deviations == pytest.approx([abs(a - b) / 2**0.5 for a, b in zip(first, second)])
+
+
+def test_a_radius_says_which_share_it_means(
+    useful: tuple[Instance, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance, path, axis = useful
+    command = ["radius", path, "--vary", axis, "--at-least"]
+    assert main([*command, "1", "--targets", "correct:all", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    n = instance.graph.n_nodes
+    assert told["needed"] == told["targets"] < n
+    assert told["certified_accuracy"] == told["certified"] / n
+    assert f"Certified accuracy there is {told['certified']} of {n}" in told["guarantee"]
+    assert f"the {told['targets']} right labels are targets here" in told["guarantee"]
+    assert main([*command, "0", "--targets", "correct:all"]) == 0
+    nothing = capsys.readouterr().out
+    assert "right labels are targets" in nothing
+    assert "accuracy there" not in nothing, "no budget was looked for"
+    assert main([*command, "1", "--json"]) == 0
+    assert "accuracy" not in capsys.readouterr().out

@@ -107,14 +107,14 @@ def test_problems_of_one_family_share_what_is_derived_and_stay_as_they_are() -> 
 
 
 def test_relaxations_are_the_texts_they_were() -> None:
-    assert json.dumps(list(Relaxation)) == '["paper", "tight", "exact"]'
-    assert [f"{form}" for form in Relaxation] == ["paper", "tight", "exact"]
-    assert [repr(form) for form in Relaxation] == ["'paper'", "'tight'", "'exact'"]
-    assert [form.relaxed for form in Relaxation] == ["paper", "tight", "tight"]
-    assert [form.is_proven for form in Relaxation] == [True, True, False]
-    assert [form.seconds(None) for form in Relaxation] == [600.0, 600.0, 30.0]
-    with pytest.raises(InputError, match="expected one of paper, tight, exact"):
-        Relaxation.parse("loose")
+    assert json.dumps(list(Relaxation)) == '["paper", "tight", "strong", "exact"]'
+    assert [f"{form}" for form in Relaxation] == ["paper", "tight", "strong", "exact"]
+    assert [repr(form) for form in Relaxation] == ["'paper'", "'tight'", "'strong'", "'exact'"]
+    assert [form.relaxed for form in Relaxation] == ["paper", "tight", "tight", "tight"]
+    assert [form.is_proven for form in Relaxation] == [True, True, True, False]
+    assert [form.seconds(None) for form in Relaxation] == [600.0, 600.0, 10.0, 30.0]
+    with pytest.raises(InputError, match="expected 'paper', 'tight', 'strong' or 'exact'"):
+        Relaxation.parse("loose", "the relaxation")
     for limit in (0, -1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="time limit"):
             Relaxation.TIGHT.seconds(limit)

@@ -75,6 +75,9 @@ def test_reach_that_is_too_much_ends_at_a_whole_site(monkeypatch: pytest.MonkeyP
     start = array(data["start"], np.uint32)
     assert len(start) < len(found.inside.indptr)
     assert np.array_equal(array(data["inside"], np.uint32), found.targets[found.inside.indices[: start[-1]]])
+    sites = range(len(found.ends))
+    assert array(data["reach"], np.uint32).tolist() == [len(found.reached_by(s)) for s in sites], "counted all the same"
+    assert array(data["breaks"], np.uint32).tolist() == [len(found.broken_by(s)) for s in sites]
 
 
 def test_names_in_the_sentence_belong_to_their_sites() -> None:

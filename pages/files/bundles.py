@@ -109,6 +109,8 @@ def comparable(name: str, other: str) -> bool:
 def most_alike(name: str, others: list[str]) -> list[str]:
     """The others, those first that can be compared with this one: same types, as many samples, same graph."""
     types, votes = _coverage(name)
+    if not types:  # no file to compare with
+        return list(others)
 
     def unlike(other: str) -> tuple[bool, ...]:
         theirs, number = _coverage(other)

@@ -20,6 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "api.md"
+EXAMPLES = ROOT / "docs" / "examples" / "names.py"
 
 #: Sections in the order of the data flow: heading, module, and the names to show (None: all public ones).
 SECTIONS: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
@@ -46,6 +47,16 @@ Written by `python docs/build_api.py` from the docstrings; change those, not thi
 in [architecture.md](architecture.md), worked examples are in [guide.md](guide.md).
 """
 
+#: Above the examples of the first section.
+START = """\
+The examples below continue these lines, each by itself; what a line prints stands behind it
+([examples/names.py](examples/names.py), run by the tests).
+
+```python
+{setup}
+```
+"""
+
 
 def main(arguments: list[str]) -> int:
     text = build()
@@ -62,20 +73,31 @@ def main(arguments: list[str]) -> int:
 def build() -> str:
     """The whole page."""
     parts = [HEAD]
+    shown = examples()
     contents = []
     seen: set[int] = set()
     for heading, module_name, names in SECTIONS:
         module = importlib.import_module(module_name)
         contents.append(f"- [{heading}](#{slug(heading)}) – `{module_name}`")
         parts.append(f"## {heading}\n\n`{module_name}`: {sentence(module.__doc__ or '')}\n")
+        if module_name == "certcore":
+            parts.append(START.format(setup=shown["setup"]))
         for name in names or public_names(module):
             value = getattr(module, name)
             # Some names are offered in two places; the first one tells about them.
             if id(value) not in seen:
                 seen.add(id(value))
                 parts.append(describe(module, name))
+                if module_name == "certcore":
+                    parts.append(f"Example:\n\n```python\n{shown[name]}\n```\n")
     parts.insert(1, "\n".join(contents) + "\n")
     return "\n".join(parts).rstrip() + "\n"
+
+
+def examples() -> dict[str, str]:
+    """The parts of the file of examples by the name behind their `# %%`."""
+    parts = EXAMPLES.read_text(encoding="utf-8").split("\n# %% ")[1:]
+    return {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip() for part in parts}
 
 
 def slug(heading: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -27,17 +28,19 @@ def run_beside(
         finally:
             done.set()
 
-    threading.Thread(target=run, name="certcore-work").start()
+    thread = threading.Thread(target=run, name="certcore-work")
+    wait: Callable[[], object] = thread.start  # it waits too, until the thread runs
     # Not Thread.join: once interrupted, it may take a running thread for a finished one.
     while not done.is_set():
         try:
-            done.wait(0.2)
+            wait()
         except KeyboardInterrupt:
             if cancel.is_set():
                 raise
             cancel.set()
             if heard is not None:
                 heard()
+        wait = partial(done.wait, 0.2)
     if outcome[1] is not None:
         raise outcome[1]
     return outcome[0], cancel.is_set()

@@ -15,12 +15,6 @@ from certcore.domain.edge_field import EdgeField
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance
 
-#: What the types are called there.
-NAMES = {
-    "att_adds": "attr_add", "att_dels": "attr_del", "adj_adds": "adj_add", "adj_dels": "adj_del",
-    "att_add": "attr_add", "att_del": "attr_del",
-}  # fmt: skip
-
 
 def from_reference(
     grid: Any,
@@ -41,10 +35,10 @@ def from_reference(
     table = _plain(grid, "the grid")
     if table.dtype != bool:
         raise InputError(f"the grid has type {table.dtype}; expected booleans, true where a budget is certified")
-    axes = tuple(NAMES.get(str(kind), str(kind)) for kind in types)
+    axes = tuple(str(kind) for kind in types)  # the types are called the same there
     strange = [kind for kind in axes if kind not in TYPES]
     if strange:
-        raise InputError(f"{strange[0]!r} is no perturbation type; expected {', '.join((*TYPES, *NAMES))}")
+        raise InputError(f"{strange[0]!r} is no perturbation type; expected {', '.join(TYPES)}")
     if attributes is None or adjacency is None:
         raise InputError("attributes and adjacency are missing; expected both, since budgets are about their bits")
     dataset, _ = as_dataset((_plain(attributes, "attributes"), sp.csr_array(_plain(adjacency, "the adjacency"))))

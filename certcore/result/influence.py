@@ -11,6 +11,7 @@ from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, inside_fields
 from certcore.result.certificate import Certificate
+from certcore.result.reach import nearest_points
 from certcore.result.states import TargetState
 
 Four = tuple[float, float, float, float]
@@ -33,6 +34,8 @@ class Influence:
     """Edges of the field that are changed: both ends and the type."""
     helps_to_break: tuple[int, ...]
     """Targets that lose their certificate and in whose field the flips at this node lie."""
+    margin: int
+    """The fewest further flips of the types in play inside its field that can leave it uncertified; as in `Reach`."""
     of_votes: bool = False
     """Whether `received` counts votes over groups of edges that can change, by additions and by deletions alone."""
 
@@ -49,6 +52,7 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
     state = certificate.states(instance.base.fronts())
     alone = Problem(instance, certificate.threat.replace(targets=np.array([node])))
     received = inside_fields(alone, attack.attributes, attack.deleted, attack.added)[0]
+    _, margin = nearest_points(alone.fronts, alone.targets, received[None], certificate.threat.budgets)
     nodes, edges = _within(alone)
     added = attack.added.tolist()
     if alone.by_division:
@@ -66,6 +70,7 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
         at_nodes=tuple((int(i), _four(_attributes(attack, int(i)))) for i in flipped),
         at_edges=tuple(changed),
         helps_to_break=tuple(_broken_through(instance, certificate, attack, state, node)),
+        margin=int(margin[0]),
         of_votes=alone.by_division,
     )
 

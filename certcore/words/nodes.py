@@ -10,6 +10,7 @@ from certcore.instance.instance import Instance
 from certcore.program.problem import by_division
 from certcore.result.certificate import Certificate
 from certcore.result.influence import Influence
+from certcore.result.reach import NEVER
 from certcore.result.states import TargetState
 from certcore.words.division import votes_lost, votes_over_groups, votes_received, votes_undecided
 from certcore.words.registry import sentence
@@ -92,7 +93,7 @@ def undecided(cheapest: str, gets: str) -> Text:
 
 
 def node_words(found: Influence, named: Naming) -> list[Text]:
-    """What is spent at the node, what it received from where, and which labels it helps to break."""
+    """What is spent at the node, what it received from where, what one more flip can do, and whom it helps to break."""
     told = [hit(budget_words(found.spent)) if found.hit else not_hit()]
     if any(found.received):
         places: list[Piece | str] = []
@@ -107,6 +108,9 @@ def node_words(found: Influence, named: Naming) -> list[Text]:
             told.append(received(budget_words(found.received), _list(places)))
     else:
         told.append(received_nothing())
+    counted = found.state not in (TargetState.NOT_A_TARGET, TargetState.BEFORE)
+    if counted and found.margin != NEVER:
+        told.append(one_more(found.margin))
     if found.hit:
         breaks = [name(named(node), 40) for node in found.helps_to_break]
         told.append(helps(len(breaks), _list(breaks)) if breaks else helps_nobody())
@@ -143,6 +147,24 @@ def received(amount: str, places: Text) -> Text:
 @sentence("node.received_nothing", "no flips lie inside the field of the node")
 def received_nothing() -> Text:
     return say(strong("Received"), " inside its field: no flips at all.")
+
+
+@sentence(
+    "node.one_more",
+    "a target certified without an attack, that some number of flips of the types in play can leave uncertified",
+    3,
+    others=((1,), (0,)),
+)
+def one_more(margin: int) -> Text:
+    """`margin` is the fewest further flips that can leave it uncertified; a flip changes one vote at most."""
+    if not margin:
+        return say(strong("One more flip"), " inside its field adds nothing: its certificate is lost already.")
+    where = " of the attacker's kinds inside its field, on top of this attack and whatever the budgets, "
+    if margin == 1:
+        return say(strong("One more flip"), where, "can be enough to leave it uncertified.")
+    return say(
+        strong("One more flip"), where, f"is not enough to leave it uncertified: it takes at least {count(margin)}."
+    )
 
 
 @sentence(

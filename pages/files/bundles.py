@@ -109,6 +109,8 @@ def comparable(name: str, other: str) -> bool:
 def most_alike(name: str, others: list[str]) -> list[str]:
     """The others, those first that can be compared with this one: same types, as many samples, same graph."""
     types, votes = _coverage(name)
+    if not types:  # no file to compare with
+        return list(others)
 
     def unlike(other: str) -> tuple[bool, ...]:
         theirs, number = _coverage(other)
@@ -161,8 +163,10 @@ def packed(arrays: dict[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-_MODELS = {"gcn_mean": "GCN (mean)"} | {name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma")}
-_TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint"}
+_MODELS = {"gcn_mean": "GCN (mean)", "decoupled": "decoupled MLP"} | {
+    name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma", "sage")
+}
+_TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint", "division": "edges by division"}
 
 
 def model_title(name: str) -> str:

@@ -20,13 +20,15 @@ from tests.docs.documents import DOCUMENTS, ROOT, blocks, commands, environment,
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 #: Run for real by the tests, in order, in an empty folder beside a link to precomputed/.
 RUN = ("README.md", "docs/guide.md", "docs/instance-file.md", "docs/soundness.md")
-#: These train, vote or download: only their options are checked here, other tests run them.
-LONG = ("data", "train", "vote", "bundle", "reproduce")
+#: These train, vote, download or serve: only their options are checked here, other tests run them.
+LONG = ("data", "train", "vote", "bundle", "dashboard", "reproduce")
 #: What has been run already.
 DONE: set[tuple[str, str]] = set()
 #: Words that need no check of ours.
 OTHERS = ("cd", "git", "source", ".", "pre-commit", "curl", "apt-get", "sudo", "nohup", "nice", "mkdir", "dask")
 OTHERS += ("certcore-check",)
+#: What `certcore-check` is.
+CHECKER = ROOT / "certcore" / "standalone" / "certcore_check.py"
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
@@ -185,6 +187,8 @@ def runnable(name: str) -> list[tuple[str, object]]:
                 found.append(("command", before_pipe(arguments)))
             elif words[0] == "python" and words[1].startswith("docs/examples/"):
                 found.append(("example", words[1:]))
+            elif words[0] == "certcore-check":
+                found.append(("example", [str(CHECKER), *words[1:]]))
     return found
 
 

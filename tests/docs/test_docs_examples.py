@@ -15,7 +15,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import certcore
 from certcore import ThreatModel, certify, load_instance
+from certcore.data.registry import dataset_path
 from tests.docs.documents import ROOT, blocks, environment
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -118,6 +120,31 @@ def test_the_reference_is_up_to_date() -> None:
     pytest.importorskip("torch")
     text = load_script("build_api").build()
     assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == text, "run: python docs/build_api.py"
+
+
+PARTS = load_script("build_api").examples()
+
+
+def test_every_public_name_has_an_example() -> None:
+    names = {name for name in certcore.__all__ if not name.startswith("__")}
+    assert set(PARTS) == names | {"setup"}
+    for name in names:
+        assert re.search(rf"\b{name}\b", PARTS[name]) or name[0].isupper(), f"the example of {name} does not use it"
+
+
+@pytest.mark.parametrize("name", [name for name in PARTS if name != "setup"])
+def test_the_example_of_a_name_prints_what_it_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "torch" in PARTS[name]:
+        pytest.importorskip("torch_geometric")
+    if name == "get_dataset" and not dataset_path("citeseer").exists():
+        pytest.skip("citeseer has not been fetched")
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {}
+    exec(PARTS["setup"] + "\n" + PARTS[name], space)
+    promised = re.findall(r"print\(.*\)  # (.+)$", PARTS[name], re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == promised
 
 
 def test_everything_public_is_explained() -> None:

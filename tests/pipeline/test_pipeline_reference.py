@@ -23,18 +23,18 @@ def grid(sides: int = 3) -> np.ndarray:
 
 def test_the_same_instance_by_hand() -> None:
     near = (PATH + sp.eye_array(N)) != 0
-    found = from_reference(grid(), ["att_dels"], [near], BITS, PATH)
+    found = from_reference(grid(), ["attr_del"], [near], BITS, PATH)
     by_hand = cc.Instance(found.graph, cc.GridBase(grid(), ("attr_del",)), layers=1, edge_field="messages")
     for budget in range(7):
         assert cc.certify(found, attr_del=budget).certified == cc.certify(by_hand, attr_del=budget).certified
-    larger = from_reference(np.ones((N, 2, 2), bool), ["att_adds", "att_dels"], [sp.eye_array(N), near], BITS, PATH)
+    larger = from_reference(np.ones((N, 2, 2), bool), ["attr_add", "attr_del"], [sp.eye_array(N), near], BITS, PATH)
     assert larger.node_field.nnz == near.nnz, "the union of both fields"
 
 
 def test_edges_need_layers() -> None:
     with pytest.raises(InputError, match="layers="):
-        from_reference(grid(), ["adj_dels"], [np.eye(N)], BITS, PATH)
-    assert from_reference(grid(), ["adj_dels"], (), BITS, PATH, layers=2).edge_field == "degrees"
+        from_reference(grid(), ["adj_del"], [np.eye(N)], BITS, PATH)
+    assert from_reference(grid(), ["adj_del"], (), BITS, PATH, layers=2).edge_field == "degrees"
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_edges_need_layers() -> None:
     ],
 )
 def test_what_is_missing_is_said(change: dict, why: str) -> None:
-    given = {"grid": grid(), "types": ["att_dels"], "fields": [np.eye(N)], "attributes": BITS, "adjacency": PATH}
+    given = {"grid": grid(), "types": ["attr_del"], "fields": [np.eye(N)], "attributes": BITS, "adjacency": PATH}
     with pytest.raises(InputError, match=why):
         from_reference(**(given | change))

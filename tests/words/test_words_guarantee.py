@@ -17,6 +17,7 @@ from certcore.base.division import DivisionBase, PairHash
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.program.problem import by_division
 from certcore.result.influence import influence
+from certcore.result.reach import NEVER, reach
 from certcore.result.states import TargetState
 from certcore.sweep import Session
 from tests.pages.toys import votes_instance
@@ -201,3 +202,10 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
         assert ("node.hit" in keys) == found.hit
         assert ("node.votes.received" if votes else "node.received") in keys or not any(found.received)
         assert ("node.helps" in keys) == bool(found.helps_to_break)
+        counted = states[node] in (TargetState.LOST, TargetState.UNDECIDED, TargetState.ALONE)
+        assert ("node.one_more" in keys) == (counted and found.margin != NEVER)
+        if counted:
+            told_by_all = reach(instance, c)
+            assert told_by_all is not None
+            assert found.margin == told_by_all.margin[told_by_all.targets == node][0], "which is enumerated elsewhere"
+            assert (found.margin == 0) == (states[node] == TargetState.LOST)

@@ -30,6 +30,7 @@ from certcore.cli.sweeping import (
 )
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
+from certcore.domain.local_mode import LocalMode
 from certcore.sweep import Curve, curve
 from certcore.sweep.axis import Axis
 from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     for path in filter(None, (args.output, args.checkpoint)):
         require_writable(path)
     axis = Axis.parse(args.vary)
-    values = read_values(args.values, "--values", shares=axis.is_local and args.local_mode == "relative")
+    values = read_values(args.values, "--values", shares=axis.is_local and args.local_mode == LocalMode.RELATIVE)
     instance = read_instance(args)
     threat = read_threat(args, instance)
     if args.splits and args.checkpoint:

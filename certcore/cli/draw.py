@@ -20,6 +20,7 @@ from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write, require_writable
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.local_mode import LocalMode
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
 from certcore.sweep.axis import Axis
 
@@ -120,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _recipe(args: argparse.Namespace) -> Recipe:
-    shares = args.local_mode == "relative"
+    shares = args.local_mode == LocalMode.RELATIVE
     options: dict[str, Any] = {}
     for name in ("vary", "family"):
         if getattr(args, name) is not None:

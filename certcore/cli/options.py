@@ -19,6 +19,7 @@ from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.numbers import INDICES
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance, before_correct, load_instance
@@ -81,7 +82,7 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
             + ("; in directed graphs, incoming and outgoing edges together" if name.startswith("adj") else ""),
         )
     group.add_argument(
-        "--local-mode", choices=("absolute", "relative"), default="absolute",
+        "--local-mode", choices=list(map(str, LocalMode)), default=LocalMode.ABSOLUTE,
         help="local budgets as counts, or as decimal shares of what the node has, rounded down",
     )  # fmt: skip
     group.add_argument(
@@ -157,7 +158,9 @@ def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
     values: dict[str, Any] = {name: getattr(args, name) for name in TYPES}
     for name in TYPES:
         text = getattr(args, f"local_{name}")
-        values[f"local_{name}"] = text if text is None or args.local_mode == "relative" else _local_count(text, name)
+        values[f"local_{name}"] = (
+            text if text is None or args.local_mode == LocalMode.RELATIVE else _local_count(text, name)
+        )
     return ThreatModel(
         **values,
         local_mode=args.local_mode,

@@ -16,6 +16,7 @@ from certcore.cli.options import (
     read_threat,
 )
 from certcore.common.files import require_writable
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if not any(threat.budgets):
         # Only the budgets are chosen here: σ, costs and whatever else was asked for stay.
         chosen = default_threat(instance, threat.targets)
-        locals_ = [f"local_{name}" for name in TYPES if threat.local_mode == "absolute"]
+        locals_ = [f"local_{name}" for name in TYPES if threat.local_mode == LocalMode.ABSOLUTE]
         unset = [name for name in locals_ if getattr(threat, name) is None]
         threat = threat.replace(**{name: getattr(chosen, name) for name in (*TYPES, *unset)})
     tell = None if args.quiet or args.json else show_progress

@@ -14,6 +14,7 @@ import numpy as np
 from certcore.common.errors import InputError, did_you_mean
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.graph import MAX_NODES, Graph
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
 
 LocalBudget = int | float | str | Decimal | Fraction | Sequence[int] | np.ndarray | None
@@ -43,7 +44,7 @@ class ThreatModel:
     local_attr_del: LocalBudget = None
     local_adj_add: LocalBudget = None
     local_adj_del: LocalBudget = None
-    local_mode: str = "absolute"
+    local_mode: str = LocalMode.ABSOLUTE
     sigma: int | None = None
     targets: np.ndarray | None = None
     protected: np.ndarray | Sequence[int] = ()
@@ -53,8 +54,7 @@ class ThreatModel:
     def __post_init__(self) -> None:
         for name in TYPES:
             object.__setattr__(self, name, _count(getattr(self, name), f"the budget for {LABELS[name]}"))
-        if self.local_mode not in ("absolute", "relative"):
-            raise InputError(f"local_mode is {self.local_mode!r}; expected 'absolute' or 'relative'")
+        object.__setattr__(self, "local_mode", LocalMode.parse(self.local_mode, "local_mode"))
         for name in TYPES:
             key = f"local_{name}"
             object.__setattr__(self, key, _local(getattr(self, key), LABELS[name], self.local_mode))
@@ -116,7 +116,7 @@ class ThreatModel:
         for k, value in enumerate(self.local):
             if value is None:
                 continue
-            if self.local_mode == "relative":
+            if self.local_mode == LocalMode.RELATIVE:
                 has = graph.ones if k in (ATTR_ADD, ATTR_DEL) else graph.incident
                 shares = value if isinstance(value, np.ndarray) else np.full(graph.n_nodes, value, dtype=object)
                 limits[k] = _floor_shares(shares, has)
@@ -175,7 +175,7 @@ class ThreatModel:
         budgets |= {f"local_{name}": local.get(name) for name in TYPES}
         return cls(
             **budgets,
-            local_mode=local.get("mode", "absolute"),
+            local_mode=local.get("mode", LocalMode.ABSOLUTE),
             sigma=data.get("sigma"),
             targets=targets,
             protected=data.get("protected", ()),
@@ -258,7 +258,7 @@ def _local(value: Any, what: str, mode: str) -> Any:
     if value is None:
         return None
     per_node = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) > 0
-    if mode == "relative":
+    if mode == LocalMode.RELATIVE:
         if per_node:
             # Not tolist(): a 32-bit 0.29 is read by its own shortest decimal, not by that of its 64-bit neighbour.
             shares = np.array([_share(v, what) for v in value] + [None], dtype=object)[:-1]

@@ -10,6 +10,7 @@ from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.numbers import write_numbers
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 from certcore.figures.escape import for_comment, for_file_name, for_shell
 from certcore.figures.figure import Figure
@@ -74,7 +75,7 @@ def threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]:
     for name in TYPES:
         if local.get(name) is not None and not isinstance(local[name], list):
             words += [f"--local-{name.replace('_', '-')}", for_shell(local[name])]
-    if local.get("mode", "absolute") != "absolute":
+    if local.get("mode", LocalMode.ABSOLUTE) != LocalMode.ABSOLUTE:
         words += ["--local-mode", for_shell(local["mode"])]
     if threat.get("sigma") is not None:
         words += ["--sigma", str(int(threat["sigma"]))]

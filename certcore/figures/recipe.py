@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.threat import ThreatModel
 from certcore.figures.escape import clean
 from certcore.instance.instance import Instance, load_instance
@@ -92,7 +93,7 @@ class LoadedRecipe:
     def marker(self, threat: ThreatModel, name: str) -> float | None:
         """Where the threat model itself stands on an axis."""
         value: Any = getattr(threat, name)
-        shares = name.startswith("local_") and threat.local_mode == "relative"
+        shares = name.startswith("local_") and threat.local_mode == LocalMode.RELATIVE
         return None if value is None or isinstance(value, np.ndarray) or shares else float(value)
 
     def node(self) -> int:

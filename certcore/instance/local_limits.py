@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -23,11 +24,11 @@ def within_base(threat: ThreatModel, instance: Instance) -> ThreatModel:
     Without them such a certificate says nothing as soon as a global budget is larger. Shares of what a node has are
     left as they are: the engine names the nodes where they allow too much.
     """
-    if threat.has_local and threat.local_mode == "relative":
+    if threat.has_local and threat.local_mode == LocalMode.RELATIVE:
         return threat
     changes: dict[str, Any] = {}
     for name, most in most_per_node(instance).items():
         own: Any = getattr(threat, f"local_{name}")
         if most is not None and (own is None or np.max(own) > most):
             changes[f"local_{name}"] = most if own is None or np.ndim(own) == 0 else np.minimum(own, most)
-    return threat.replace(local_mode="absolute", **changes) if changes else threat
+    return threat.replace(local_mode=LocalMode.ABSOLUTE, **changes) if changes else threat

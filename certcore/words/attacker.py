@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from certcore.common.exact import decimal_text
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.words.registry import sentence
@@ -39,7 +40,11 @@ def _limits(threat: ThreatModel, directed: bool) -> list[str]:
     parts = []
     for kind, value, budget in zip(TYPES, threat.local, threat.budgets):
         # A limit that the global budget keeps anyway is no news.
-        if value is not None and budget and (threat.local_mode == "relative" or np.min(np.asarray(value)) < budget):
+        if (
+            value is not None
+            and budget
+            and (threat.local_mode == LocalMode.RELATIVE or np.min(np.asarray(value)) < budget)
+        ):
             both = " (incoming and outgoing edges together)" if directed and kind.startswith("adj") else ""
             parts.append(_local(value, kind, threat.local_mode) + both)
     if threat.sigma is not None:
@@ -62,7 +67,7 @@ def _limits(threat: ThreatModel, directed: bool) -> list[str]:
 def _local(value: Any, kind: str, mode: str) -> str:
     if np.ndim(value):
         return f"{LABELS[kind]} at each node up to the limit given for it"
-    if mode == "relative":
+    if mode == LocalMode.RELATIVE:
         has = "ones" if kind.startswith("attr") else "edges"
         # Rounded, the share would promise too much.
         return f"{LABELS[kind]} at any one node of at most {decimal_text(Fraction(value))} × the {has} it has"

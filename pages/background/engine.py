@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from certcore import words
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -187,13 +188,13 @@ def story_limits(view: View) -> dict[str, str]:
         for name, value, budget in zip(TYPES, threat.local, threat.budgets)
         if budget and value is not None
     ]
-    shares = " (as a share of what the node has)" if threat.local_mode == "relative" else ""
+    shares = " (as a share of what the node has)" if threat.local_mode == LocalMode.RELATIVE else ""
     return {"local": f"{listing(kinds) or 'no flips'} per node{shares}", "sigma": f"here σ = {threat.sigma:,}"}
 
 
 def _story_threats(view: View) -> list[ThreatModel]:
     """Threat models of steps 3 to 5: no limits, local budgets, and few attackers as well."""
-    free = view.threat.replace(sigma=None, **{f"local_{name}": None for name in TYPES}, local_mode="absolute")
+    free = view.threat.replace(sigma=None, **{f"local_{name}": None for name in TYPES}, local_mode=LocalMode.ABSOLUTE)
     free = within_base(free, view.instance)
     if view.threat.has_local and str(view.threat.local) != str(free.local):
         local = view.threat.replace(sigma=None)

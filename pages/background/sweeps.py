@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
@@ -134,7 +135,7 @@ def position(threat: ThreatModel, vary: str) -> float | None:
     if (
         value is None
         or isinstance(value, np.ndarray)
-        or (vary.startswith("local_") and threat.local_mode == "relative")
+        or (vary.startswith("local_") and threat.local_mode == LocalMode.RELATIVE)
     ):
         return None
     return float(value)
@@ -157,7 +158,7 @@ def family(view: View, by: str, values: list[int], vary: str, instances: tuple[I
         Member(
             member_name(field, limit),
             state.within_base(
-                view.threat.replace(local_mode="absolute", **{**_no_shares(view), field: limit}), view.instance
+                view.threat.replace(local_mode=LocalMode.ABSOLUTE, **{**_no_shares(view), field: limit}), view.instance
             ),
             instances,
             field,
@@ -168,7 +169,7 @@ def family(view: View, by: str, values: list[int], vary: str, instances: tuple[I
 
 
 def _no_shares(view: View) -> dict[str, Any]:
-    return {f"local_{name}": None for name in TYPES} if view.threat.local_mode == "relative" else {}
+    return {f"local_{name}": None for name in TYPES} if view.threat.local_mode == LocalMode.RELATIVE else {}
 
 
 def splits_of(view: View) -> list[str]:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from certcore import words
 from certcore.common.errors import InputError
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -97,7 +98,7 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
         threat = ThreatModel(
             **budgets,
             **local,
-            local_mode="relative" if mode == "relative" else "absolute",
+            local_mode=LocalMode.RELATIVE if mode == LocalMode.RELATIVE else LocalMode.ABSOLUTE,
             sigma=st.session_state["sigma"],
             targets=targets,
             protected=protected,

@@ -173,8 +173,9 @@ def main() -> None:
     when = f"`python -m benchmarks.strong`, {time.strftime('%Y-%m-%d')}. {machine()}."
     text = f"{STRONG_MARK}\n## Strong certificates\n\n{when}\n\n{WHAT}\n\n{table(rows, marks)}\n"
     text += "".join(f"\n- {note}" for note in args.note) + ("\n" if args.note else "")
-    before = RESULTS.read_text(encoding="utf-8").split(STRONG_MARK)[0].rstrip()
-    RESULTS.write_text(f"{before}\n\n{text}", encoding="utf-8")
+    before, _, rest = RESULTS.read_text(encoding="utf-8").partition(STRONG_MARK)
+    others = rest.partition("\n## ")[2].partition("\n## ")  # what other commands wrote behind it stays
+    RESULTS.write_text(f"{before.rstrip()}\n\n{text}{others[1]}{others[2]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.solve.status import Status
 
 
-class Counts:
+class Counts(ABC):
     """Certified and naive counts at many places, beside the number of targets."""
 
     targets: int
@@ -35,9 +36,9 @@ class Counts:
         """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
         return np.full(self.naive.shape, Relaxation(self.relaxation).is_proven or self.by_totals)
 
+    @abstractmethod
     def columns(self) -> dict[str, Any]:
         """Equally long columns for a table, one row per place."""
-        raise NotImplementedError
 
     def _points(self) -> list[dict[str, Any]]:
         """The rows of the table, by the names of its columns."""

@@ -101,7 +101,7 @@ function drawDetail(map) {
     if (share && attack.state[node] !== BEFORE) line(`Received ${share} needed inside its field.`);
     if (attack.relaxed && attack.slot[node] >= 0) line(`Broken by the fraction ${attack.broken[node]}.`);
     const margin = attack.margin[node];
-    if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "No number of these flips inside its field would leave it uncertified." : `${some(margin, "further flip", "further flips")} inside its field would leave it uncertified.`);
+    if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${some(margin, "further flip", "further flips")} inside its field would leave it uncertified.`);
     if (sites.length) {
       parts.push(element("p", "head", "sites that reach it"));
       const list = element("ul", "targets");

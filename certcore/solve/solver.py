@@ -25,6 +25,7 @@ from certcore.program.problem import Problem
 from certcore.program.program import Place, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
+from certcore.solve.folded import FoldedModel, can_be_folded
 from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.large import Large, large_program
 from certcore.solve.status import Status
@@ -111,7 +112,7 @@ class Solver:
     ) -> None:
         self.problem = problem
         self.structure: Structure = build_structure(problem, relaxation, extent)
-        self._factory = factory
+        self._factory = FoldedModel if factory is HighsModel and can_be_folded(self.structure) else factory
         self._lock = threading.RLock()
         self._large = large_program(self.structure) if is_large(self.structure) else None
         self._model: HighsModel | None = None

@@ -114,8 +114,10 @@ class Session:
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
-            # Division voting has a program of its own, to which strong rows do not apply: its tight bound stands.
-            if form is Relaxation.STRONG and not (problem.whole_graph or problem.by_division):
+            if form is Relaxation.STRONG and problem.by_division:
+                # It has a program of its own, to which strong rows do not apply: the tight one answers, and is named.
+                return self._certify(problem, Relaxation.TIGHT, limit, attack, proof, cancel, started)
+            if form is Relaxation.STRONG and not problem.whole_graph:
                 return self._strong(problem, limit, rounds, proof, cancel, started, progress)
             return self._certify(problem, form, limit, attack, proof, cancel, started)
 

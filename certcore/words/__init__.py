@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy, share_of_right
 from certcore.words.attacker import attacks_nothing, threat_words
-from certcore.words.division import how_it_votes, votes_over_groups, why_controls
+from certcore.words.division import how_it_votes, votes_over_groups, why_accuracy, why_controls
 from certcore.words.field import field_words
 from certcore.words.guarantee import (
     accepted,
@@ -76,5 +76,6 @@ __all__ = [
     "threat_words",
     "uncovered",
     "votes_over_groups",
+    "why_accuracy",
     "why_controls",
 ]

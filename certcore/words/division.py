@@ -101,6 +101,14 @@ def why_controls() -> Text:
     )
 
 
+@sentence("controls.missing", "under curves of division voting that count labels whether they are right or not")
+def why_accuracy() -> Text:
+    return say(
+        "A model that ignores edges keeps all its labels whatever edges are flipped, so this share says little alone: "
+        "only in certified accuracy can the two be compared."
+    )
+
+
 @sentence("division.groups", "on the page of the base certificate", 3, 1, True)
 def how_it_votes(groups: int, weight: int, abstains: bool) -> Text:
     rest = " A group in which a node has no edge abstains." if abstains else ""

@@ -162,12 +162,10 @@ def draw(view: View) -> None:
         )
         if beside:
             st.caption(words.why_controls().markdown)
-        elif (
-            view.instance.controls
-            and view.counted is None
-            and st.button("Certified accuracy beside models that ignore edges", type="tertiary", key="controls")
-        ):
-            state.move(right=True)
+        elif view.instance.controls and view.counted is None:
+            st.caption(words.why_accuracy().markdown)
+            if st.button("Show certified accuracy beside models that ignore edges", key="controls"):
+                state.move(right=True)
         if clicked is not None:
             moved = {vary: int(clicked[0])}
             state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))

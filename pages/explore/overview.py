@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from certcore import figures
+from certcore import figures, words
 
 from ..background import engine, sweeps, work
 from ..frame.sidebar import class_name
@@ -28,7 +28,7 @@ def draw(view: View) -> None:
             anchor=False,
             help="The certified ratio as one budget grows; dashed: the sliders' position. More under Curves.",
         )
-        figure = None
+        figure, beside = None, {}
         if ready:
             values = sweeps.mini_values(view, vary)
             member = sweeps.Member("", view.threat, (view.instance,))
@@ -37,13 +37,14 @@ def draw(view: View) -> None:
             if curves:
                 search = sweeps.attacks(member, vary, values, view.relaxation, "mini_attacks")
                 accuracy = None if view.counted is None else len(view.counted)
+                beside = figures.controls_beside(view.instance, view.threat, vary, accuracy)
                 figure = figures.curve_figure(
                     curves,
                     vary=vary,
                     marker=sweeps.position(view.threat, vary),
                     attacks=sweeps.known_attacks(search, curves[0][0]),
                     accuracy_of=accuracy,
-                    controls=figures.controls_beside(view.instance, view.threat, vary, accuracy),
+                    controls=beside,
                     recipe=exports.recipe(
                         view, "curve", vary=vary, values=values, accuracy_of=accuracy, **sweeps.told_attacks(search)
                     ),
@@ -51,6 +52,8 @@ def draw(view: View) -> None:
                 if search.running:
                     work.watch(search)
         charts.show_latest(figure, view.instance.digest, key="mini", height=330)
+        if beside:
+            st.caption(words.why_controls().markdown)
         if view.relaxation == "exact":
             st.caption("The curve shows what is verified (the tight program); the solver's word is not drawn.")
         if ready:

@@ -223,6 +223,7 @@ def _budgets(instance: Instance) -> None:
     if (dropped or fresh) and not any(st.session_state[name] for name in TYPES):
         # A first visit, or another instance that does not cover what was set: keep something to look at.
         st.session_state.update(first_budget(instance))
+        _beside_controls(instance)
     for name in TYPES:
         reason = reasons[name]
         label = LABELS[name].capitalize()
@@ -248,6 +249,12 @@ def _budgets(instance: Instance) -> None:
                 f"This base certificate was made for at most {count(most)} {LABELS[name]} at one node, so every "
                 "certificate here has that local budget or a smaller one."
             )
+
+
+def _beside_controls(instance: Instance) -> None:
+    """Where a file tells what models reach that ignore edges, begin with certified accuracy: there they compare."""
+    if instance.controls and instance.right is not None:
+        st.session_state["right"] = True
 
 
 def first_budget(instance: Instance) -> dict[str, int]:
@@ -413,10 +420,13 @@ def _relaxation(instance: Instance) -> tuple[str, int, bool]:
         "Exact: the integer program with a time limit; what it adds is the solver's word and is not verified.",
     )
     limit = st.session_state["limit"]
+    if votes and st.session_state["strengthen"]:
+        state.replace("strengthen", False, "the rows of the strong form do not apply to votes over groups of edges")
     strengthen = (relaxation or "tight") == "tight" and controls.toggle(
         st,
         "Strengthen",
         key="strengthen",
+        disabled=votes,
         help="Improves the number in place: a search for rows that every whole-number attack satisfies. Each step is "
         "verified in exact integers, and it stops by itself when an attack shows that no more can be certified.",
     )
@@ -460,4 +470,6 @@ def _reset() -> None:
     for key, (first, _) in SHARED.items():
         if key != "instance":
             st.session_state[key] = first
-    st.session_state.update(first_budget(bundles.load(st.session_state["instance"])))
+    instance = bundles.load(st.session_state["instance"])
+    st.session_state.update(first_budget(instance))
+    _beside_controls(instance)

@@ -397,7 +397,7 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
         hover += f"<br>best attack found leaves: %{{customdata[{at}]}} (bracket %{{customdata[{at + 1}]}})"
     marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
     # Without a mark a point could not be clicked: it is there, but not seen.
-    seen = 1 if len(marks) else 0
+    seen = 1 if len(marks) and line.kind != "control" else 0
     screen.add_scatter(
         x=x,
         y=line.ratio,
@@ -415,6 +415,7 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
         selected={"marker": {"opacity": 1}},
         hovertemplate=f"<b>{label}</b><br>{hover}<extra></extra>",
         legendgroup=f"line-{k}",
+        showlegend=line.kind != "control",  # their names stand at the lines
     )
     return 0 < len(marks) < len(x)
 

@@ -25,6 +25,7 @@ from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.result.anneal import Annealer
 from certcore.result.attack import find_attack
+from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel
 from certcore.solve.strong import StrongSearch
 
@@ -112,7 +113,7 @@ def integer(problem: Problem, seconds: float) -> int | None:
     clock = CpuClock(seconds)
     structure = build_structure(problem, Relaxation.EXACT)
     model = HighsModel(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
-    solution = model.solve(time_limit=seconds * 1000, cancel=clock.cancel, method="choose")
+    solution = model.solve(time_limit=seconds * 1000, cancel=clock.cancel, method=Method.BRANCH_AND_BOUND)
     clock.end()
     if not math.isfinite(solution.limit) or solution.limit > len(problem.targets) * 10:
         return None

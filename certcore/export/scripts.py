@@ -9,13 +9,14 @@ from typing import Any
 from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.numbers import write_numbers
+from certcore.common.plain import to_plain
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 from certcore.figures.escape import for_comment, for_file_name, for_shell
 from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
-from certcore.figures.serial import to_json, to_plain
+from certcore.figures.serial import to_json
 from certcore.program.relaxation import Relaxation
 
 _PROGRAM = "python -m certcore"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.common.plain import to_plain
 from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures.escape import for_csv, for_html
 
@@ -86,7 +87,7 @@ class Table:
 
 def make_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], meanings: Sequence[Meaning] = ()) -> Table:
     """A table of plain Python values (numpy scalars become numbers, NaN becomes None)."""
-    return Table(tuple(columns), tuple(tuple(_plain(cell) for cell in row) for row in rows), tuple(meanings))
+    return Table(tuple(columns), tuple(tuple(to_plain(cell) for cell in row) for row in rows), tuple(meanings))
 
 
 def without_empty(full: Table) -> Table:
@@ -97,11 +98,6 @@ def without_empty(full: Table) -> Table:
 def whole(count: Any) -> int | None:
     """A count as a whole number; a map that is not complete holds its counts as floats with gaps."""
     return None if count is None or not np.isfinite(count) else int(count)
-
-
-def _plain(cell: Any) -> Any:
-    value = cell.item() if isinstance(cell, np.generic) else cell
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _csv_cell(cell: Any) -> str:

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     robust = args.types == "convex"
     if robust and args.model != "gcn":
         raise InputError(f"robust training covers gcn, not {args.model}; choose gcn")
-    noise = Noise.of(args.theta or (("0", "0", "0", "0") if robust else PAPER_THETA[args.types]))
+    noise = Noise.to_draw(args.theta or (("0", "0", "0", "0") if robust else PAPER_THETA[args.types]))
     model_class(args.model)
     dataset = get_dataset(args.dataset)
     from certcore.models.storage import save_model

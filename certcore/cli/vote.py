@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     model, facts = load_model(args.model)
     dataset = get_dataset(args.dataset)
-    noise = Noise.of(args.theta or facts["theta"])
+    noise = Noise.to_draw(args.theta or facts["theta"])
     check_numbers(0, args.seed, None)
     seed = int(facts["seed"]) if args.seed is None else args.seed
     voter = make_voter(model, dataset.graph, noise, seed, fused=not args.no_fused)

@@ -86,7 +86,7 @@ class BundleRecipe:
     def noise(self) -> Noise:
         if self.types in WITHOUT_NOISE:
             return Noise(("0", "0", "0", "0"))
-        return Noise.of(self.theta or PAPER_THETA[self.types])
+        return Noise.to_draw(self.theta or PAPER_THETA[self.types])
 
     @property
     def stem(self) -> str:

@@ -115,7 +115,7 @@ def check_field(
     called = Called(model, wrapper, edges)
     called.train(getattr(model, "training", False))
     layers, rule, derived = declared_field(called, dataset.graph, layers, edge_field)
-    noise = Noise.of((attr_add, attr_del, 0, adj_del))
+    noise = Noise.to_draw((attr_add, attr_del, 0, adj_del))
     return falsify(called, dataset.graph, layers, rule, noise, derived=derived, nodes=nodes, graphs=graphs, seed=seed)
 
 

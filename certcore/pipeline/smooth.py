@@ -186,7 +186,7 @@ def _noise(given: tuple[Any, ...]) -> Noise:
                 f"smooth(…, {kind}={value}) is no flip probability; expected a number from 0 to 1 such as 0.6 (1.0 if "
                 f"you mean one). How many flips an attacker has is for certify(instance, {kind}={value})"
             )
-    noise = Noise.of(given)
+    noise = Noise.to_draw(given)
     if noise.types == "none":
         raise InputError(
             "nothing is smoothed: all four flip probabilities are 0; give some, for example attr_add=0.002, "

@@ -122,7 +122,7 @@ class LoadedRecipe:
         return dataclasses.replace(found, attack=attack)
 
     def curve(self, instance: Instance, threat: ThreatModel, relaxation: str) -> Curve:
-        rounds = self.rounds if relaxation == "strong" else None
+        rounds = self.rounds if relaxation == Relaxation.STRONG else None
         values = self.need("values")
         return curve(Session(instance), threat, self.need("vary"), values, relaxation=relaxation, rounds=rounds)
 

@@ -18,6 +18,7 @@ from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
+from certcore.program.relaxation import Relaxation
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
 from certcore.sweep.session import Session, as_session, read_options, threat_for
@@ -91,7 +92,7 @@ def radius(
 
     What stays fixed is a `ThreatModel`, or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
     """
-    read_options(relaxation, time_limit, rounds)
+    form, _ = read_options(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
@@ -100,7 +101,7 @@ def radius(
     problem = Problem(session.instance, axis.at(threat, 0))
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
-    search = _RadiusSearch(session, threat, axis, relaxation, time_limit, rounds, cancel)
+    search = _RadiusSearch(session, threat, axis, form, time_limit, rounds, cancel)
     largest, all_there_is = largest_useful(problem, axis)
     low, high = -1, largest + 1  # certified enough at `low`, not at `high`
     if search.enough(0, needed):
@@ -133,8 +134,8 @@ def radius(
         next_certified=search.counts.get(high),
         targets=targets,
         needed=needed,
-        relaxation=relaxation,
-        verified=relaxation != "exact" or problem.whole_graph,
+        relaxation=form,
+        verified=form.is_proven or problem.whole_graph,
         status=search.status,
         solves=search.solves,
         seconds=time.perf_counter() - started,
@@ -191,7 +192,7 @@ class _RadiusSearch:
         session: Session,
         threat: ThreatModel,
         axis: Axis,
-        relaxation: str,
+        relaxation: Relaxation,
         time_limit: float | None,
         rounds: int | None,
         cancel: threading.Event | None,

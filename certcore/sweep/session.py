@@ -447,7 +447,7 @@ def _digest(*parts: Any) -> str:
 
 def _with_proof(certificate: Certificate, proof: dict[str, Any]) -> Certificate:
     """Attach a proof; what is claimed next to it is what it proves."""
-    if certificate.relaxation == "exact":
+    if certificate.relaxation == Relaxation.EXACT:
         return replace(certificate, proof=proof, verified_certified=proof["certified"])
     count = proof["certified"]
     return replace(

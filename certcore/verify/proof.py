@@ -214,7 +214,7 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
 
 def _recompute(problem: Problem, format_: Any, relaxation: Any, multipliers: Any) -> Fraction:
     strong = format_ == STRONG_FORMAT
-    expected = ("strong",) if strong else ("paper", "tight")
+    expected = (Relaxation.STRONG,) if strong else (Relaxation.PAPER, Relaxation.TIGHT)
     if relaxation not in expected:
         raise InputError(f"the relaxation is {relaxation!r}; expected {' or '.join(map(repr, expected))}")
     if problem.whole_graph:
@@ -227,7 +227,7 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, multipliers: Any
         raise InputError("the multipliers are not in the form that certify --proof writes")
     if type(multipliers["scale_bits"]) is not int or multipliers["scale_bits"] != SCALE_BITS:
         raise InputError(f"the multipliers have scale 2^{multipliers['scale_bits']}; expected 2^{SCALE_BITS}")
-    structure = build_structure(problem, "tight" if strong else relaxation)
+    structure = build_structure(problem, Relaxation.TIGHT if strong else Relaxation(relaxation))
     family = _integers(multipliers["cuts_touch"], 1)
     index = _integers(multipliers["cuts_index"], max(len(structure.groups), len(structure.flips), 1) - 1)
     cuts = Cuts(family, index)

@@ -15,6 +15,7 @@ from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.program.relaxation import Relaxation
 
 from ..files import bundles
 from ..parts.text import count, markdown, plain
@@ -399,9 +400,9 @@ def node_name(instance: Instance, node: int) -> str:
     return plain(names[node], 40) if names is not None else f"node {node}"
 
 
-def _relaxation(instance: Instance) -> tuple[str, int, bool]:
+def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:
     votes = words.votes_over_groups(instance) is not None
-    if votes and st.session_state["relaxation"] == "paper":
+    if votes and st.session_state["relaxation"] == Relaxation.PAPER:
         state.replace("relaxation", "tight", "the publication defines none for votes over groups of edges")
     relaxation = controls.segmented_control(
         st,
@@ -413,14 +414,15 @@ def _relaxation(instance: Instance) -> tuple[str, int, bool]:
         "Exact: the integer program with a time limit; what it adds is the solver's word and is not verified.",
     )
     limit = st.session_state["limit"]
-    strengthen = (relaxation or "tight") == "tight" and controls.toggle(
+    form = Relaxation(relaxation or "tight")
+    strengthen = form is Relaxation.TIGHT and controls.toggle(
         st,
         "Strengthen",
         key="strengthen",
         help="Improves the number in place: a search for rows that every whole-number attack satisfies. Each step is "
         "verified in exact integers, and it stops by itself when an attack shows that no more can be certified.",
     )
-    if relaxation == "exact" or strengthen:
+    if form is Relaxation.EXACT or strengthen:
         limit = controls.number_input(
             st, "Time limit (s)", 1, 600, key="limit", help="The search stops here; what it has proven stays."
         )
@@ -438,7 +440,7 @@ def _relaxation(instance: Instance) -> tuple[str, int, bool]:
             "or against the strongest other class (multi-class). Choose before you look: taking the better of the two "
             "afterwards spends α twice, so α would have to be halved.",
         )
-    return str(relaxation or "tight"), int(limit), bool(strengthen)
+    return form, int(limit), bool(strengthen)
 
 
 def _protected(instance: Instance) -> tuple[np.ndarray, str | None]:

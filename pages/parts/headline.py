@@ -11,6 +11,7 @@ import streamlit as st
 
 from certcore import words
 from certcore.common.rounding import rounded_up, share_down
+from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 
@@ -46,7 +47,7 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
 
 def _strengthened(view: View, result: Certificate) -> work.Work | None:
     """The search that improves the number in place, if it is wanted and there is something to improve."""
-    if not view.strengthen or view.relaxation != "tight" or result.size is None:
+    if not view.strengthen or result.size is None:
         return None
     return engine.strengthened(view, result)
 
@@ -98,7 +99,7 @@ def with_attack(view: View) -> Certificate | None:
         line = (
             f"{words.summary(result).markdown} · node by node {share_down(result.naive_certified, result.targets)} · "
             f"left uncertified: {text} · "
-            + ("integer program" if result.relaxation == "exact" else f"{result.relaxation} relaxation")
+            + ("integer program" if result.relaxation == Relaxation.EXACT else f"{result.relaxation} relaxation")
             + f", {seconds(result.seconds)}"
         )
         work.line(search if search is not None and not search.fresh else task, line)

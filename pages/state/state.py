@@ -17,6 +17,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.instance.local_limits import most_per_node as most_per_node
 from certcore.instance.local_limits import within_base as within_base
+from certcore.program.relaxation import Relaxation
 
 from ..parts.text import plain
 
@@ -113,7 +114,7 @@ class View:
     name: str
     instance: Instance
     threat: ThreatModel
-    relaxation: str
+    relaxation: Relaxation
     time_limit: float
     rule: str
     problem: str | None = None

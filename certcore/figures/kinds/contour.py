@@ -35,6 +35,7 @@ from certcore.figures.style import (
     on_background,
 )
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
+from certcore.program.relaxation import Relaxation
 from certcore.sweep import Session, Surface, surface
 from certcore.sweep.axis import Axis
 
@@ -493,18 +494,18 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
 
     def over(relaxation: str) -> Surface:
         xs, ys = loaded.need("x_values"), loaded.need("y_values")
-        rounds = loaded.rounds if relaxation == "strong" else None
+        rounds = loaded.rounds if relaxation == Relaxation.STRONG else None
         return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
 
     across, up = loaded.marker(threat, x), loaded.marker(threat, y)
     return contour_figure(
-        over("tight" if show == "paper" else loaded.swept),
+        over(Relaxation.TIGHT if show == "paper" else loaded.swept),
         x=x,
         y=y,
         show="ratio" if show == "ratio" else "difference",
-        reference=over("paper") if show == "paper" else None,
+        reference=over(Relaxation.PAPER) if show == "paper" else None,
         reference_kind="paper" if show == "paper" else "naive",
-        kind="paper" if loaded.swept == "paper" and show != "paper" else "collective",
+        kind="paper" if loaded.swept == Relaxation.PAPER and show != "paper" else "collective",
         levels=tuple(float(level) for level in options.get("levels", (0.5, 0.7))),
         marker=None if across is None or up is None else (across, up),
         accuracy_of=options.get("accuracy_of"),

@@ -16,6 +16,7 @@ from certcore.figures.figure import Figure
 from certcore.figures.kinds.curve import CurveFigure, Line
 from certcore.figures.recipe import LoadedRecipe, Recipe, makes, member_name
 from certcore.instance.instance import TEST, Instance
+from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve
 from certcore.sweep.axis import Axis
 from certcore.sweep.bracket import best_attacks, best_below
@@ -176,7 +177,7 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
     axis = options.get("family")
     family = None if axis is None else Axis.parse(axis)
     members: list[Any] = loaded.need("members") if family else [None]
-    kinds = [loaded.swept] + (["paper"] if options.get("paper") and loaded.swept != "paper" else [])
+    kinds = [loaded.swept] + ([Relaxation.PAPER] if options.get("paper") and loaded.swept != Relaxation.PAPER else [])
     found: dict[str, list[list[Curve]]] = {}
     for kind in kinds:
         found[kind] = []
@@ -196,7 +197,7 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
         found[kinds[0]],
         vary=vary,
         names=[] if family is None else [member_name(family.name, value) for value in members],
-        paper=found.get("paper", []) if len(kinds) > 1 else [],
+        paper=found.get(Relaxation.PAPER, []) if len(kinds) > 1 else [],
         naive=not options.get("no_naive"),
         log=bool(options.get("log")),
         marker=loaded.marker(loaded.threat(loaded.instance), vary),

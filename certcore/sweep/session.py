@@ -13,8 +13,6 @@ from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
-from certcore.common.errors import InputError
-from certcore.common.reading import whole_number
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
@@ -28,6 +26,7 @@ from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
+from certcore.sweep.effort import Effort
 from certcore.sweep.interrupt import interruptible
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
@@ -109,15 +108,16 @@ class Session:
         the best bound known. A strong search is continued where an earlier request for the same threat model left it:
         `time_limit` and `rounds` are what it may take in all. `progress` sees each proven improvement of it.
         """
-        form, limit = read_options(relaxation, time_limit, rounds)
+        effort = Effort.read(relaxation, time_limit, rounds)
+        form = effort.relaxation
         started = time.perf_counter()
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
             # Division voting has a program of its own, to which strong rows do not apply: its tight bound stands.
             if form is Relaxation.STRONG and not (problem.whole_graph or problem.by_division):
-                return self._strong(problem, limit, rounds, proof, cancel, started, progress)
-            return self._certify(problem, form, limit, attack, proof, cancel, started)
+                return self._strong(problem, effort, proof, cancel, started, progress)
+            return self._certify(problem, effort, attack, proof, cancel, started)
 
         if cancel is None or self._once:
             return work()
@@ -213,14 +213,13 @@ class Session:
     def _certify(
         self,
         problem: Problem,
-        relaxation: Relaxation,
-        limit: float,
+        effort: Effort,
         attack: bool,
         proof: bool,
         cancel: threading.Event | None,
         started: float,
     ) -> Certificate:
-        threat = problem.threat
+        threat, relaxation, limit = problem.threat, effort.relaxation, effort.seconds
         if problem.whole_graph:
             return from_totals(problem, relaxation, started=started, attack=attack, proof=proof)
         solver = self.solver(threat, relaxation.relaxed)
@@ -247,8 +246,7 @@ class Session:
     def _strong(
         self,
         problem: Problem,
-        limit: float,
-        rounds: int | None,
+        effort: Effort,
         proof: bool,
         cancel: threading.Event | None,
         started: float,
@@ -259,12 +257,12 @@ class Session:
             problem,
             ThreatFamily.of(problem.threat),
             started=started,
-            limit=limit,
-            rounds=rounds,
+            limit=effort.seconds,
+            rounds=effort.rounds,
             proof=proof,
             cancel=cancel,
             progress=progress,
-            attacks=self._known_attacks(problem) if rounds is None else [],
+            attacks=self._known_attacks(problem) if effort.rounds is None else [],
         )
         self._keep_attack(problem, certificate)
         bound = certificate.bound if proof else min(certificate.bound, self._best_known(problem, Relaxation.STRONG)[0])
@@ -401,18 +399,6 @@ def threat_for(instance: Instance, threat: ThreatModel | None, budgets: Budgets)
 
 def as_session(source: Instance | Session) -> Session:
     return source if isinstance(source, Session) else Session(source)
-
-
-def read_options(relaxation: str, time_limit: float | None, rounds: int | None = None) -> tuple[Relaxation, float]:
-    """The relaxation and the seconds to use, checked."""
-    form = Relaxation.parse(relaxation, "the relaxation")
-    if rounds is not None:
-        if form is not Relaxation.STRONG:
-            raise InputError(f"rounds are given with the relaxation {form!r}; they count the search of 'strong' only")
-        if time_limit is not None:
-            raise InputError("both rounds and a time limit are given; rounds are there to do without a clock")
-        whole_number(rounds, "the number of rounds", 1, 100_000)
-    return form, form.seconds(time_limit)
 
 
 @dataclass(frozen=True)

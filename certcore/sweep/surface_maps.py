@@ -19,15 +19,15 @@ from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, by_division, whole_graph
-from certcore.program.relaxation import Relaxation
 from certcore.result.assemble import result_facts
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint, exact
 from certcore.sweep.counts import Counts
+from certcore.sweep.effort import Effort
 from certcore.sweep.interrupt import interruptible
-from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
+from certcore.sweep.session import Cancelled, Session, as_session, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 Cell = tuple[int, int]
@@ -158,13 +158,13 @@ def surfaces(
     cell. With a `checkpoint` file the work continues where it stopped. `jobs` processes, or the Dask cluster at
     `scheduler`, share the cells.
     """
-    form, limit = read_options(relaxation, time_limit, rounds)
+    effort = Effort.read(relaxation, time_limit, rounds)
     session = as_session(source)
     axes = Axis.parse(x, local=False), Axis.parse(y, local=False)
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    task = Task(threat, axes, values, form, limit, rounds)
+    task = Task(threat, axes, values, effort)
     grid = _Grid(session, task)
     saved = None
     if checkpoint is not None:
@@ -218,9 +218,7 @@ class Task:
     threat: ThreatModel
     axes: tuple[Axis, Axis]
     values: tuple[list[int], list[int]]
-    relaxation: Relaxation
-    time_limit: float
-    rounds: int | None = None
+    effort: Effort
 
     def threat_at(self, cell: Cell) -> ThreatModel:
         changes = {axis.name: values[c] for axis, values, c in zip(self.axes, self.values, cell)}
@@ -239,8 +237,8 @@ class Task:
             "targets": None if own is None else np.asarray(own).tolist(),
             "axes": [axis.name for axis in self.axes],
             "values": list(self.values),
-            "relaxation": self.relaxation,
-            **({} if self.rounds is None else {"rounds": self.rounds}),
+            "relaxation": self.effort.relaxation,
+            **({} if self.effort.rounds is None else {"rounds": self.effort.rounds}),
         }
 
 
@@ -284,7 +282,7 @@ class _Grid:
             last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
             local = last if by_division(self.session.instance, last) else last.replace(adj_add=0)
             types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
-            self._solver = self.session.solver(local, self.task.relaxation, types, cancel)
+            self._solver = self.session.solver(local, self.task.effort.relaxation, types, cancel)
         return self._solver
 
     def solve(self, cell: Cell, cancel: threading.Event | None) -> tuple[Fraction, Status, int]:
@@ -296,29 +294,22 @@ class _Grid:
         # Cells without attribute flips have a program of their own against division voting.
         last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
         alone = by_division(self.session.instance, threat) and not by_division(self.session.instance, last)
-        if alone or self.task.relaxation.is_timed:
-            certificate = self.session.certify(
-                threat,
-                relaxation=self.task.relaxation,
-                time_limit=self.task.time_limit if self.task.rounds is None else None,
-                rounds=self.task.rounds,
-                attack=False,
-                cancel=cancel,
-            )
+        if alone or self.task.effort.relaxation.is_timed:
+            certificate = self.session.certify(threat, **self.task.effort.arguments, attack=False, cancel=cancel)
             return certificate.bound, certificate.status, certificate.solves
         try:
             solver = self.solver(cancel)
         except Cancelled:
             return self.bounds[cell], Status.INTERRUPTED, 0
         place = (threat.budgets, threat.sigma)
-        answer = solver.solve(place, time_limit=self.task.time_limit, cancel=cancel)
+        answer = solver.solve(place, time_limit=self.task.effort.seconds, cancel=cancel)
         return answer.bound, answer.status, answer.solves
 
     def enter(self, cell: Cell, bound: Fraction, status: Status, solves: int) -> None:
         self.solves += solves
         self.bounds[cell] = min(self.bounds[cell], bound)
         # More than its time is not spent on a search or an integer program again.
-        enough = status is Status.TIME_LIMIT and self.task.relaxation.is_timed
+        enough = status is Status.TIME_LIMIT and self.task.effort.relaxation.is_timed
         self.done[cell] = status.is_final or enough
         self.status = self.status.then(status)
 
@@ -338,7 +329,7 @@ class _Grid:
             bounds=bounds,
             done=self.done.copy(),
             status=self.status,
-            relaxation=self.task.relaxation,
+            relaxation=self.task.effort.relaxation,
             threat=self.task.threat,
             solves=self.solves,
             seconds=time.perf_counter() - self.started,

@@ -6,13 +6,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
-from certcore.common.shown import Shown
 from certcore.common.splits import average_radius
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel
@@ -34,29 +33,16 @@ from certcore.verify.proof import certified_count, whole_graph_attacked
 PORTION = 64
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Curve(Counts, Shown):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Curve(Counts):
     """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
     vary: str
     values: np.ndarray
-    targets: int
-    certified: np.ndarray
-    naive: np.ndarray
-    bounds: tuple[Fraction, ...] = field(repr=False)
+    bounds: tuple[Fraction, ...]
     """Upper limits on how many targets can be left uncertified, exactly; proven where `verified`."""
-    final: np.ndarray = field(repr=False)
+    final: np.ndarray
     """Where the bound is the best this relaxation has to give; elsewhere the sweep was stopped before."""
-    status: Status
-    relaxation: str
-    threat: ThreatModel = field(repr=False)
-    solves: int
-    seconds: float
-    facts: dict[str, Any] = field(default_factory=dict, repr=False)
-    by_totals: bool = False
-    """Whether every field is the whole graph at every value: then totals decide, and no solver is asked."""
-    instance: Instance | None = field(default=None, repr=False)
-    """What was certified."""
 
     def __repr__(self) -> str:
         span = f"{self.vary} {self.values[0]}…{self.values[-1]}"

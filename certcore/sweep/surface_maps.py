@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
-from certcore.common.shown import Shown
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -38,32 +37,18 @@ _OPTIONS = frozenset({"relaxation", "time_limit", "rounds", "checkpoint", "jobs"
 REFRESH = 0.25
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Surface(Counts, Shown):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Surface(Counts):
     """Certified counts over two quantities. Cells that are not `done` carry a sound bound from what is known so far."""
 
     x: str
     y: str
     x_values: np.ndarray
     y_values: np.ndarray
-    targets: int
-    certified: np.ndarray
-    """(nx, ny): certified counts, also where the cell is not done yet; proven where `verified`."""
-    naive: np.ndarray
-    bounds: np.ndarray = field(repr=False)
+    bounds: np.ndarray
     """(nx, ny): upper limits on how many targets can be left uncertified, exactly."""
-    done: np.ndarray = field(repr=False)
+    done: np.ndarray
     """(nx, ny): whether the bound is the best this relaxation has to give."""
-    status: Status
-    relaxation: str
-    threat: ThreatModel = field(repr=False)
-    solves: int
-    seconds: float
-    facts: dict[str, Any] = field(default_factory=dict, repr=False)
-    by_totals: bool = False
-    """Whether every field is the whole graph in every cell: then totals decide, and no solver is asked."""
-    instance: Instance | None = field(default=None, repr=False)
-    """What was certified."""
 
     def __repr__(self) -> str:
         size = f"{len(self.x_values)} × {len(self.y_values)} cells"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, print_json, whole_number
 from certcore.domain.edge_field import EdgeField
 from certcore.models.registry import DIVISION_MODELS, MODELS
 
@@ -92,9 +91,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.json:
         facts = {"path": str(path), "bytes": path.stat().st_size, "digest": instance.digest}
-        print(
-            json.dumps(facts | {"accuracy": instance.meta["accuracy"], "targets": len(instance.select_targets(None))})
-        )
+        print_json(facts | {"accuracy": instance.meta["accuracy"], "targets": len(instance.select_targets(None))})
     else:
         print(f"wrote {path} ({path.stat().st_size / 2**20:.2f} MiB)")
     return 0

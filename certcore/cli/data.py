@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, print_json, whole_number
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 
@@ -67,7 +66,7 @@ def _list(args: argparse.Namespace) -> int:
         for entry in REGISTRY.values()
     ]
     if args.json:
-        print(json.dumps({"datasets": entries}))
+        print_json({"datasets": entries})
         return 0
     print(f"{'name':12}{'nodes':>8}{'edges':>8}{'attributes':>12}{'classes':>9}  source")
     for entry in entries:
@@ -120,7 +119,7 @@ def _import(args: argparse.Namespace) -> int:
 
 def _tell(facts: dict, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(facts))
+        print_json(facts)
         return
     print(
         f"{facts['name']}: {facts['nodes']:,} nodes, {facts['edges']:,} edges, {facts['attributes']:,} attributes, "

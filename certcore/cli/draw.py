@@ -10,21 +10,21 @@ from certcore.cli.options import (
     add_json,
     add_relaxation,
     add_threat,
+    add_width,
     open_instance,
     print_json,
     read_threat,
     whole_number,
 )
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
+from certcore.cli.sweeping import VALUES, VALUES_HELP
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write, require_writable
+from certcore.common.numbers import read_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
 from certcore.sweep.axis import Axis
-
-_WIDTHS = ("one-column", "two-column")
 
 
 def add(subparsers: Any) -> None:
@@ -94,7 +94,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--palette", choices=("state", "class"), help="what colours mean (default: state)")
     add_threat(parser)
     add_relaxation(parser)
-    parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
+    add_width(parser)
     add_json(parser)
 
 
@@ -136,7 +136,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         text = getattr(args, name)
         if text is not None:
             local = axis is not None and str(options.get(axis, "")).startswith("local_")
-            options[name] = read_values(text, f"--{name.replace('_', '-')}", shares=local and shares)
+            options[name] = read_numbers(text, f"--{name.replace('_', '-')}", shares=local and shares)
     for name in ("x", "y", "show", "node", "attack", "palette", "names", "accuracy_of", "left", "rounds"):
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)

@@ -6,12 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.options import add_json, add_width, print_json, whole_number
 from certcore.cli.paths import require_file
 from certcore.cli.report import show_progress
 from certcore.common.errors import InputError, did_you_mean
 
-_WIDTHS = ("one-column", "two-column")
 _FORMATS = ("pdf", "svg", "png", "latex", "tabular", "csv", "json", "html", "python", "command")
 
 
@@ -32,7 +31,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--formats", default="pdf,svg,png,latex,csv,json", help="comma-separated (default: %(default)s)"
     )
-    parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
+    add_width(parser)
     parser.add_argument(
         "--end", type=whole_number, metavar="N", help="largest budget of the curves (every whole number)"
     )

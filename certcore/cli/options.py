@@ -132,8 +132,31 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_question(parser: argparse.ArgumentParser) -> None:
+    """What every command that certifies is asked: which instance, against whom, and by which program."""
+    add_instance(parser)
+    add_threat(parser)
+    add_relaxation(parser)
+
+
+def add_width(parser: argparse.ArgumentParser) -> None:
+    widths = ("one-column", "two-column")
+    parser.add_argument("--width", choices=widths, default=widths[0], help="8.5 or 17.5 cm (default: one-column)")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def read_question(args: argparse.Namespace) -> tuple[Instance, ThreatModel]:
+    """The instance and the threat model the options describe."""
+    instance = read_instance(args)
+    return instance, read_threat(args, instance)
+
+
+def solve_options(args: argparse.Namespace) -> dict[str, Any]:
+    """What was asked of the solver, as the functions of the engine take it."""
+    return {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
 
 
 def read_instance(args: argparse.Namespace) -> Instance:

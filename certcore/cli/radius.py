@@ -9,18 +9,16 @@ from typing import Any
 
 from certcore import words
 from certcore.cli.options import (
-    add_instance,
     add_json,
-    add_relaxation,
-    add_threat,
+    add_question,
     print_json,
     print_remarks,
-    read_instance,
-    read_threat,
+    read_question,
+    solve_options,
     targets_before_correct,
 )
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import solve_options, watched
+from certcore.cli.sweeping import watched
 from certcore.common.errors import InputError
 from certcore.sweep import Radius, radius
 from certcore.sweep.axis import Axis
@@ -34,7 +32,6 @@ def add(subparsers: Any) -> None:
         description="How much can be promised: the largest budget at which at least that share is certified.",
         epilog="example: certcore radius precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --at-least 0.8",
     )
-    add_instance(parser)
     parser.add_argument("--vary", required=True, metavar="TYPE|sigma", help="which budget to look for")
     parser.add_argument(
         "--at-least",
@@ -42,15 +39,13 @@ def add(subparsers: Any) -> None:
         metavar="SHARE",
         help="share of the targets: 0.8, 80%% or 80 (1 means all of them); with --targets correct: of the right labels",
     )
-    add_threat(parser)
-    add_relaxation(parser)
+    add_question(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     share = read_at_least(args.at_least)
-    instance = read_instance(args)
-    threat = read_threat(args, instance)
+    instance, threat = read_question(args)
 
     def work(cancel: threading.Event, progress: StatusLine) -> Radius:
         return radius(instance, threat, args.vary, share, cancel=cancel, progress=progress, **solve_options(args))

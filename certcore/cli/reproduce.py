@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, print_json, whole_number
 from certcore.cli.paths import require_file
 
 
@@ -75,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     for row in found:
         verdicts[row.verdict] = verdicts.get(row.verdict, 0) + 1
     if args.json:
-        print(json.dumps({"computed": done, "skipped": skipped, "verdicts": verdicts, "page": str(page)}))
+        print_json({"computed": done, "skipped": skipped, "verdicts": verdicts, "page": str(page)})
     else:
         print(
             f"{done} computed, {skipped} already there; {page}: " + ", ".join(f"{n} {v}" for v, n in verdicts.items())

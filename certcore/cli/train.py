@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, print_json, whole_number
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.domain.noise import PAPER_THETA, Noise
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.output or f"{dataset.name}-{args.model}-{args.types}-s{args.split}.safetensors"
     save_model(path, trained.model, trained.facts)
     if args.json:
-        print(json.dumps(trained.facts | {"path": str(path)}))
+        print_json(trained.facts | {"path": str(path)})
     else:
         facts = trained.facts
         print(f"clean test accuracy {facts['accuracy_clean']:.3f} after {facts['epochs_run']} epochs; wrote {path}")

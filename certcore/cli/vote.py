@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from certcore.cli.bundle import add_vote_options
-from certcore.cli.options import whole_number
+from certcore.cli.options import print_json, whole_number
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
 from certcore.common.rounding import share_down
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     accuracy = float((votes.prediction == dataset.labels).mean())
     if args.json:
         outcome = {"path": str(path), "samples": votes.n_samples, "fresh_after": list(votes.fresh_after)}
-        print(json.dumps(outcome | {"accuracy_smoothed_all_nodes": accuracy}))
+        print_json(outcome | {"accuracy_smoothed_all_nodes": accuracy})
     else:
         right = int((votes.prediction == dataset.labels).sum())
         print(

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from certcore.cli.options import add_json, print_json, whole_number
+from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.models.registry import DIVISION_MODELS, MODELS
 
@@ -23,7 +24,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("model", choices=(*MODELS, *DIVISION_MODELS), help="classifier")
     parser.add_argument(
         "types",
-        choices=("attr", "adj", "joint", "convex", "division"),
+        choices=list(map(str, BundleTypes)),
         help="what is smoothed, or convex, or division (votes over groups of edges: decoupled and sage only)",
     )
     add_options(parser)

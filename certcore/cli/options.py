@@ -22,7 +22,7 @@ from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.instance.instance import Instance, before_correct, load_instance
+from certcore.instance.instance import Instance, before_correct, load_instance, names_targets
 from certcore.program.relaxation import Relaxation
 
 
@@ -243,18 +243,16 @@ def _local_count(text: str, name: str) -> int:
 
 
 def _targets(which: str) -> str:
-    if which == "correct":
-        return which
     if which.startswith("correct:"):
         return f"correct:{_targets(which.removeprefix('correct:'))}"
-    if which in ("all", "test") or which.startswith("class:") or INDICES.fullmatch(which):
+    if names_targets(which) or INDICES.fullmatch(which):
         return which
     what = "a text file with one node index per line, or say all, test, class:K or indices such as 3,5,10:20"
     return require_file(which, what, words=("all", "test", "class:K"))
 
 
 def _existing(path: str) -> str:
-    if path in ("all", "test") or path.startswith("class:"):
+    if names_targets(path):
         raise InputError(f"--protect takes indices such as 3,5,10:20 or a file with one per line, not {path!r}")
     return path if INDICES.fullmatch(path) else require_file(path, "indices, or a file with one node index per line")
 

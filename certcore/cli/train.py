@@ -7,6 +7,7 @@ import argparse
 from certcore.cli.options import add_json, print_json, whole_number
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
+from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.models.registry import MODELS
 
@@ -19,7 +20,9 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("dataset", help="name of a dataset or path of an imported .npz")
     parser.add_argument("model", choices=MODELS, help="classifier")
-    parser.add_argument("types", choices=(*PAPER_THETA, "convex"), help="what will be smoothed, or convex")
+    parser.add_argument(
+        "types", choices=(*PAPER_THETA, str(BundleTypes.CONVEX)), help="what will be smoothed, or convex"
+    )
     parser.add_argument("--split", type=whole_number, default=0, help="number of the data split (default 0)")
     parser.add_argument("--seed", type=whole_number, help="seed of weights and draws (default: the split)")
     parser.add_argument("--epochs", type=whole_number, help="at most this many epochs (default: the paper's)")
@@ -34,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from certcore.models.registry import model_class
     from certcore.training import train
 
-    robust = args.types == "convex"
+    robust = args.types == BundleTypes.CONVEX
     if robust and args.model != "gcn":
         raise InputError(f"robust training covers gcn, not {args.model}; choose gcn")
     noise = Noise.to_draw(args.theta or (("0", "0", "0", "0") if robust else PAPER_THETA[args.types]))

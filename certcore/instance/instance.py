@@ -462,6 +462,11 @@ def _meta_of(text: str) -> dict[str, Any]:
     return meta
 
 
+def names_targets(which: str) -> bool:
+    """Whether this is a name that `select_targets` knows, and no list of indices and no file."""
+    return which in ("all", "test", "correct") or which.startswith(("class:", "correct:"))
+
+
 def before_correct(which: str | None) -> str | None:
     """Whose labels `correct` or `correct:NAME` asks about, before only the right ones are kept."""
     while which is not None and which.partition(":")[0] == "correct":  # said twice, it means the same

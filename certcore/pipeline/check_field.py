@@ -26,6 +26,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.instance.fields import Fields, hop_fields
 from certcore.instance.instance import MAX_LAYERS
+from certcore.models.field import Fault
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,12 +64,12 @@ class FieldCheck:
     comparisons: int
     graphs: int
     violation: Violation | None = None
-    fault: str = ""
-    """What makes the model no function of the graph: chance, or memory of earlier calls."""
+    fault: Fault | None = None
+    """What makes the model no function of the graph."""
 
     @property
     def passed(self) -> bool:
-        return self.violation is None and not self.fault
+        return self.violation is None and self.fault is None
 
     def __bool__(self) -> bool:
         return self.passed
@@ -266,15 +267,15 @@ class _Model:
         change = np.abs(one - other).max(axis=1)
         return np.where(change > self.rounding * scale, change, 0.0)
 
-    def fault(self, noisy: _Draw) -> str:
+    def fault(self, noisy: _Draw) -> Fault | None:
         """Whether chance or memory enters: then there is no function to speak about."""
         clean = _Draw.clean(self.graph)
         first, second = self.scores(clean.x, clean.kept), self.scores(clean.x, clean.kept)
         if self.differs(first, second).any():
-            return "chance"
+            return Fault.CHANCE
         used = self.scores(noisy.x, noisy.kept)
         self.called = self.fresh
-        return "memory" if self.differs(used, self.scores(noisy.x, noisy.kept)).any() else ""
+        return Fault.MEMORY if self.differs(used, self.scores(noisy.x, noisy.kept)).any() else None
 
 
 def _copy(called: Called) -> Called:

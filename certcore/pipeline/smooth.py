@@ -187,7 +187,7 @@ def _noise(given: tuple[Any, ...]) -> Noise:
                 f"you mean one). How many flips an attacker has is for certify(instance, {kind}={value})"
             )
     noise = Noise.to_draw(given)
-    if noise.types == "none":
+    if not (noise.attributes or noise.adjacency):
         raise InputError(
             "nothing is smoothed: all four flip probabilities are 0; give some, for example attr_add=0.002, "
             "attr_del=0.6"

@@ -10,6 +10,7 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
+from certcore.figures.style import Kind
 from certcore.reproduce.findings import FEWEST
 from certcore.reproduce.measure import map_ratio, sub_curve
 from certcore.reproduce.store import Result, Results
@@ -62,12 +63,12 @@ def pictures(results: Results) -> list[Picture]:
 
 
 def mean_lines(
-    found: Sequence[Result], name: str, group: int, kind: str = "collective", naive: bool = True
+    found: Sequence[Result], name: str, group: int, kind: str = Kind.COLLECTIVE, naive: bool = True
 ) -> list[Line]:
     """Mean over splits with a band of one sample deviation; shorter curves have ended at their last value."""
     lines = []
     budgets = np.array(max((result.values["budgets"] for result in found), key=len))
-    for which, key in ((kind, "certified"), ("naive", "naive"))[: 2 if naive else 1]:
+    for which, key in ((kind, "certified"), (Kind.NAIVE, "naive"))[: 2 if naive else 1]:
         rows = np.array([_padded(result.ratios(key), len(budgets)) for result in found])
         middle, around = mean(rows), band(rows)
         lines.append(
@@ -213,7 +214,7 @@ def _map(results: Results, experiment: str, source: str, ours: str, reference: s
         y_values=np.array(values["y_values"]),
         ratio=map_ratio(found),
         reference=map_ratio(other) if other else map_ratio(found, "naive"),
-        reference_kind="paper" if other else "naive",
+        reference_kind=Kind.PAPER if other else Kind.NAIVE,
         name=f"{experiment}-{source}",
     )
 
@@ -286,7 +287,7 @@ def _gap(results: Results, experiment: str, label: str, vary: str) -> Picture | 
     lines = [line("exact", "exact", "integer program", 0), line("paper", "relaxed", "relaxed", 1)]
     if all(row["attack"] is not None for row in rows):
         attacked = np.array([targets - row["attack"] for row in rows]) / targets
-        lines.append(Line(values=values, ratio=attacked, kind="naive", name="what the best attack leaves", group=2))
+        lines.append(Line(values=values, ratio=attacked, kind=Kind.NAIVE, name="what the best attack leaves", group=2))
     figure = CurveFigure(vary=vary, lines=tuple(lines), plateaus=False, name=experiment)
     caption = f"Time limit {found[0].settings['time_limit']:g} s per budget. " + _behind(found[:1])
     what = "attribute deletions" if vary == "attr_del" else "edge deletions"

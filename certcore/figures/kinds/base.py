@@ -11,6 +11,7 @@ from certcore.domain.perturbations import TYPES
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.contour import ContourFigure
 from certcore.figures.recipe import LoadedRecipe, makes
+from certcore.figures.style import Kind
 
 
 def base_figure(
@@ -44,7 +45,7 @@ def base_figure(
         ratio=counts / max(len(chosen), 1),
         certified=counts,
         targets=len(chosen),
-        kind="naive",
+        kind=Kind.NAIVE,
         levels=(0.5,),
         measure="share certified node by node",
         **{"name": "base-" + "-".join(axes), **more},

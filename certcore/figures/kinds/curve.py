@@ -32,6 +32,7 @@ from certcore.figures.style import (
     MARKS_LABEL,
     PLATEAU_LABEL,
     RATIO_LABEL,
+    Kind,
     axis_label,
     on_background,
     series_colour,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 40
 #: Lines whose plateaus are no news.
-FLAT = ("naive", "control")
+FLAT = (Kind.NAIVE, Kind.CONTROL)
 #: So many lines are told in the description.
 _MOST_TOLD = 8
 
@@ -61,7 +62,7 @@ class Line:
 
     values: np.ndarray
     ratio: np.ndarray
-    kind: str = "collective"
+    kind: str = Kind.COLLECTIVE
     name: str = ""
     group: int = 0
     certified: np.ndarray | None = None
@@ -192,7 +193,7 @@ class CurveFigure(Figure):
         if any(line.low is not None for line in self.lines):
             legend_only(screen, BAND_LABEL, {"symbol": "square", "size": 14, "color": translucent(GREY, 0.35)})
         if self._brackets:
-            shade = {"symbol": "square", "size": 14, "color": translucent(KINDS["collective"].colour, 0.2)}
+            shade = {"symbol": "square", "size": 14, "color": translucent(KINDS[Kind.COLLECTIVE].colour, 0.2)}
             legend_only(screen, BRACKET_LABEL, shade)
         if self._clean is not None:
             legend_only(screen, CLEAN_LABEL, {"symbol": "line-ew-open", "size": 14, "color": GREY})
@@ -316,7 +317,7 @@ class CurveFigure(Figure):
             body.append(f"\\addlegendimage{{area legend, draw=none, fill={latex.colour(GREY)}, fill opacity=0.3}}")
             body.append(f"\\addlegendentry{{{for_latex(BAND_LABEL)}}}")
         if self._brackets:
-            shade = latex.colour(KINDS["collective"].colour)
+            shade = latex.colour(KINDS[Kind.COLLECTIVE].colour)
             body.append(f"\\addlegendimage{{area legend, draw=none, fill={shade}, fill opacity=0.2}}")
             body.append(f"\\addlegendentry{{{for_latex(BRACKET_LABEL)}}}")
         if self._clean is not None:
@@ -421,7 +422,7 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
 
 def _controls(figure: CurveFigure) -> list[tuple[Line, bool]]:
     """Reference lines look alike and are labelled where they end: the lowest below, the others above."""
-    found = sorted((line for line in figure.lines if line.kind == "control"), key=lambda line: float(line.ratio[0]))
+    found = sorted((line for line in figure.lines if line.kind == Kind.CONTROL), key=lambda line: float(line.ratio[0]))
     return [(line, k > 0 or len(found) == 1) for k, line in enumerate(found)]
 
 
@@ -488,7 +489,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
     if any(line.low is not None for line in figure.lines):
         handles.append(sheet.patch(facecolor=GREY, alpha=0.3, linewidth=0, label=BAND_LABEL))
     if figure._brackets:
-        shade = KINDS["collective"].colour
+        shade = KINDS[Kind.COLLECTIVE].colour
         handles.append(sheet.patch(facecolor=shade, alpha=0.2, linewidth=0, label=BRACKET_LABEL))
     if some:
         size = 3.4 * sheet.scale

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.common.splits import average_radius, band, mean
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
+from certcore.figures.kinds.curve_lines import mean_line
 from certcore.figures.style import Kind
 from certcore.reproduce.findings import FEWEST
 from certcore.reproduce.measure import map_ratio, sub_curve
@@ -70,19 +70,7 @@ def mean_lines(
     budgets = np.array(max((result.values["budgets"] for result in found), key=len))
     for which, key in ((kind, "certified"), (Kind.NAIVE, "naive"))[: 2 if naive else 1]:
         rows = np.array([_padded(result.ratios(key), len(budgets)) for result in found])
-        middle, around = mean(rows), band(rows)
-        lines.append(
-            Line(
-                values=budgets,
-                ratio=middle,
-                kind=which,
-                name=name,
-                group=group,
-                low=None if around is None else around[0],
-                high=None if around is None else around[1],
-                average_radius=average_radius(budgets, middle),
-            )
-        )
+        lines.append(mean_line(budgets, rows, which, name, group))
     return lines
 
 

@@ -78,20 +78,18 @@ def mean_lines(
     for which in (kind, Kind.NAIVE) if naive else (kind,):
         counts = [curve.naive if which == Kind.NAIVE else curve.certified for curve in curves]
         ratios = np.array([np.asarray(c) / max(int(curve.targets), 1) for c, curve in zip(counts, curves)])
-        middle, around = mean(ratios), band(ratios)
-        lines.append(
-            Line(
-                values=values,
-                ratio=middle,
-                kind=which,
-                name=name,
-                group=group,
-                low=None if around is None else around[0],
-                high=None if around is None else around[1],
-                average_radius=average_radius(values, middle),
-            )
-        )
+        lines.append(mean_line(values, ratios, which, name, group))
     return tuple(lines)
+
+
+def mean_line(values: np.ndarray, ratios: np.ndarray, kind: str, name: str, group: int) -> Line:
+    """The mean of ratios (splits × values), with a band of one sample deviation if there are several splits."""
+    middle, around = mean(ratios), band(ratios)
+    low, high = (None, None) if around is None else around
+    return Line(
+        values=values, ratio=middle, kind=kind, name=name, group=group, low=low, high=high,
+        average_radius=average_radius(values, middle),
+    )  # fmt: skip
 
 
 def curve_figure(

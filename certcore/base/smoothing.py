@@ -178,7 +178,7 @@ class SmoothingBase:
         return self.votes[np.arange(self.n_nodes), self.prediction]
 
 
-def _check_samples(value: Any) -> int:
+def _check_samples(value: object) -> int:
     return whole_number(value, "n_samples", 1, MAX_TRIALS)
 
 
@@ -195,5 +195,5 @@ def _check_votes(votes: Any, n_samples: int) -> np.ndarray:
     return votes
 
 
-def _check_prediction(prediction: Any, n_nodes: int, n_classes: int) -> np.ndarray:
+def _check_prediction(prediction: object, n_nodes: int, n_classes: int) -> np.ndarray:
     return whole_numbers(prediction, "prediction", 0, n_classes - 1, shape=(n_nodes,))

@@ -6,12 +6,13 @@ import argparse
 import sys
 
 from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.parser import Subparsers
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.models.registry import DIVISION_MODELS, MODELS
 
 
-def add(subparsers: argparse._SubParsersAction) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "bundle",
         help="train, vote and write an instance with layout and provenance",

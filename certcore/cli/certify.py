@@ -18,6 +18,7 @@ from certcore.cli.options import (
     targets_before_correct,
     write_csv,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
@@ -28,7 +29,7 @@ from certcore.result.certificate import Certificate
 from certcore.verify.proof import proof_bytes
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "certify",
         help="certify how many labels stay under one shared perturbed graph",

@@ -16,6 +16,7 @@ from certcore.cli.options import (
     solve_options,
     targets_before_correct,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import (
     VALUES,
@@ -34,7 +35,7 @@ from certcore.sweep.axis import Axis
 from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "curve",
         help="certified counts over one budget, over σ or over a local budget",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 
 
-def add(subparsers: argparse._SubParsersAction) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "data",
         help="list, fetch and import datasets",

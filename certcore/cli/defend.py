@@ -16,13 +16,14 @@ from certcore.cli.options import (
     solve_options,
     whole_number,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import watched
 from certcore.sweep import Defence, defend
 from certcore.sweep.defences import TRIES
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "defend",
         help="which nodes to protect so that most labels stay certified",

@@ -16,6 +16,7 @@ from certcore.cli.options import (
     read_threat,
     whole_number,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP
 from certcore.common.errors import InputError
@@ -27,7 +28,7 @@ from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
 from certcore.sweep.axis import Axis
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS_OF_FIGURES.items())
     parser = subparsers.add_parser(
         "draw",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from certcore.cli.options import add_json, add_width, print_json, whole_number
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.report import show_progress
 from certcore.common.errors import InputError, did_you_mean
@@ -14,7 +14,7 @@ from certcore.common.errors import InputError, did_you_mean
 _FORMATS = ("pdf", "svg", "png", "latex", "tabular", "csv", "json", "html", "python", "command")
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "figures",
         help="draw the figures of many bundles in one go",

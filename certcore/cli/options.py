@@ -213,7 +213,7 @@ def print_share(instance: Instance, before: np.ndarray) -> None:
     print(f"certcore: note: {words.share_of_right(instance, before)}", file=sys.stderr)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON object on standard output."""
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
@@ -227,7 +227,7 @@ def write_csv(handle: Any, columns: dict[str, Any]) -> None:
         writer.writerow([_harmless(v) for v in row])
 
 
-def _harmless(value: Any) -> Any:
+def _harmless(value: object) -> Any:
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return "'" + value
     return value

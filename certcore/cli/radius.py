@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import threading
 from fractions import Fraction
-from typing import Any
 
 from certcore import words
 from certcore.cli.options import (
@@ -17,6 +16,7 @@ from certcore.cli.options import (
     solve_options,
     targets_before_correct,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import watched
 from certcore.common.errors import InputError
@@ -25,7 +25,7 @@ from certcore.sweep.axis import Axis
 from certcore.sweep.radii import read_share
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "radius",
         help="the largest budget (or σ) that keeps a share certified",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from certcore.cli.options import (
     add_json,
@@ -13,12 +12,13 @@ from certcore.cli.options import (
     read_question,
     solve_options,
 )
+from certcore.cli.parser import Subparsers
 from certcore.common.files import require_writable
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "report",
         help="write a self-contained report with figures, data, proof and a zip",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "reproduce",
         help="recompute the paper's experiments and write the table of differences",

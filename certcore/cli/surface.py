@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import threading
-from typing import Any
 
 from certcore.cli.options import (
     add_question,
@@ -14,6 +13,7 @@ from certcore.cli.options import (
     solve_options,
     targets_before_correct,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import (
     VALUES,
@@ -29,7 +29,7 @@ from certcore.sweep import Surface, surface
 from certcore.sweep.axis import Axis
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "surface",
         help="certified counts over two budgets, or over a budget and σ",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.parser import Subparsers
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.domain.bundle_types import BundleTypes
@@ -12,7 +13,7 @@ from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.models.registry import MODELS
 
 
-def add(subparsers: argparse._SubParsersAction) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "train",
         help="train a classifier for smoothing or for the convex certificate",

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from certcore.cli.bundle import add_vote_options
 from certcore.cli.options import print_json, whole_number
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
 from certcore.common.rounding import share_down
 from certcore.domain.noise import Noise
 
 
-def add(subparsers: argparse._SubParsersAction) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "vote",
         help="count the votes of a trained model under smoothing",

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from certcore.common.errors import InputError
 
+Probability = float | str | Fraction
+"""What people may give for a probability: 0.002, "0.002" and "1/500" are the same."""
+
 #: Longer decimals are refused: no one means them, and they would make the exact arithmetic crawl.
 MAX_DENOMINATOR = 10**30
 
 
-def read_probability(value: Any, name: str) -> Fraction:
+def read_probability(value: object, name: str) -> Fraction:
     """A number in [0, 1] as an exact fraction.
 
     Decimal strings and fractions ("0.002", "1/500") are taken as they are; a float is read by its shortest
@@ -45,7 +47,7 @@ def read_probability(value: Any, name: str) -> Fraction:
     return number
 
 
-def read_alpha(value: Any) -> Fraction:
+def read_alpha(value: object) -> Fraction:
     """An error probability strictly between 0 and 1, as an exact fraction."""
     alpha = read_probability(value, "alpha")
     if not 0 < alpha < 1:

@@ -81,7 +81,7 @@ def write_numbers(values: Sequence[Any]) -> str:
     return ",".join(parts)
 
 
-def plain_number(value: Any) -> Decimal:
+def plain_number(value: object) -> Decimal:
     """A number as people write it: 0.1 is 0.1, and 3.0 is 3."""
     number = Decimal(str(value))
     return number.to_integral() if number == number.to_integral() else number

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-def to_plain(value: Any, digits: int | None = None) -> Any:
+def to_plain(value: object, digits: int | None = None) -> Any:
     """Numbers, text, lists and dictionaries only; NaN becomes null, floats are rounded if `digits` are given."""
     if value is None or isinstance(value, bool | int | str):
         return value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -166,7 +165,7 @@ def _csr_arrays(
     return pointers, keys % max(n_cols, 1)
 
 
-def pattern(matrix: Any) -> sp.csr_array:
+def pattern(matrix: object) -> sp.csr_array:
     """Where a matrix is not zero, as ones with sorted indices: its own copy, each entry once."""
     given = sp.csr_array(matrix, copy=True)
     kept = sp.csr_array((given.data != 0, given.indices, given.indptr), shape=given.shape).astype(np.int64)

@@ -158,7 +158,7 @@ class ThreatModel:
         return result
 
     @classmethod
-    def from_json(cls, data: Any, targets: np.ndarray | None = None) -> ThreatModel:
+    def from_json(cls, data: object, targets: np.ndarray | None = None) -> ThreatModel:
         """Read what `to_json` wrote; anything else is refused."""
         if not isinstance(data, dict):
             raise InputError("the threat model is not a JSON object; expected the object that `certify --proof` writes")
@@ -230,11 +230,11 @@ def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
     return threat
 
 
-def _count(value: Any, what: str) -> int:
+def _count(value: object, what: str) -> int:
     return whole_number(value, what, 0, MAX_BUDGET)
 
 
-def _share(value: Any, what: str) -> Fraction:
+def _share(value: object, what: str) -> Fraction:
     """A share as an exact fraction; a float is read by its shortest decimal form (0.29 means 29/100)."""
     try:
         text = str(value)
@@ -278,18 +278,18 @@ def _floor_shares(shares: np.ndarray, has: np.ndarray) -> np.ndarray:
     return np.minimum(floors, UNLIMITED).astype(np.int64)
 
 
-def _index_array(nodes: Any, what: str) -> np.ndarray:
+def _index_array(nodes: object, what: str) -> np.ndarray:
     array = whole_numbers(nodes, what, 0, MAX_NODES - 1)
     if what == "targets" and len(np.unique(array)) != len(array):
         raise InputError("targets name a node twice; every target counts once")
     return array
 
 
-def _costs(costs: Any, name: str) -> np.ndarray:
+def _costs(costs: object, name: str) -> np.ndarray:
     return whole_numbers(costs, name, 1, MAX_COST)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Local budgets as JSON: counts as numbers, shares as exact fractions in text."""
     if isinstance(value, np.ndarray):
         return [_plain(v) for v in value.tolist()]

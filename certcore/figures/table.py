@@ -100,7 +100,7 @@ def whole(count: Any) -> int | None:
     return None if count is None or not np.isfinite(count) else int(count)
 
 
-def _csv_cell(cell: Any) -> str:
+def _csv_cell(cell: object) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -108,7 +108,7 @@ def _csv_cell(cell: Any) -> str:
     return for_csv(cell) if isinstance(cell, str) else repr(cell)
 
 
-def _html_cell(cell: Any, text: str) -> str:
+def _html_cell(cell: object, text: str) -> str:
     kind = ' class="number"' if isinstance(cell, int | float) and not isinstance(cell, bool) else ""
     return f"<td{kind}>{for_html(text)}</td>"
 

@@ -405,7 +405,7 @@ def _name_tuple(names: Any, what: str, most: int) -> tuple[str, ...]:
     return result
 
 
-def _positions(layout: Any, n_nodes: int) -> np.ndarray:
+def _positions(layout: object, n_nodes: int) -> np.ndarray:
     given = np.asarray(layout)
     if given.shape != (n_nodes, 2) or given.dtype.kind not in "fiu":
         raise InputError(f"layout has shape {given.shape}; expected {n_nodes} finite (x, y) positions")
@@ -416,7 +416,7 @@ def _positions(layout: Any, n_nodes: int) -> np.ndarray:
     return positions
 
 
-def distinct_nodes(nodes: Any, what: str, n_nodes: int) -> np.ndarray:
+def distinct_nodes(nodes: object, what: str, n_nodes: int) -> np.ndarray:
     """Indices of nodes, each once."""
     result = whole_numbers(nodes, what, 0, n_nodes - 1)
     if len(np.unique(result)) != len(result):
@@ -424,7 +424,7 @@ def distinct_nodes(nodes: Any, what: str, n_nodes: int) -> np.ndarray:
     return result
 
 
-def _plain_meta(meta: Any) -> dict[str, Any]:
+def _plain_meta(meta: object) -> dict[str, Any]:
     """The provenance as a file gives it back: what JSON cannot hold is refused, tuples become lists."""
     if not isinstance(meta, dict):
         raise InputError("meta is no object; expected a dictionary with the provenance")

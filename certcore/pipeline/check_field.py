@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.common.exact import Probability
 from certcore.common.reading import whole_number
 from certcore.common.shown import ask
 from certcore.data.anything import as_dataset
@@ -89,13 +90,13 @@ class FieldCheck:
 
 def check_field(
     model: Callable[..., Any],
-    data: Any,
+    data: object,
     *,
     layers: int | None = None,
     edge_field: str | None = None,
-    attr_add: Any = "0.01",
-    attr_del: Any = "0.3",
-    adj_del: Any = "0.3",
+    attr_add: Probability = "0.01",
+    attr_del: Probability = "0.3",
+    adj_del: Probability = "0.3",
     wrapper: Callable[..., Any] | None = None,
     edges: str = "edge_index",
     nodes: int = 24,

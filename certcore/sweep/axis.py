@@ -51,7 +51,7 @@ class Axis:
         """The value in a threat model."""
         return getattr(threat, self.name)
 
-    def at(self, threat: ThreatModel, value: Any) -> ThreatModel:
+    def at(self, threat: ThreatModel, value: object) -> ThreatModel:
         """The threat model with this quantity changed."""
         return threat.replace(**{self.name: value})
 

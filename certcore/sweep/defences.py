@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ class _Look:
     threat: ThreatModel
     targets: int
     certified: int
-    bound: Any
+    bound: Fraction
     status: Status
     solver: Solver | None
     answer: Answer | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections import OrderedDict
@@ -10,8 +9,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar, Unpack
-
-import numpy as np
 
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
@@ -27,6 +24,7 @@ from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep.effort import Effort
+from certcore.sweep.family import ThreatFamily
 from certcore.sweep.interrupt import interruptible
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
@@ -145,8 +143,8 @@ class Session:
         time_limit: float | None = None,
         rounds: int | None = None,
         cancel: threading.Event | None = None,
-    ) -> Any:
-        """A proof file's content for this threat model, solved on its own minimal program."""
+    ) -> dict[str, Any] | None:
+        """A proof file's content for this threat model, solved on its own minimal program; None if cancelled first."""
         form = Relaxation.parse(relaxation, "the relaxation")
         if form is Relaxation.STRONG:
             options: dict[str, Any] = {"time_limit": time_limit, "rounds": rounds, "cancel": cancel, "proof": True}
@@ -239,9 +237,8 @@ class Session:
             attacks=self._known_attacks(problem),
         )
         self._keep_attack(problem, certificate)
-        if proof and not self._once:
-            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel))
-        return certificate
+        found = self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel) if proof and not self._once else None
+        return certificate if found is None else _with_proof(certificate, found)
 
     def _strong(
         self,
@@ -399,36 +396,6 @@ def threat_for(instance: Instance, threat: ThreatModel | None, budgets: Budgets)
 
 def as_session(source: Instance | Session) -> Session:
     return source if isinstance(source, Session) else Session(source)
-
-
-@dataclass(frozen=True)
-class ThreatFamily:
-    """What stays the same of a threat model while the global budgets and the value of σ move."""
-
-    sigma: bool
-    local: str
-    rest: str
-
-    @classmethod
-    def of(cls, threat: ThreatModel) -> ThreatFamily:
-        local = _digest(threat.local_mode, *threat.local) if threat.has_local else ""
-        rest = _digest(threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
-        return cls(threat.sigma is not None, local, rest)
-
-    def holds_for(self, other: ThreatFamily) -> bool:
-        """Whether bounds found for this family hold for the other one: its attacker can do no more."""
-        return self.rest == other.rest and self.sigma <= other.sigma and self.local in ("", other.local)
-
-
-def _digest(*parts: Any) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, np.ndarray) and part.dtype != object:
-            digest.update(str(part.shape).encode() + part.tobytes())
-        else:
-            digest.update(repr(part.tolist() if isinstance(part, np.ndarray) else part).encode())
-        digest.update(b"|")
-    return digest.hexdigest()
 
 
 def _with_proof(certificate: Certificate, proof: dict[str, Any]) -> Certificate:

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from certcore.result.certificate import Certificate
 from certcore.solve.solver import coordinates, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress, Seeds, StrongSearch
+from certcore.sweep.family import ThreatFamily
 from certcore.verify.multipliers import plain_multipliers
 from certcore.verify.proof import make_proof
 from certcore.verify.strong import StrongMultipliers, strong_bound
@@ -43,12 +43,12 @@ class Searches:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: OrderedDict[Any, _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[ThreatFamily, Place, bool], _Entry] = OrderedDict()
 
     def certify(
         self,
         problem: Problem,
-        family: Any,
+        family: ThreatFamily,
         *,
         started: float,
         limit: float,
@@ -70,7 +70,7 @@ class Searches:
         finally:
             entry.lock.release()
 
-    def best(self, family: Any, place: Place) -> tuple[Fraction | None, bool]:
+    def best(self, family: ThreatFamily, place: Place) -> tuple[Fraction | None, bool]:
         """The best bound that any search has proven at a place, or at larger ones, and whether its own is finished."""
         found: Fraction | None = None
         finished = False
@@ -109,7 +109,7 @@ class Searches:
 
     # Memory.
 
-    def _entry(self, problem: Problem, family: Any, rounds: int | None) -> _Entry:
+    def _entry(self, problem: Problem, family: ThreatFamily, rounds: int | None) -> _Entry:
         place: Place = (problem.threat.budgets, problem.threat.sigma)
         key = (family, place, rounds is not None)
         with self._lock:
@@ -144,7 +144,7 @@ class Searches:
 class _Entry:
     """One search, or what is left of it."""
 
-    def __init__(self, family: Any, place: Place, counted: bool) -> None:
+    def __init__(self, family: ThreatFamily, place: Place, counted: bool) -> None:
         self.family, self.place, self.counted = family, place, counted
         self.lock = threading.Lock()
         self.search: StrongSearch | None = None

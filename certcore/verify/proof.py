@@ -266,13 +266,13 @@ def whole_graph_attacked(problem: Problem) -> int:
     return int((~certified[problem.targets]).sum())
 
 
-def _integers(values: Any, largest: int) -> np.ndarray:
+def _integers(values: object, largest: int) -> np.ndarray:
     if not isinstance(values, list):
         raise InputError(f"expected a list of whole numbers from 0 to {largest}")
     return whole_numbers(values, "a list of the proof", 0, largest)
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise InputError("expected a list")
     return value

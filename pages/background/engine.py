@@ -91,15 +91,11 @@ def attacked(view: View, result: Certificate) -> Work:
 def proof(view: View) -> Work:
     """The proof of the number on show, solved on its own minimal program."""
 
-    def run(job: Job) -> dict[str, Any]:
+    def run(job: Job) -> dict[str, Any] | None:
         known = session(view.instance)
         if view.strengthen:
-            found: dict[str, Any] = known.proof(
-                view.threat, relaxation=Relaxation.STRONG, time_limit=view.time_limit, cancel=job.cancel
-            )
-        else:
-            found = known.proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
-        return found
+            return known.proof(view.threat, relaxation=Relaxation.STRONG, time_limit=view.time_limit, cancel=job.cancel)
+        return known.proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
 
     return ask(
         "proof",

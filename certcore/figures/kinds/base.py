@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.contour import ContourFigure
@@ -15,7 +16,7 @@ from certcore.figures.style import Kind
 
 
 def base_figure(
-    fronts: Any,
+    fronts: Fronts,
     x: str,
     y: str | None = None,
     *,
@@ -52,7 +53,7 @@ def base_figure(
     )
 
 
-def _largest(fronts: Any, key: str) -> int:
+def _largest(fronts: Fronts, key: str) -> int:
     points = fronts.points[:, TYPES.index(key)]
     return int(points.max()) if len(points) else 1
 

@@ -287,12 +287,12 @@ class ContourFigure(Figure):
 
 
 def contour_figure(
-    surface: Any,
+    surface: Surface,
     *,
     x: str,
     y: str,
     show: str = MapOf.RATIO,
-    reference: Any = None,
+    reference: Surface | None = None,
     reference_kind: str = Kind.NAIVE,
     kind: str = Kind.COLLECTIVE,
     levels: Sequence[float] = (0.5, 0.7),
@@ -313,11 +313,11 @@ def contour_figure(
     """
     of = int(surface.targets) if accuracy_of is None else accuracy_of
     targets = max(of, 1)
-    certified = _counts(surface.certified, getattr(surface, "done", None) if gaps else None)
+    certified = _counts(surface.certified, surface.done if gaps else None)
     if reference is None:
         compared = np.asarray(surface.naive)
     else:
-        compared = _counts(reference.certified, getattr(reference, "done", None) if gaps else None)
+        compared = _counts(reference.certified, reference.done if gaps else None)
     return ContourFigure(
         x=x,
         y=y,
@@ -343,7 +343,7 @@ def contour_figure(
     )
 
 
-def _counts(counts: Any, done: Any) -> np.ndarray:
+def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:
     """Counts, with gaps where a cell has not been computed yet."""
     array = np.asarray(counts)
     if done is None or np.asarray(done).all():

@@ -40,6 +40,8 @@ from certcore.figures.style import (
     series_marker,
 )
 from certcore.figures.table import Meaning, Table, make_table, without_empty
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
 from certcore.result.states import FORMER, NOTHING, TargetState
 
 if TYPE_CHECKING:
@@ -307,7 +309,7 @@ class GraphFigure(Figure):
 
 
 def graph_figure(
-    instance: Any, certificate: Any, *, relaxed: bool = False, palette: str = Palette.STATE, **more: Any
+    instance: Instance, certificate: Certificate, *, relaxed: bool = False, palette: str = Palette.STATE, **more: Any
 ) -> GraphFigure:
     """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
 
@@ -520,7 +522,7 @@ def _make_graph(loaded: LoadedRecipe) -> Figure:
     return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette)
 
 
-def positions_of(instance: Any) -> np.ndarray:
+def positions_of(instance: Instance) -> np.ndarray:
     """The layout of the instance, or a quick one of our own."""
     if instance.layout is not None:
         return np.asarray(instance.layout, dtype=float)

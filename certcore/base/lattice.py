@@ -20,7 +20,7 @@ MAX_SECONDS = 60.0
 MAX_AXIS = 1024
 
 
-def bit_pairs(noise: Noise) -> tuple[BitPair, BitPair]:
+def _bit_pairs(noise: Noise) -> tuple[BitPair, BitPair]:
     """The two kinds of bits, attributes and edges, each with its additions and deletions."""
     a, b, c, d = noise.fractions
     return BitPair(a, b), BitPair(c, d)
@@ -28,24 +28,26 @@ def bit_pairs(noise: Noise) -> tuple[BitPair, BitPair]:
 
 def free_types(noise: Noise) -> tuple[bool, bool, bool, bool]:
     """Types whose flips have no effect at all, because a sample does not depend on these bits."""
-    a, e = (pair.free for pair in bit_pairs(noise))
+    a, e = (pair.free for pair in _bit_pairs(noise))
     return (a, a, e, e)
 
 
 def certifiable_types(noise: Noise) -> tuple[bool, bool, bool, bool]:
     """Types of which at least one flip can be certified, if votes are clear enough."""
-    a, b, c, d = (single_threshold(noise, kind, 1) < 1 for kind in range(4))
+    a, b, c, d = (_single_threshold(noise, kind, 1) < 1 for kind in range(4))
     return (a, b, c, d)
 
 
-def single_threshold(noise: Noise, kind: int, flips: int) -> float:
+def _single_threshold(noise: Noise, kind: int, flips: int) -> float:
     """The threshold of a budget with flips of one type only."""
-    pair = bit_pairs(noise)[kind // 2]
+    pair = _bit_pairs(noise)[kind // 2]
     regions = pair.regions(flips, 0) if kind % 2 == 0 else pair.regions(0, flips)
     return Joint(regions, NOTHING, _line(len(regions.clean))).threshold()
 
 
-def reach(noise: Noise, ceiling: float, limits: Extent, *, corners: bool = False) -> tuple[Extent, tuple[bool, ...]]:
+def lattice_box(
+    noise: Noise, ceiling: float, limits: Extent, *, corners: bool = False
+) -> tuple[Extent, tuple[bool, ...]]:
     """The largest budget of each type alone with a threshold below `ceiling`, and where that was cut short.
 
     Thresholds grow with the budget, so every budget certified for a probability up to `ceiling` lies in this box.
@@ -68,7 +70,7 @@ def walk(noise: Noise, extent: Extent, go_on: Callable[[Extent, Joint], bool]) -
 
     `go_on` is called once per visited budget with its worst-case classifier; the budgets it accepted are yielded.
     """
-    attributes, edges = bit_pairs(noise)
+    attributes, edges = _bit_pairs(noise)
     sizes = [math.prod(e + 1 for e in extent[:2]), math.prod(e + 1 for e in extent[2:])]
     # The larger factor runs outside: it is held one row at a time, the inner one as a whole.
     swap = sizes[1] > sizes[0]
@@ -134,12 +136,12 @@ def _line(length: int) -> Order:
 def _follow(noise: Noise, kind: int, ceiling: float, limit: int) -> int:
     """The largest number of flips of one type, at most `limit`, with a threshold below `ceiling`."""
     high = 1
-    while high <= limit and single_threshold(noise, kind, high) < ceiling:
+    while high <= limit and _single_threshold(noise, kind, high) < ceiling:
         high *= 2
     low, high = high // 2, min(high, limit + 1)
     while high - low > 1:
         middle = (low + high) // 2
-        if single_threshold(noise, kind, middle) < ceiling:
+        if _single_threshold(noise, kind, middle) < ceiling:
             low = middle
         else:
             high = middle
@@ -153,7 +155,7 @@ def _seconds(noise: Noise, ends: list[int], wanted: list[int], corners: bool) ->
     simplex = math.prod(w + 1 for w in wanted) / math.factorial(sum(1 for w in wanted if w))
     cells = min(box, simplex)
     sides = []
-    for pair, end in zip(bit_pairs(noise), (ends[:2], ends[2:])):
+    for pair, end in zip(_bit_pairs(noise), (ends[:2], ends[2:])):
         plain = pair.free or pair.degenerate
         words = max(end) * math.log2(pair.denominator) / 64
         sides.append((math.prod(e + 1 for e in end), 1 if plain else max(end) + 1, words))

@@ -16,7 +16,7 @@ import numpy as np
 
 from certcore.base.cache import TableCache
 from certcore.base.joint import Joint
-from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, free_types, reach, walk
+from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, free_types, lattice_box, walk
 from certcore.base.thresholds import next_ceiling, table_key
 from certcore.domain.fronts import Fronts, fronts_from_lists
 from certcore.domain.noise import Noise
@@ -125,7 +125,7 @@ def grown_corners(
 
 
 def _collect(noise: Noise, ceiling: float, limits: Extent) -> dict[str, np.ndarray]:
-    extent, cut = reach(noise, ceiling, limits, corners=True)
+    extent, cut = lattice_box(noise, ceiling, limits, corners=True)
     cleans: list[np.ndarray] = []
     perturbeds: list[np.ndarray] = []
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from certcore.base.cache import TableCache
 from certcore.base.joint import Joint
-from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, free_types, reach, walk
+from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, free_types, lattice_box, walk
 from certcore.common.errors import InputError
 from certcore.common.exact import decimal_text
 from certcore.common.reading import whole_numbers
@@ -130,7 +130,7 @@ def grown_thresholds(
     key = table_key("grown", noise.fractions, (a, b, c, d), ceiling)
     stored = cache.read(key, {"values": (np.dtype(np.float64), None), "cut": (np.dtype(bool), (4,))})
     if stored is None or stored["values"].ndim != len(TYPES):
-        extent, cut = reach(noise, ceiling, limits)
+        extent, cut = lattice_box(noise, ceiling, limits)
         stored = {"values": _fill(noise, extent, ceiling), "cut": np.array(cut)}
         cache.write(key, stored)
     return ThresholdTable(noise, stored["values"], ceiling, limits, tuple(stored["cut"].tolist()))

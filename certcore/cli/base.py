@@ -11,7 +11,7 @@ import numpy as np
 
 from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
-from certcore.cli.options import add_instance, add_json, print_json, read_instance, whole_number
+from certcore.cli.options import add_instance, add_json, natural, print_json, read_instance
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.common.exact import confidence_text
@@ -35,7 +35,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--grid", metavar="FILE", help="where to write the instance with its grid (default: beside it)")
     parser.add_argument("--no-grid", action="store_true", help="write no grid")
     parser.add_argument(
-        "--limit", type=whole_number, metavar="N", help="end every axis of the grid at N (larger budgets: uncertified)"
+        "--limit", type=natural, metavar="N", help="end every axis of the grid at N (larger budgets: uncertified)"
     )
     add_json(parser)
 

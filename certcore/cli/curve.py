@@ -12,9 +12,9 @@ from certcore.cli.options import (
     print_remarks,
     print_share,
     read_question,
-    read_threat,
     solve_options,
     targets_before_correct,
+    threat_of,
 )
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
@@ -67,9 +67,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--checkpoint works for one instance; leave it out, or run the splits one by one")
     # Every split has test nodes and predicted classes of its own.
     instances = [instance, *(open_instance(path, args) for path in args.splits)]
-    tasks = [
-        CurveTask(one, read_threat(args, one), axis.name, tuple(values), **solve_options(args)) for one in instances
-    ]
+    tasks = [CurveTask(one, threat_of(args, one), axis.name, tuple(values), **solve_options(args)) for one in instances]
 
     def work(cancel: threading.Event, progress: StatusLine) -> Curve | SplitCurve:
         watch: Any = {"cancel": cancel, "progress": progress}

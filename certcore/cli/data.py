@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.options import add_json, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
@@ -33,7 +33,7 @@ def add(subparsers: Subparsers) -> None:
     load.add_argument("--name", help="name to keep it under (default: the file's)")
     load.add_argument("--edges", metavar="FILE", help="edge list, two ids a line (.csv), or .cites (.content)")
     load.add_argument(
-        "--words", type=whole_number, default=200, metavar="N", help="number of words kept from documents (default 200)"
+        "--words", type=natural, default=200, metavar="N", help="number of words kept from documents (default 200)"
     )
     asked = load.add_argument_group(
         "changes", "Data are taken as they are. What does not fit is refused, unless one of these asks for a change."

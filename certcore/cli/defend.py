@@ -10,11 +10,11 @@ from certcore import words
 from certcore.cli.options import (
     add_json,
     add_question,
+    natural,
     print_json,
     print_remarks,
     read_question,
     solve_options,
-    whole_number,
 )
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
@@ -30,10 +30,10 @@ def add(subparsers: Subparsers) -> None:
         description="Choose nodes to protect, one after the other; each step comes with its verified certified count.",
         epilog="example: certcore defend precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --nodes 5",
     )
-    parser.add_argument("--nodes", type=whole_number, required=True, metavar="K", help="how many nodes to protect")
+    parser.add_argument("--nodes", type=natural, required=True, metavar="K", help="how many nodes to protect")
     parser.add_argument(
         "--tries",
-        type=whole_number,
+        type=natural,
         default=TRIES,
         metavar="N",
         help=f"candidates tried in each step (default {TRIES})",

@@ -11,10 +11,10 @@ from certcore.cli.options import (
     add_relaxation,
     add_threat,
     add_width,
+    natural,
     open_instance,
     print_json,
-    read_threat,
-    whole_number,
+    threat_of,
 )
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
@@ -64,7 +64,7 @@ def add(subparsers: Subparsers) -> None:
     )
     group.add_argument(
         "--accuracy-of",
-        type=whole_number,
+        type=natural,
         metavar="N",
         help="with --targets correct: ratios of so many targets, which makes them certified accuracies",
     )
@@ -84,7 +84,7 @@ def add(subparsers: Subparsers) -> None:
     )
     group.add_argument("--levels", metavar="R,R,…", help="contour lines at these ratios, or `none` (default: 0.5,0.7)")
     group = parser.add_argument_group("graph, front and votes")
-    group.add_argument("--node", type=whole_number, metavar="N", help="which node")
+    group.add_argument("--node", type=natural, metavar="N", help="which node")
     group.add_argument(
         "--attack",
         metavar="TEXT",
@@ -100,7 +100,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.export.formats import formats, render
+    from certcore.export.rendering import formats, render
     from certcore.figures.recipe import make
 
     found = [form for form in formats() if Path(args.output).name.lower().endswith(form.extension)]
@@ -153,7 +153,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
     if args.instances and args.kind != "paper":
         # Every instance has targets of its own: they are chosen by name when the figure is made.
         own = argparse.Namespace(**{**vars(args), "targets": None})
-        threat = read_threat(own, open_instance(args.instances[0], args)).to_json()
+        threat = threat_of(own, open_instance(args.instances[0], args)).to_json()
     return Recipe(
         kind=args.kind,
         instances=tuple(args.instances),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from certcore.cli.options import add_json, add_width, print_json, whole_number
+from certcore.cli.options import add_json, add_width, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.report import show_progress
@@ -32,9 +32,7 @@ def add(subparsers: Subparsers) -> None:
         "--formats", default="pdf,svg,png,latex,csv,json", help="comma-separated (default: %(default)s)"
     )
     add_width(parser)
-    parser.add_argument(
-        "--end", type=whole_number, metavar="N", help="largest budget of the curves (every whole number)"
-    )
+    parser.add_argument("--end", type=natural, metavar="N", help="largest budget of the curves (every whole number)")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     add_json(parser)
 

@@ -26,7 +26,7 @@ from certcore.instance.instance import Instance, before_correct, load_instance, 
 from certcore.program.relaxation import Relaxation
 
 
-def whole_number(text: str) -> int:
+def natural(text: str) -> int:
     """A whole number of at least 0, as an argparse type."""
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number of at least 0{_in_digits(text)}")
@@ -71,7 +71,7 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("threat model")
     for name in TYPES:
         group.add_argument(
-            *_spellings("--", name), type=whole_number, default=0, metavar="N",
+            *_spellings("--", name), type=natural, default=0, metavar="N",
             help=f"global budget: {LABELS[name]} in the whole graph (default 0)",
         )  # fmt: skip
     for name in TYPES:
@@ -85,9 +85,7 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
         "--local-mode", choices=list(map(str, LocalMode)), default=LocalMode.ABSOLUTE,
         help="local budgets as counts, or as decimal shares of what the node has, rounded down",
     )  # fmt: skip
-    group.add_argument(
-        "--sigma", type=whole_number, metavar="N", help="how many nodes the attacker controls (default: all)"
-    )
+    group.add_argument("--sigma", type=natural, metavar="N", help="how many nodes the attacker controls (default: all)")
     group.add_argument(
         "--targets", metavar="all|test|class:K|correct|INDICES|FILE",
         help="whose labels are counted (default: the instance's own targets); INDICES such as 3,5,10:20; a FILE "
@@ -126,7 +124,7 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rounds",
-        type=whole_number,
+        type=natural,
         metavar="N",
         help="for strong: rounds of search instead of a time limit, which give the same numbers every time",
     )
@@ -151,7 +149,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def read_question(args: argparse.Namespace) -> tuple[Instance, ThreatModel]:
     """The instance and the threat model the options describe."""
     instance = read_instance(args)
-    return instance, read_threat(args, instance)
+    return instance, threat_of(args, instance)
 
 
 def solve_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -176,7 +174,7 @@ def open_instance(path: str, args: argparse.Namespace) -> Instance:
         return load_instance(path, base_rule=args.base_rule)
 
 
-def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
+def threat_of(args: argparse.Namespace, instance: Instance) -> ThreatModel:
     """The threat model the options describe."""
     values: dict[str, Any] = {name: getattr(args, name) for name in TYPES}
     for name in TYPES:

@@ -44,7 +44,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    share = read_at_least(args.at_least)
+    share = _read_at_least(args.at_least)
     instance, threat = read_question(args)
 
     def work(cancel: threading.Event, progress: StatusLine) -> Radius:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def read_at_least(text: str) -> Fraction:
+def _read_at_least(text: str) -> Fraction:
     """A share (0.8) or a percentage (80%, 80 %, 80). A bare 1 is the share: all targets; one per cent is 1% or 0.01."""
     plain = text.strip()
     number = plain.removesuffix("%").rstrip()

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.options import add_json, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 
@@ -28,7 +28,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--data", metavar="DIR", help="folder with cora_ml.npz, webkb_knn3.npz, reuters_knn3_d200.npz")
     parser.add_argument("--bundles", metavar="DIR", help="where bundles are (default: precomputed)")
     parser.add_argument("--results", metavar="DIR", help="where results are kept (default: docs/results)")
-    parser.add_argument("--split", type=whole_number, action="append", metavar="N", help="only this split (repeatable)")
+    parser.add_argument("--split", type=natural, action="append", metavar="N", help="only this split (repeatable)")
     parser.add_argument("--force", action="store_true", help="compute again what is already there")
     add_json(parser)
 

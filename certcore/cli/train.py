@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.options import add_json, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
@@ -24,9 +24,9 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "types", choices=(*PAPER_THETA, str(BundleTypes.CONVEX)), help="what will be smoothed, or convex"
     )
-    parser.add_argument("--split", type=whole_number, default=0, help="number of the data split (default 0)")
-    parser.add_argument("--seed", type=whole_number, help="seed of weights and draws (default: the split)")
-    parser.add_argument("--epochs", type=whole_number, help="at most this many epochs (default: the paper's)")
+    parser.add_argument("--split", type=natural, default=0, help="number of the data split (default 0)")
+    parser.add_argument("--seed", type=natural, help="seed of weights and draws (default: the split)")
+    parser.add_argument("--epochs", type=natural, help="at most this many epochs (default: the paper's)")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: DATASET-MODEL-TYPES-sSPLIT.safetensors")
     add_json(parser)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from certcore.cli.bundle import add_vote_options
-from certcore.cli.options import print_json, whole_number
+from certcore.cli.options import natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
@@ -26,7 +26,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("dataset", help="the dataset that the model was trained on")
     parser.add_argument("model", metavar="MODEL.safetensors", help="a model written by `certcore train`")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities (default: those of the training)")
-    parser.add_argument("--seed", type=whole_number, help="seed of the draws (default: the model's)")
+    parser.add_argument("--seed", type=natural, help="seed of the draws (default: the model's)")
     parser.add_argument("--no-fused", action="store_true", help="use torch also where there is a fused kernel")
     add_vote_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the model's name with .votes.npz")

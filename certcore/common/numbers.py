@@ -65,7 +65,7 @@ def _number(text: str, shares: bool) -> Decimal | None:
 
 def write_numbers(values: Sequence[Any]) -> str:
     """Ascending numbers as text that `read_numbers` reads; even steps become ranges."""
-    numbers = [plain_number(value) for value in values]
+    numbers = [_plain_number(value) for value in values]
     parts = []
     while numbers:
         length = min(2, len(numbers))
@@ -81,7 +81,7 @@ def write_numbers(values: Sequence[Any]) -> str:
     return ",".join(parts)
 
 
-def plain_number(value: object) -> Decimal:
+def _plain_number(value: object) -> Decimal:
     """A number as people write it: 0.1 is 0.1, and 3.0 is 3."""
     number = Decimal(str(value))
     return number.to_integral() if number == number.to_integral() else number

@@ -58,7 +58,7 @@ def _words(recipe: Recipe) -> list[str]:
     targets = recipe.targets
     if targets is None and recipe.nodes is not None:
         targets = write_numbers(sorted(recipe.nodes))
-    words += threat_options(recipe.threat, targets)
+    words += _threat_options(recipe.threat, targets)
     if recipe.relaxation != Relaxation.TIGHT:
         words += ["--relaxation", for_shell(recipe.relaxation)]
     if recipe.base_rule != BaseRule.BINARY:
@@ -66,7 +66,7 @@ def _words(recipe: Recipe) -> list[str]:
     return words
 
 
-def threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]:
+def _threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]:
     """The threat model as options; what has no option is told in `untold`."""
     words: list[str] = []
     for name in TYPES:

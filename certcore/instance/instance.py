@@ -78,7 +78,7 @@ class Instance:
             object.__setattr__(self, "layers", None)
             object.__setattr__(self, "edge_field", EdgeField.DEGREES)
         given = np.arange(n) if self.targets is None else self.targets
-        object.__setattr__(self, "targets", distinct_nodes(given, "targets", n))
+        object.__setattr__(self, "targets", _distinct_nodes(given, "targets", n))
         # A node may be in no part of the split: −1, as in the public splits of citation graphs.
         for name, least, largest in (("labels", 0, MAX_CLASSES - 1), ("split", -1, TEST)):
             if getattr(self, name) is not None:
@@ -416,7 +416,7 @@ def _positions(layout: object, n_nodes: int) -> np.ndarray:
     return positions
 
 
-def distinct_nodes(nodes: object, what: str, n_nodes: int) -> np.ndarray:
+def _distinct_nodes(nodes: object, what: str, n_nodes: int) -> np.ndarray:
     """Indices of nodes, each once."""
     result = whole_numbers(nodes, what, 0, n_nodes - 1)
     if len(np.unique(result)) != len(result):

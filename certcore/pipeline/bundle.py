@@ -155,7 +155,7 @@ def make_bundle(
         instance = smoothed_instance(recipe, dataset, trained, votes)
         right = percent_down(instance.meta["accuracy"]["smoothed"])
         say(f"smoothed test accuracy {right}, where nodes that abstain count by the label most votes chose")
-    save_instance(path, with_layout(instance, dataset, folder))
+    save_instance(path, _with_layout(instance, dataset, folder))
     size = path.stat().st_size
     if size > MAX_BYTES:
         say(f"note: {path.name} has {size / 2**20:.1f} MiB; dashboard bundles have less than {MAX_BYTES // 2**20}")
@@ -165,12 +165,12 @@ def make_bundle(
 def _trained_and_told(
     recipe: BundleRecipe, dataset: Dataset, folder: Path, progress: bool, say: Callable[[str], None]
 ) -> Trained:
-    trained = trained_model(recipe, dataset, folder, progress=progress)
+    trained = _trained_model(recipe, dataset, folder, progress=progress)
     say(f"{recipe.model}: clean test accuracy {trained.facts['accuracy_clean']:.3f}")
     return trained
 
 
-def trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
+def _trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
     """The model of a recipe: read from `folder` if it was trained before, trained and kept otherwise."""
     from certcore.data.split import make_split
     from certcore.models.storage import load_model, save_model
@@ -343,7 +343,7 @@ def dataset_digest(dataset: Dataset) -> str:
     return digest.hexdigest()
 
 
-def with_layout(instance: Instance, dataset: Dataset, folder: Path) -> Instance:
+def _with_layout(instance: Instance, dataset: Dataset, folder: Path) -> Instance:
     """The instance with node positions, which all bundles of a dataset share."""
     path = folder / f"layout-{dataset_digest(dataset)[:12]}.npz"
     if not path.exists():

@@ -62,7 +62,7 @@ def pictures(results: Results) -> list[Picture]:
     ]
 
 
-def mean_lines(
+def split_lines(
     found: Sequence[Result], name: str, group: int, kind: str = Kind.COLLECTIVE, naive: bool = True
 ) -> list[Line]:
     """Mean over splits with a band of one sample deviation; shorter curves have ended at their last value."""
@@ -105,7 +105,7 @@ def _datasets(results: Results) -> Picture | None:
     for group, (experiment, source) in enumerate(parts):
         found = results.find(experiment, source, "tight" if experiment == "pubmed" else "paper")
         if found:
-            lines += mean_lines(found, _label(found[0])[0], group)
+            lines += split_lines(found, _label(found[0])[0], group)
             behind += found
     if not lines:
         return None
@@ -121,7 +121,7 @@ def _rules(results: Results) -> Picture | None:
     many = results.find("datasets", "citeseer-gcn-attr", "tight-multiclass")
     if not binary or not many:
         return None
-    lines = mean_lines(binary, "binary rule (paper)", 0) + mean_lines(many, "multi-class rule", 1)
+    lines = split_lines(binary, "binary rule (paper)", 0) + split_lines(many, "multi-class rule", 1)
     figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, name="rules")
     title = "Beyond the paper: the multi-class base certificate, Citeseer"
     return Picture("fig_datasets", title, _behind(binary), figure, "datasets")
@@ -141,7 +141,7 @@ def _fields(results: Results) -> Picture | None:
         found = results.find("local", source, variant)
         free = [part for result in found if (part := sub_curve(result, "local", None))]
         if free:
-            lines += mean_lines(free, name, group, naive=group != 1)
+            lines += split_lines(free, name, group, naive=group != 1)
             behind += [result for result in found if result.source not in {known.source for known in behind}]
     if len({line.group for line in lines}) < 2:
         return None
@@ -158,7 +158,7 @@ def _texts(results: Results) -> Picture | None:
     ):
         found = results.find("texts", f"{name}-gcn-attr", "paper")
         if found:
-            lines += mean_lines(found, _label(found[0])[0], group)
+            lines += split_lines(found, _label(found[0])[0], group)
             behind += found
     if not lines:
         return None
@@ -172,7 +172,7 @@ def _classifiers(results: Results, dataset: str) -> Picture | None:
     for group, model in enumerate(("gcn", "gat", "appnp", "rgcn", "sma")):
         found = results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{FEWEST}")
         if found:
-            lines += mean_lines(found, MODELS[model], group)
+            lines += split_lines(found, MODELS[model], group)
             behind += found
     if len({line.group for line in lines}) < 2:
         return None
@@ -185,7 +185,7 @@ def _convex(results: Results) -> Picture | None:
     found = results.find("convex", "citeseer-gcn-convex", "paper")
     if not found:
         return None
-    figure = CurveFigure(vary="attr_add", lines=tuple(mean_lines(found, "Citeseer", 0)), log=True, name="convex")
+    figure = CurveFigure(vary="attr_add", lines=tuple(split_lines(found, "Citeseer", 0)), log=True, name="convex")
     return Picture("fig_certs", "Convex base certificate on Citeseer", _behind(found), figure, "convex")
 
 
@@ -235,7 +235,7 @@ def _several(result: Result, name: str, label: str, none: str) -> list[Line]:
     for group, curve in enumerate(result.values["curves"]):
         part = Result(**{**vars(result), "values": curve})
         title = none if curve[name] is None else f"{label} {curve[name]}"
-        lines += mean_lines([part], title, group, naive=group == 0)
+        lines += split_lines([part], title, group, naive=group == 0)
     return lines
 
 

@@ -45,7 +45,7 @@ class Annealer:
         self.best_amount = np.zeros(len(self.sites.site), dtype=np.int64)
         self.runs = 0
         useful = len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0
-        self._work = _State(problem, structure, self.sites, self.rng) if useful else None
+        self._work = _AttackState(problem, structure, self.sites, self.rng) if useful else None
         self._hint: np.ndarray | None = None
         self._waiting = False
 
@@ -123,7 +123,7 @@ class Annealer:
                 self._keep(state)
         return max(done, 1)
 
-    def _keep(self, state: _State) -> None:
+    def _keep(self, state: _AttackState) -> None:
         attack = self.sites.allocation(self.problem, state.amount, state.attackers)
         reason = inadmissible(self.problem, attack)
         if reason is not None:
@@ -132,7 +132,7 @@ class Annealer:
             self.best, self.best_amount = attack, state.amount.copy()
 
 
-class _State:
+class _AttackState:
     """Where the flips are now, what is left to spend, and what one more flip of each type is worth to each group."""
 
     def __init__(self, problem: Problem, structure: Structure, sites: AttackSites, rng: np.random.Generator) -> None:

@@ -23,7 +23,7 @@ from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.solve.restricted import Proposal, Restricted
-from certcore.solve.separate import Found, Separator, View
+from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.shifts import Shifts
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
@@ -317,7 +317,7 @@ class _Core:
                     added += 1
         return added
 
-    def _shift(self, views: dict[int, View]) -> int:
+    def _shift(self, views: dict[int, RelaxedView]) -> int:
         assert self.shifts is not None
         assert self.x is not None
         new = self.shifts.new_sites(views)

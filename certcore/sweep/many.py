@@ -84,7 +84,7 @@ def run_many(
     """
     found: dict[int, Curve | Surface] = {}
     with open_executor(min(jobs, max(len(tasks), 1)) if jobs else jobs, scheduler) as (executor, workers):
-        for (number, _), result in run_tasks(executor, workers, run_task, enumerate(tasks)):
+        for (number, _), result in run_tasks(executor, workers, _run_task, enumerate(tasks)):
             found[number] = result
             if progress is not None:
                 progress(len(found) / len(tasks))
@@ -93,7 +93,7 @@ def run_many(
     return [found[number] for number in sorted(found)]
 
 
-def run_task(number: int, task: CurveTask | SurfaceTask) -> Curve | Surface:
+def _run_task(number: int, task: CurveTask | SurfaceTask) -> Curve | Surface:
     """Run one task; the number travels along to put the results in order."""
     return task.run()
 

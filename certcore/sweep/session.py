@@ -33,7 +33,7 @@ from certcore.verify.proof import certified_count, whole_graph_attacked
 MAX_SOLVERS, MAX_ENTRIES = 24, 12_000_000
 #: Attacks kept to start others from.
 MAX_ATTACKS = 64
-Result = TypeVar("Result")
+T = TypeVar("T")
 Other = TypeVar("Other")
 
 
@@ -315,9 +315,7 @@ class Session:
         bound, _ = self._best_known(problem, relaxation)
         return with_bound(problem, relaxation, bound, Status.INTERRUPTED, started)
 
-    def _cancellable(
-        self, work: Callable[[], Result], cancel: threading.Event, otherwise: Callable[[], Other]
-    ) -> Result | Other:
+    def _cancellable(self, work: Callable[[], T], cancel: threading.Event, otherwise: Callable[[], Other]) -> T | Other:
         """Run the work in a thread and leave it behind when cancelled: building a program cannot be interrupted."""
         if cancel.is_set():
             return otherwise()
@@ -343,7 +341,7 @@ class Session:
             raise
         if outcome[1] is not None:
             raise outcome[1]
-        result: Result = outcome[0]
+        result: T = outcome[0]
         return result
 
 

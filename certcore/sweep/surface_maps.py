@@ -149,7 +149,7 @@ def surfaces(
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    task = Task(threat, axes, values, effort)
+    task = _SurfaceSpec(threat, axes, values, effort)
     grid = _Grid(session, task)
     saved = None
     if checkpoint is not None:
@@ -197,7 +197,7 @@ def coarse_to_fine(nx: int, ny: int) -> list[Cell]:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class _SurfaceSpec:
     """What to compute: everything about a surface but the instance."""
 
     threat: ThreatModel
@@ -230,7 +230,7 @@ class Task:
 class _Grid:
     """The cells of a surface as they fill."""
 
-    def __init__(self, session: Session, task: Task) -> None:
+    def __init__(self, session: Session, task: _SurfaceSpec) -> None:
         self.session, self.task = session, task
         self.started = time.perf_counter()
         nx, ny = (len(v) for v in task.values)
@@ -343,7 +343,7 @@ def _elsewhere(
         size = max(1, min(24, -(-len(order) // (4 * workers))))
         blocks = [order[i : i + size] for i in range(0, len(order), size)]
         tasks = [(grid.session.instance, grid.task, block) for block in blocks]
-        for (_, _, block), results in run_tasks(executor, workers, solve_block, tasks):
+        for (_, _, block), results in run_tasks(executor, workers, _solve_block, tasks):
             for cell, result in zip(block, results):
                 grid.enter(cell, *result)
             if cancel is not None and cancel.is_set():
@@ -355,7 +355,7 @@ def _elsewhere(
 _worker: tuple[str, Session] | None = None
 
 
-def solve_block(instance: Instance, task: Task, cells: list[Cell]) -> list[tuple[Fraction, Status, int]]:
+def _solve_block(instance: Instance, task: _SurfaceSpec, cells: list[Cell]) -> list[tuple[Fraction, Status, int]]:
     """Solve some cells in a worker; it keeps its session for the next block of the same instance."""
     global _worker
     if _worker is None or _worker[0] != instance.digest:

@@ -95,7 +95,7 @@ def values_to(end: int | None, to_zero: bool, instance: Instance, vary: str) -> 
     return stops(end_of(instance, vary) if end is None else end)
 
 
-def refined(values: list[int], vary: str) -> list[int]:
+def _refined(values: list[int], vary: str) -> list[int]:
     """Every integer of an axis; only the given ones where each would cost a solve of its own."""
     most = MOST_VALUES if vary in TYPES else MOST_SLOW_VALUES
     return list(range(values[-1] + 1)) if values[-1] <= most else values
@@ -202,7 +202,7 @@ def curves(
 
     def run(job: Job) -> dict[str, list[list[Any]]]:
         first = values if values is not None else _to_zero(members, vary, kinds[0], job)
-        stages = [first] + ([refined(first, vary)] if fine and refined(first, vary) != first else [])
+        stages = [first] + ([_refined(first, vary)] if fine and _refined(first, vary) != first else [])
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
         total = sum(len(member.instances) for member in members) * len(kinds) * len(stages)
         count = 0

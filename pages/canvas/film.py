@@ -115,7 +115,7 @@ def gif(instance: Instance, found: list[Frame], seconds: float = 0.5) -> bytes:
     """The film as an animated picture, drawn as the printed map is."""
     from PIL import Image
 
-    from certcore.export.formats import render
+    from certcore.export.rendering import render
 
     pictures = []
     for frame in found:

@@ -143,7 +143,7 @@ class CurveFigure(Figure):
         """Budgets down, lines across."""
         values = np.unique(np.concatenate([line.values for line in self.lines]))
         columns = [self.x_label or self.vary]
-        columns += [line_label(line.name, line.kind) for line in self.lines]
+        columns += [_line_label(line.name, line.kind) for line in self.lines]
         found = [dict(zip(line.values.tolist(), line.ratio.tolist())) for line in self.lines]
         meanings = [Meaning.PLAIN] + [Meaning.CERTIFIED] * len(self.lines)
         return make_table(columns, [(v, *(ratio.get(v) for ratio in found)) for v in values.tolist()], meanings)
@@ -163,7 +163,7 @@ class CurveFigure(Figure):
         for line in self.lines[:_MOST_TOLD]:
             first, last = f"{line.values[0]:g}", f"{line.values[-1]:g}"
             said.append(
-                f"{line_label(line.name, line.kind, line.average_radius)}: "
+                f"{_line_label(line.name, line.kind, line.average_radius)}: "
                 f"{rounded_down(float(line.ratio[0]))} at {first}, {rounded_down(float(line.ratio[-1]))} at {last}"
             )
         more = len(self.lines) - _MOST_TOLD
@@ -308,7 +308,7 @@ class CurveFigure(Figure):
             style += f"mark indices={{{latex.listed(marks.tolist()) or 1}}}"
             points = latex.points(x, line.ratio, y_meaning=Meaning.CERTIFIED)
             body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
-            label = for_latex(line_label(line.name, line.kind, line.average_radius), 160)
+            label = for_latex(_line_label(line.name, line.kind, line.average_radius), 160)
             body.append(f"\\addlegendentry{{{label}}}")
             start = plateau(line.values, line.ratio) if self.plateaus and line.kind not in FLAT else None
             if start is not None:
@@ -342,7 +342,7 @@ class CurveFigure(Figure):
         return latex.axis(options, body)
 
 
-def line_label(name: str, kind: str, average_radius: float | None = None) -> str:
+def _line_label(name: str, kind: str, average_radius: float | None = None) -> str:
     """What a legend says about a line: its name, its kind, its average radius."""
     parts = [clean(name, 60), KINDS[kind].label]
     label = ", ".join(part for part in parts if part)
@@ -380,7 +380,7 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
     if line.leaves is not None:
         across, up = bracket_area(x, line.ratio, line.leaves)
         screen.add_scatter(**_area(across, up, colour, f"bracket-{k}"), legendgroup=f"line-{k}")
-    label = for_plotly(line_label(line.name, line.kind, line.average_radius))
+    label = for_plotly(_line_label(line.name, line.kind, line.average_radius))
     # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
     data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
     hover = f"{axis}: %{{customdata[0]:,}}<br>{figure.y_label}: %{{customdata[1]}}"
@@ -479,7 +479,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             markevery=marks.tolist() or None,
             markeredgewidth=0.5,
             markeredgecolor="white" if symbol not in "xX+" else colour,
-            label=sheet.printable(line_label(line.name, line.kind, line.average_radius)),
+            label=sheet.printable(_line_label(line.name, line.kind, line.average_radius)),
             gid=f"series-{k}-{line.kind}",
         )[0]
         handles.append(drawn)

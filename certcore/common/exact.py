@@ -17,6 +17,27 @@ Probability = float | str | Fraction
 MAX_DENOMINATOR = 10**30
 
 
+def bounded_decimal(text: str, longest: int = 80) -> Decimal:
+    """A decimal as it is written; ValueError if it is none, or if it would fill the memory as a fraction (1e999999)."""
+    try:
+        decimal = Decimal(text) if len(text) <= longest else Decimal("nan")
+    except InvalidOperation as error:
+        raise ValueError("no decimal") from error
+    if not decimal.is_finite() or (decimal and abs(decimal.adjusted()) > 30):
+        raise ValueError("too long, too small or too large")
+    return decimal
+
+
+def exact_fraction(text: str, longest: int = 80) -> Fraction:
+    """The same as a fraction, and quotients such as 1/500."""
+    if "/" not in text:
+        return Fraction(bounded_decimal(text, longest))
+    try:
+        return Fraction(text if len(text) <= longest else "")
+    except ZeroDivisionError as error:
+        raise ValueError("divided by zero") from error
+
+
 def read_probability(value: object, name: str) -> Fraction:
     """A number in [0, 1] as an exact fraction.
 
@@ -27,16 +48,10 @@ def read_probability(value: object, name: str) -> Fraction:
         value = value.reshape(-1)[0]
     text = str(value).strip()
     try:
-        if isinstance(value, bool | np.bool_) or len(text) > 80:
+        if isinstance(value, bool | np.bool_):
             raise ValueError("not a number")
-        if "/" in text:
-            number = Fraction(text)
-        else:
-            decimal = Decimal(text)
-            if decimal and not -30 <= decimal.adjusted() <= 30:  # 1e-999999 would fill the memory as a fraction
-                raise ValueError("too small or too large")
-            number = Fraction(decimal)
-    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation) as error:
+        number = exact_fraction(text)
+    except ValueError as error:
         raise InputError(
             f"{name} is {text[:40]!r}; expected a decimal number from 0 to 1 with at most 30 places"
         ) from error

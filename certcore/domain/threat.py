@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypedDict
 
 import numpy as np
 
 from certcore.common.errors import InputError, did_you_mean
+from certcore.common.exact import exact_fraction
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.graph import MAX_NODES, Graph
 from certcore.domain.local_mode import LocalMode
@@ -237,17 +238,8 @@ def _count(value: object, what: str) -> int:
 def _share(value: object, what: str) -> Fraction:
     """A share as an exact fraction; a float is read by its shortest decimal form (0.29 means 29/100)."""
     try:
-        text = str(value)
-        if len(text) > 60:
-            raise ValueError("too long")
-        if "/" in text:
-            share = Fraction(text)
-        else:
-            decimal = Decimal(text)
-            if decimal and abs(decimal.adjusted()) > 30:  # 1e999999 would fill the memory as a fraction
-                raise ValueError("too large or too small")
-            share = Fraction(decimal)
-    except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
+        share = exact_fraction(str(value), longest=60)
+    except ValueError as error:
         raise InputError(f"the local budget for {what} is {value!r}; expected a decimal share such as 0.25") from error
     if not 0 <= share <= MAX_BUDGET:
         raise InputError(f"the local budget for {what} is {value}; expected a share of at least 0")

@@ -338,7 +338,7 @@ def dataset_digest(dataset: Dataset) -> str:
     """SHA-256 over graph and labels."""
     graph = dataset.graph
     digest = hashlib.sha256(f"{graph.n_nodes}|{graph.n_attrs}|{graph.directed}".encode())
-    for array in (graph.adj_indptr, graph.adj_indices, graph.attr_indptr, graph.attr_indices, dataset.labels):
+    for array in (*graph.arrays, dataset.labels):
         digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
     return digest.hexdigest()
 

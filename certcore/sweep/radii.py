@@ -7,13 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.common.exact import bounded_decimal
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel
 from certcore.instance.instance import Instance
@@ -148,12 +148,11 @@ def read_share(value: float | str | Fraction) -> Fraction:
         if isinstance(value, Fraction):
             share = value
         else:
-            decimal = Decimal(str(value))
-            # 1e999999 would fill the memory as a fraction, and a number as JSON holds no more than 15 digits.
-            if decimal and (abs(decimal.adjusted()) > 30 or len(decimal.normalize().as_tuple().digits) > 15):
-                raise ValueError("too large, too small or too long")
+            decimal = bounded_decimal(str(value))
+            if len(decimal.normalize().as_tuple().digits) > 15:  # a number as JSON holds no more
+                raise ValueError("too long")
             share = Fraction(decimal)
-    except (InvalidOperation, ValueError, OverflowError) as error:
+    except ValueError as error:
         raise InputError(f"the share is {value!r}; expected a number from 0 to 1 with at most 15 digits") from error
     if not 0 <= share <= 1:
         raise InputError(f"the share is {value}; expected a number from 0 to 1")
@@ -166,17 +165,14 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
     Nothing changes once everything that exists can be paid for, or once every target can get all the flips that any
     point of its front asks for. Where both come to more than a threat model can hold, the rest stays unknown.
     """
-    graph, threat = problem.instance.graph, problem.threat
+    graph = problem.instance.graph
     if axis.is_sigma:
         return graph.n_nodes, True
-    costs: np.ndarray | None = None
     if axis.kind == ADJ_DEL:
-        amounts, costs = np.ones(graph.n_edges, np.int64), threat.edge_costs  # type: ignore[assignment]
+        amounts, paid = np.ones(graph.n_edges, np.int64), problem.edge_costs
     else:
         amounts = problem.capacities[axis.kind]
-        if axis.kind in (ATTR_ADD, ATTR_DEL):
-            costs = threat.node_costs  # type: ignore[assignment]
-    paid = np.ones(len(amounts), np.int64) if costs is None else np.asarray(costs)
+        paid = np.ones(len(amounts), np.int64) if axis.kind == ADJ_ADD else problem.node_costs
     # In Python's integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
     exists = sum(int(amounts[paid == cost].sum()) * cost for cost in np.unique(paid).tolist())
     asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(paid.max(initial=1))

@@ -109,6 +109,6 @@ def pad_weights(weights: np.ndarray) -> np.ndarray:
 def voter_digest(kind: str, graph: Graph, arrays: tuple[np.ndarray, ...]) -> str:
     """SHA-256 over a description, a graph and weights."""
     digest = hashlib.sha256(f"certcore-votes-1|{kind}|{graph.n_nodes}|{graph.n_attrs}|{graph.directed}".encode())
-    for array in (graph.adj_indptr, graph.adj_indices, graph.attr_indptr, graph.attr_indices, *arrays):
+    for array in (*graph.arrays, *arrays):
         digest.update(f"|{array.dtype.str}{array.shape}|".encode() + np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

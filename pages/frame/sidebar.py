@@ -11,6 +11,7 @@ import streamlit as st
 
 from certcore import words
 from certcore.common.errors import InputError
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
@@ -74,7 +75,7 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
         help=WHICH,
     )
     st.session_state["_view"]["instance"] = name  # also if it turns out to be damaged: every page says the same
-    rule = st.session_state["rule"] or "binary"
+    rule = BaseRule(st.session_state["rule"] or "binary")
     try:
         instance = bundles.load(name, rule)
     except InputError as error:
@@ -427,13 +428,13 @@ def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:
             st, "Time limit (s)", 1, 600, key="limit", help="The search stops here; what it has proven stays."
         )
     if "votes" not in instance.base.arrays():
-        if st.session_state["rule"] != "binary":
+        if st.session_state["rule"] != BaseRule.BINARY:
             state.replace("rule", "binary", "the base certificate of this instance does not come from votes")
     else:
         controls.segmented_control(
             st,
             "Base rule",
-            ["binary", "multiclass"],
+            list(map(str, BaseRule)),
             format_func={"binary": "Binary", "multiclass": "Multi-class"}.__getitem__,
             key="rule",
             help="How votes become a base certificate: the label against one half (binary, as in the paper), "

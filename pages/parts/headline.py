@@ -13,7 +13,6 @@ from certcore import words
 from certcore.common.rounding import rounded_up, share_down
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
-from certcore.solve.status import Status
 
 from ..background import engine, work
 from ..files import bundles
@@ -108,7 +107,7 @@ def with_attack(view: View) -> Certificate | None:
 
 
 def _done(result: Certificate) -> str:
-    ended = result.status in (Status.OPTIMAL, Status.RECOMPUTED)
+    ended = result.status.is_final
     icon = ":material/hourglass_bottom:" if not ended else ":material/info:" if result.unproven else ":material/check:"
     return f"{icon} {words.status(result).markdown}"
 

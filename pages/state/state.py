@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -116,7 +117,7 @@ class View:
     threat: ThreatModel
     relaxation: Relaxation
     time_limit: float
-    rule: str
+    rule: BaseRule
     problem: str | None = None
     strengthen: bool = False
     """Whether the tight number is improved in place by the strong search."""

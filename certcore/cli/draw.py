@@ -101,7 +101,7 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from certcore.export.rendering import formats, render
-    from certcore.figures.recipe import make
+    from certcore.figures.making import make
 
     found = [form for form in formats() if Path(args.output).name.lower().endswith(form.extension)]
     if not found:

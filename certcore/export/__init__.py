@@ -43,7 +43,7 @@ from certcore.export.rendering import Format, file_name, formats, render
 from certcore.export.report import Report, build_report
 from certcore.export.report_files import report_zip, write_report
 from certcore.export.report_page import report_html
-from certcore.figures.recipe import make
+from certcore.figures.making import make
 
 #: The name in scripts that earlier versions wrote.
 export = render

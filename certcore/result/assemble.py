@@ -15,7 +15,7 @@ import numpy as np
 from certcore import __version__
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.instance.instance import Instance
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem
 from certcore.program.program import Program

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
 from certcore.program.problem import Problem
 from certcore.program.program import Place, Program
@@ -27,7 +27,8 @@ from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel, Solution
-from certcore.solve.large import Large, large_program
+from certcore.solve.large import Large
+from certcore.solve.large_sigma import large_program
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
 from certcore.verify.multipliers import Multipliers, counted, plain_bound

@@ -18,7 +18,7 @@ from certcore.common.reading import read_json, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.levels import LevelSet
 from certcore.program.problem import Problem, whole_graph_totals

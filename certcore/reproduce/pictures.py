@@ -128,7 +128,7 @@ def pictures(results: Results) -> list[Picture]:
     return [shown.pictures[shown.first] for part in shelf(results).values() for shown in part]
 
 
-def split_lines(
+def mean_lines(
     found: Sequence[Result], name: str, group: int, kind: str = "collective", naive: bool = True
 ) -> list[Line]:
     """Mean over splits with a band of one sample deviation; shorter curves have ended at their last value."""
@@ -199,7 +199,7 @@ def _several_sources(
     absent: list[str] = []
     for group, (experiment, source, name) in enumerate(parts):
         found = results.find(experiment, source, form)
-        lines += split_lines(found, name, group) if found else []
+        lines += mean_lines(found, name, group) if found else []
         behind += found
         absent += [] if found else [name]
     return lines, behind, absent
@@ -220,7 +220,7 @@ def _datasets(results: Results, form: str) -> Picture | None:
         return None
     more = results.find("pubmed", "pubmed-gcn-attr", "tight") if form == "paper" and NAMES["pubmed"] in absent else []
     if more:  # for one type of perturbation both programs are the same
-        lines += split_lines(more, NAMES["pubmed"], len(parts))
+        lines += mean_lines(more, NAMES["pubmed"], len(parts))
         behind += more
         absent.remove(NAMES["pubmed"])
     figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True)
@@ -234,7 +234,7 @@ def _rules(results: Results, form: str) -> Picture | None:
     many = results.find("datasets", "citeseer-gcn-attr", "tight-multiclass")
     if not binary or not many:
         return None
-    lines = split_lines(binary, "binary rule (paper)", 0) + split_lines(many, "multi-class rule", 1)
+    lines = mean_lines(binary, "binary rule (paper)", 0) + mean_lines(many, "multi-class rule", 1)
     figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True)
     title = "Beyond the paper: the multi-class base certificate, Citeseer"
     return Picture("fig_datasets", title, _behind(binary), figure, "datasets")
@@ -254,7 +254,7 @@ def _fields(results: Results, form: str) -> Picture | None:
         found = results.find("local", source, variant)
         free = [part for result in found if (part := sub_curve(result, "local", None))]
         if free:
-            lines += split_lines(free, name, group, naive=group != 1)
+            lines += mean_lines(free, name, group, naive=group != 1)
             behind += [result for result in found if result.source not in {known.source for known in behind}]
     if len({line.group for line in lines}) < 2:
         return None
@@ -290,7 +290,7 @@ def _convex(results: Results, form: str) -> Picture | None:
     found = results.find("convex", "citeseer-gcn-convex", form)
     if not found:
         return None
-    figure = CurveFigure(vary="attr_add", lines=tuple(split_lines(found, "Citeseer", 0)), log=True)
+    figure = CurveFigure(vary="attr_add", lines=tuple(mean_lines(found, "Citeseer", 0)), log=True)
     caption = _one_type(form, (), _behind(found))
     return Picture("fig_certs", "Convex base certificate on Citeseer", caption, figure, "convex")
 
@@ -356,7 +356,7 @@ def _several(result: Result, form: str, name: str, label: str, none: str) -> lis
     for group, curve in enumerate(result.values["curves"]):
         part = Result(**{**vars(result), "values": curve})
         title = none if curve[name] is None else f"{label} {curve[name]}"
-        lines += split_lines([part], title + doubt, group, naive=group == 0)
+        lines += mean_lines([part], title + doubt, group, naive=group == 0)
     return lines
 
 

@@ -31,15 +31,7 @@ class CurveTask:
     rounds: int | None = None
 
     def run(self) -> Curve:
-        return curve(
-            self.instance,
-            self.threat,
-            self.vary,
-            self.values,
-            relaxation=self.relaxation,
-            time_limit=self.time_limit,
-            rounds=self.rounds,
-        )
+        return curve(self.instance, self.threat, self.vary, self.values, **_effort(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +49,12 @@ class SurfaceTask:
     rounds: int | None = None
 
     def run(self) -> Surface:
-        return surface(
-            self.instance,
-            self.threat,
-            self.x,
-            self.x_values,
-            self.y,
-            self.y_values,
-            relaxation=self.relaxation,
-            time_limit=self.time_limit,
-            rounds=self.rounds,
-        )
+        x, y = (self.x, self.x_values), (self.y, self.y_values)
+        return surface(self.instance, self.threat, *x, *y, **_effort(self))
+
+
+def _effort(task: CurveTask | SurfaceTask) -> dict[str, Any]:
+    return {"relaxation": task.relaxation, "time_limit": task.time_limit, "rounds": task.rounds}
 
 
 def run_many(

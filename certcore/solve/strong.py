@@ -32,13 +32,13 @@ from certcore.verify.bound import SCALE, scaled
 from certcore.verify.strong import StrongMultipliers, repaired, strong_bound, used_only
 
 #: New rows in one round, and covers where local limits or capacities of one make them the main thing.
-MAX_ROWS, MAX_COVERS = 400, 1500
+MAX_ROWS, MAX_COVERS = 500, 300
 #: With fewer violated rows than this there are new sets, so many for each type.
 FEW_ROWS, NEW_SETS = 100, 10
 #: So are there after a round that gained less than this part of what is open.
-SLOW = 0.02
+SLOW = 0.05
 #: Rows that hold nothing for so many rounds are dropped, when there are so many of them.
-IDLE_ROUNDS, IDLE_ROWS = 3, 200
+IDLE_ROUNDS, IDLE_ROWS = 2, 100
 #: Sites in the model from the start, per type, and new ones in a round.
 FIRST_SITES, NEW_SITES = 100, 40
 #: A round that gains less than this, several times, ends the search; so does this many rounds.
@@ -327,11 +327,22 @@ class _Core:
                 added += len(cuts)
                 self._add_cuts(self.model, cuts)
         if added < FEW_ROWS or self._gain < SLOW * (self.promised - self.search.found):
-            for k, separator in self.separators.items():
-                for new in separator.best_sets(views[k], NEW_SETS):
-                    self._add_set(new)
-                    added += 1
+            added += self._new_sets(views)
         return added
+
+    def _new_sets(self, views: dict[int, View]) -> int:
+        """Sets that contradict the solution, with the rows that say so."""
+        assert self.x is not None
+        count, found = 0, []
+        for k, separator in self.separators.items():
+            first = len(separator.numbers)
+            for new in separator.best_sets(views[k], NEW_SETS):
+                self._add_set(new)
+                count += 1
+            x = np.concatenate([self.x, np.zeros(self.levels.count - len(self.x))])
+            separator.guess(views[k], x, first)
+            found += separator.level_rows(views[k], x, first)
+        return count + self._add_tags(found, MAX_ROWS)
 
     def _shift(self, views: dict[int, View]) -> int:
         assert self.shifts is not None

@@ -132,7 +132,7 @@ def table(rows: dict[str, dict[str, Any]], marks: list[float]) -> str:
     head = ["", "tight", *(f"strong, {m:g} s" for m in marks), *(f"integer program, {m:g} s" for m in marks)]
     head += ["best attack", "closed at 10 s"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for name, row in rows.items():
+    for name, row in ((name, rows[name]) for name, _, _ in cases() if name in rows):
         part = _closed(row)
         ours = [_number(row["strong"].get(_key(m))) for m in marks]
         theirs = [_number(row["integer"].get(_key(m))) for m in marks]
@@ -161,7 +161,7 @@ def _number(value: int | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", default="2,10", help="processor seconds: marks of one run, the last one ends it")
-    parser.add_argument("--long", default="", help="cases whose name contains one of these (…;…) run to 60 s")
+    parser.add_argument("--long", default="", help="cases with one of these names (…;…) run to 60 s, last of all")
     parser.add_argument("--case", default="", help="only cases whose name contains one of these (…;…)")
     parser.add_argument("--keep", default="", help="a JSON file: rows in it are not measured again")
     parser.add_argument("--note", action="append", default=[], help="a line below the table: what a reader must know")
@@ -169,7 +169,8 @@ def main() -> None:
     marks = [float(text) for text in args.seconds.split(",")]
     keep = Path(args.keep) if args.keep else None
     rows: dict[str, dict[str, Any]] = json.loads(keep.read_text()) if keep is not None and keep.exists() else {}
-    for name, load, values in cases():
+    long = args.long.split(";") if args.long else []
+    for name, load, values in sorted(cases(), key=lambda case: case[0] in long):
         if not _named(name, args.case or name) or name in rows:
             continue
         instance = load()
@@ -177,7 +178,7 @@ def main() -> None:
             print(f"{name}: left out, its graph is not in ../shared/data")
             continue
         problem = Problem(instance, ThreatModel(**values))
-        mine = [*marks, 60.0] if _named(name, args.long) else marks
+        mine = [*marks, 60.0] if name in long else marks
         row = strong(problem, mine)
         row["integer"] = integer(problem, mine)
         row["load"] = os.getloadavg()[0]
@@ -185,7 +186,7 @@ def main() -> None:
         print(name, json.dumps(row), flush=True)
         if keep is not None:
             keep.write_text(json.dumps(rows, indent=1))
-        write(rows, [*marks, *([60.0] if args.long else [])], args.note)
+        write(rows, [*marks, *([60.0] if long else [])], args.note)
 
 
 def _named(name: str, listed: str) -> bool:

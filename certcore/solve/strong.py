@@ -17,8 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.errors import InputError
 from certcore.program.cuts import Cuts, Rows, violated
-from certcore.program.levels import Levels, LevelSet
+from certcore.program.levels import Levels, LevelSet, Tag
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
@@ -75,9 +76,10 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class Seeds:
-    """What another budget of the same threat model has left: sets with their number of uses."""
+    """What another budget of the same threat model has left: sets, and covers with a target for its group."""
 
     sets: tuple[LevelSet, ...] = ()
+    covers: tuple[Tag, ...] = ()
 
 
 class StrongSearch:
@@ -106,8 +108,12 @@ class StrongSearch:
 
     @property
     def seeds(self) -> Seeds:
-        """What a search at another budget can begin with: the sets that proved something here."""
-        return Seeds(self.by.sets) if self.by is not None else self._seeds
+        """What a search at another budget can begin with: the sets and covers that proved something here."""
+        if self.by is None:
+            return self._seeds
+        target = self.structure.groups.representative
+        covers = [tag for tag in self.by.tags if tag[0] == "cover"]
+        return Seeds(self.by.sets, tuple((name, k, int(target[g]), *rest) for name, k, g, *rest in covers))
 
     @property
     def found(self) -> int:
@@ -247,6 +253,7 @@ class _Core:
         for new in seeds.sets:
             if new.kind in self.separators:
                 self._seed(new)
+        self._seed_covers(seeds.covers)
 
     def _begin(self, answer: Answer) -> Restricted:
         s, program = self.structure, self.program
@@ -413,6 +420,18 @@ class _Core:
                 number = self._add_set(new)
                 if len(sites) == 1 and self.shifts is not None:
                     self.shifts.adopt(new, number)
+
+    def _seed_covers(self, covers: tuple[Tag, ...]) -> None:
+        """Covers of another budget, as far as their targets, sites and needs are there at this one."""
+        fitting: list[Found] = []
+        for name, k, target, *rest in covers:
+            tag = (name, k, int(self.structure.groups.of_target[target]), *rest)
+            try:
+                self.levels.row(tag)
+            except InputError:
+                continue
+            fitting.append((1.0, tag))
+        self._add_tags(fitting, MAX_ROWS)
 
     def _purge(self) -> None:
         """Drop rows that have held nothing for some rounds; those of σ and of the levels themselves stay."""

@@ -8,7 +8,9 @@ import json
 import math
 import os
 import threading
+import time
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import pytest
 
 import certcore.solve.strong as strong_module
 import certcore.verify.proof as proof_module
-from certcore import GridBase, InputError, Instance, ThreatModel, certify, verify_proof
+from certcore import GridBase, InputError, Instance, ThreatModel, certify, load_instance, verify_proof
 from certcore.program.levels import Levels
 from certcore.program.problem import Problem
 from certcore.result.allocation import inadmissible
@@ -28,6 +30,7 @@ from certcore.verify.proof import digest_of, proof_bytes, read_proof
 from tests.engine.strong_cases import hard_case, integer_optimum, perturbations
 from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
 
+ROOT = Path(__file__).resolve().parents[2]
 #: CERTCORE_FORGERIES=10000 tries that many; what fits into every run is fewer.
 FORGERIES = int(os.environ.get("CERTCORE_FORGERIES", "2000"))
 
@@ -182,6 +185,22 @@ def test_compressed_proofs_are_read_and_damaged_ones_refused(middling: Any, monk
     monkeypatch.setattr(proof_module, "MAX_BYTES", 1000)
     with pytest.raises(InputError, match="too large"):
         read_proof(gzip.compress(b" " * 100_000))
+
+
+@pytest.mark.parametrize(
+    ("bundle", "budgets"), [("attr", {"attr_del": 50}), ("adj", {"adj_del": 50, "local_adj_del": 1, "sigma": 5})]
+)
+def test_proofs_of_a_dataset_are_small_and_quickly_verified(bundle: str, budgets: dict[str, int]) -> None:
+    instance = load_instance(ROOT / "precomputed" / f"citeseer-gcn-{bundle}-s0.npz")
+    found = certify(instance, ThreatModel(**budgets), relaxation="strong", rounds=6)
+    tight = certify(instance, ThreatModel(**budgets), attack=False, proof=False)
+    assert found.proof is not None
+    assert found.bound < tight.bound - 10
+    packed = proof_bytes(found.proof, packed=True)
+    assert len(packed) < 2_000_000
+    began = time.process_time()
+    assert verify_proof(read_proof(packed), instance).bound == found.bound
+    assert time.process_time() - began < 2.0
 
 
 # Forgeries.

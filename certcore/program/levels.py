@@ -60,6 +60,7 @@ class Sites:
         self.site, of_column = np.unique(s.flips.site[self.columns], return_inverse=True)
         self.of_column = of_column.reshape(-1)
         """Position in `site` of each column: with σ an undirected edge has one for each end that may pay."""
+        self._place = {site: place for place, site in enumerate(self.site.tolist())}
         self.cap = np.zeros(len(self.site), dtype=np.int64)
         self.cap[self.of_column] = s.flips.cap[self.columns]
         cost = int(s.flips.cost[self.columns].min(initial=_INFINITE))
@@ -80,10 +81,11 @@ class Sites:
 
     def positions(self, sites: Any) -> np.ndarray:
         """Where the named sites stand in `site`; refuses what is no strictly increasing list of sites with a column."""
-        wanted = np.array([_whole(value, 0, 2**62) for value in _list(sites)], dtype=np.int64)
-        if not len(wanted) or (np.diff(wanted) <= 0).any() or not np.isin(wanted, self.site).all():
+        wanted = [_whole(value, 0, 2**62) for value in _list(sites)]
+        places = [self._place.get(value, -1) for value in wanted]
+        if not places or places[0] < 0 or any(a >= b for a, b in pairwise(places)):
             raise InputError("the sites are no strictly increasing list of sites that can be flipped")
-        return np.searchsorted(self.site, wanted)
+        return np.array(places, dtype=np.int64)
 
     def capacity(self, positions: np.ndarray) -> int:
         """How many flips these sites can hold together, within what can be paid for."""

@@ -174,13 +174,21 @@ class Separator:
 
     # Rows of the sets that are there.
 
-    def level_rows(self, view: View, x: np.ndarray) -> list[Found]:
-        """The worst `in` and `conflict` row of each set and need, and monotone rows."""
-        if not self.numbers:
+    def guess(self, view: View, x: np.ndarray, first: int) -> None:
+        """Values for the levels of sets from the first on that the solution does not know: their flips, one by one."""
+        for row in range(first, len(self.numbers)):
+            mine = self.levels.sets[self.numbers[row]]
+            inside = float(view.flips[self.masks[row]].sum())
+            x[mine.start : mine.start + mine.levels] = np.clip(inside - np.arange(mine.levels), 0.0, 1.0)
+
+    def level_rows(self, view: View, x: np.ndarray, first: int = 0) -> list[Found]:
+        """The worst `in` and `conflict` row of each set (from the first on) and need, and monotone rows."""
+        numbers = self.numbers[first:]
+        if not numbers:
             return []
-        sums = np.zeros((len(self.numbers), self.top + 1))
+        sums = np.zeros((len(numbers), self.top + 1))
         found: list[Found] = []
-        for row, number in enumerate(self.numbers):
+        for row, number in enumerate(numbers):
             mine = self.levels.sets[number]
             z = x[mine.start : mine.start + mine.levels]
             sums[row, 1 : len(z) + 1] = z
@@ -189,12 +197,14 @@ class Separator:
         np.cumsum(sums, axis=1, out=sums)
         if not len(view.live) or not len(view.used):
             return found
-        loads = self.masks[:, view.used] * view.flips[view.used]
+        loads = self.masks[first:, view.used] * view.flips[view.used]
         inside = loads @ view.near.T
         outside = (view.near @ view.flips[view.used])[None, :] - inside
         need, weight = self.need[view.live], self.weight[view.live]
-        found += self._worst("in", view, weight, *self._inside(need, view.share, outside, sums))
-        found += self._worst("conflict", view, weight, *self._conflicts(need, view.share, inside, sums))
+        found += self._worst("in", numbers, view, weight, *self._inside(need, view.share, outside, sums))
+        found += self._worst(
+            "conflict", numbers, view, weight, *self._conflicts(numbers, need, view.share, inside, sums)
+        )
         return found
 
     def _inside(
@@ -212,11 +222,11 @@ class Separator:
         return best, level
 
     def _conflicts(
-        self, need: np.ndarray, share: np.ndarray, inside: np.ndarray, sums: np.ndarray
+        self, numbers: list[int], need: np.ndarray, share: np.ndarray, inside: np.ndarray, sums: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         best, level = np.full(inside.shape, LEAST), np.zeros(inside.shape, dtype=np.int64)
         most = self.sites.most
-        has = np.array([self.levels.sets[number].levels for number in self.numbers])
+        has = np.array([self.levels.sets[number].levels for number in numbers])
         start = sums[:, np.clip(most - need, 0, self.top)] + inside
         for t in range(1, self.top + 1):
             count = int(np.searchsorted(-need, -(most - t + 1), side="right"))
@@ -230,7 +240,14 @@ class Separator:
         return best, level
 
     def _worst(
-        self, family: str, view: View, weight: np.ndarray, excess: np.ndarray, level: np.ndarray, most: int = 1500
+        self,
+        family: str,
+        numbers: list[int],
+        view: View,
+        weight: np.ndarray,
+        excess: np.ndarray,
+        level: np.ndarray,
+        most: int = 1500,
     ) -> list[Found]:
         value = np.where(level > 0, excess * weight, 0.0)
         order = np.flatnonzero(value.ravel() > 0)
@@ -239,7 +256,7 @@ class Separator:
         rows, columns = np.divmod(order, value.shape[1])
         group, need = self.group[view.live], self.need[view.live]
         return [
-            (float(value[i, j]), (family, self.numbers[i], int(group[j]), int(need[j]), int(level[i, j])))
+            (float(value[i, j]), (family, numbers[i], int(group[j]), int(need[j]), int(level[i, j])))
             for i, j in zip(rows.tolist(), columns.tolist())
         ]
 

@@ -124,11 +124,13 @@ def make_bundle(
     jobs: int | None = None,
     scheduler: str | None = None,
     fresh: bool = False,
+    layout: bool = True,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[Path, Instance]:
     """Make one bundle; finished steps are kept in `work` (default: the cache) and not repeated.
 
+    Without `layout`, which takes longest where votes are few, the graph can be certified but has no places to be drawn.
     Votes that are there for another number of samples are refused, or with `fresh` dropped and drawn anew: adding to
     votes that somebody has seen is optional stopping.
     """
@@ -155,7 +157,7 @@ def make_bundle(
         instance = smoothed_instance(recipe, dataset, trained, votes)
         right = percent_down(instance.meta["accuracy"]["smoothed"])
         say(f"smoothed test accuracy {right}, where nodes that abstain count by the label most votes chose")
-    save_instance(path, _with_layout(instance, dataset, folder))
+    save_instance(path, _with_layout(instance, dataset, folder) if layout else instance)
     size = path.stat().st_size
     if size > MAX_BYTES:
         say(f"note: {path.name} has {size / 2**20:.1f} MiB; dashboard bundles have less than {MAX_BYTES // 2**20}")

@@ -107,8 +107,9 @@ def run_experiment(
     force: bool = False,
     splits: Iterable[int] | None = None,
     say: Callable[[str], None] = lambda line: None,
+    option: str = "",
 ) -> Iterator[Done]:
-    """Do what is missing of an experiment, one unit after the other."""
+    """Do what is missing of an experiment, one unit after the other; `option` is what the command says beside it."""
     for source in experiment.sources:
         found = list(folders.splits(source))
         chosen = [split for split in found if splits is None or split in splits]
@@ -118,11 +119,17 @@ def run_experiment(
             where = "give its graph with --data" if not folders.has_graph(source) else "make it with `certcore bundle`"
             say(f"{experiment.name}: no votes of {source.group} at hand; {where}")
         for split in chosen:
-            yield from _run_split(experiment, source, split, folders, force, say)
+            yield from _run_split(experiment, source, split, folders, force, say, option)
 
 
 def _run_split(
-    experiment: Experiment, source: Source, split: int, folders: Folders, force: bool, say: Callable[[str], None]
+    experiment: Experiment,
+    source: Source,
+    split: int,
+    folders: Folders,
+    force: bool,
+    say: Callable[[str], None],
+    option: str,
 ) -> Iterator[Done]:
     original = folders.load(source, split)
     for variant in experiment.variants:
@@ -143,7 +150,7 @@ def _run_split(
         else:
             values = experiment.work(instance, **settings)
         seconds = time.perf_counter() - started
-        command = f"certcore reproduce {experiment.name}" + (" --data DIR" if source.local else "")
+        command = f"certcore reproduce {experiment.name}{option}" + (" --data DIR" if source.local else "")
         result = Result(
             experiment=experiment.name,
             source=source.group,

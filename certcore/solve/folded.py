@@ -28,7 +28,7 @@ from certcore.program.division import DivisionStructure
 from certcore.program.groups import undominated
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.engine import quiet_highs
+from certcore.solve.engine import Method, quiet_highs
 from certcore.solve.highs import HighsModel, Solution, needed_rows
 from certcore.solve.status import Status
 
@@ -213,7 +213,9 @@ class FoldedModel(HighsModel):
             self._h.changeColsBounds(len(columns), columns.astype(np.int32), np.zeros(len(columns)), upper[columns])
         self._upper = upper
 
-    def solve(self, *, time_limit: float, cancel: threading.Event | None = None, method: str = "simplex") -> Solution:
+    def solve(
+        self, *, time_limit: float, cancel: threading.Event | None = None, method: Method = Method.SIMPLEX
+    ) -> Solution:
         """Solve, take in the targets that the prices do not pay for, and solve again."""
         deadline = time.perf_counter() + time_limit
         while True:

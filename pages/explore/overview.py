@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from certcore import figures, words
+from certcore.program.relaxation import Relaxation
 
 from ..background import engine, sweeps, work
 from ..frame.sidebar import class_name
@@ -54,7 +55,7 @@ def draw(view: View) -> None:
         charts.show_latest(figure, view.instance.digest, key="mini", height=330)
         if beside:
             st.caption(words.why_controls().markdown)
-        if view.relaxation == "exact":
+        if view.relaxation is Relaxation.EXACT:
             st.caption("The curve shows what is verified (the tight program); the solver's word is not drawn.")
         if ready:
             work.line(line)

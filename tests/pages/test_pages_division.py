@@ -62,10 +62,12 @@ def test_controls_are_drawn_across_accuracies_of_edge_attacks_only() -> None:
 def test_the_curves_page_says_why_the_controls_are_there(open_page: Callable[..., AppTest]) -> None:
     at = open_page("curves", instance=NAME, vary="adj_add", to=5)
     assert not at.exception
-    assert any("ignore edges" in one.label for one in at.button)
-    at = open_page("curves", instance=NAME, vary="adj_add", to=5, right=1)
-    assert not at.exception
+    assert at.session_state["right"], "a first visit begins with certified accuracy"
     assert "at every budget for free" in said(at)
+    at = open_page("curves", instance=NAME, vary="adj_add", to=5, adj_add=3)
+    assert not at.session_state["right"], "a link that names a budget stays what it was"
+    assert any("ignore edges" in one.label for one in at.button)
+    assert "only in certified accuracy" in said(at)
 
 
 def test_compare_tells_the_count_at_the_budget_of_the_sidebar(open_page: Callable[..., AppTest]) -> None:

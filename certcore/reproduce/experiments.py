@@ -76,8 +76,17 @@ EXPERIMENTS = (
         "fig_joint",
         computations.log_curve,
         (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
-        (PAPER, TIGHT),
+        (PAPER, TIGHT, FEWER),
         {"vary": "attr_del", "values": list(range(0, 121))},
+    ),
+    Experiment(
+        "edges",
+        "Certified ratio over edge deletions, with the paper's field and the sound one, over splits",
+        "fig_local_budget",
+        computations.log_curve,
+        (Source("citeseer", types="adj"),),
+        (Variant("tight", EdgeField.MESSAGES), Variant("tight", EdgeField.DEGREES)),
+        {"vary": "adj_del", "values": [0, 1, 2, 5, 10, 20, 50]},
     ),
     Experiment(
         "text-variants",
@@ -124,7 +133,7 @@ EXPERIMENTS = (
             for dataset in ("cora_ml", "citeseer")
             for model in ("gcn", "gat", "appnp", "rgcn", "sma")
         ),
-        (PAPER, FEWEST),
+        (PAPER, FEWER, FEWEST),
         {"vary": "attr_del", "values": [*_SMALL[:-5], 21, *_SMALL[-5:]]},
     ),
     Experiment(

@@ -26,6 +26,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.instance.fields import Fields, hop_fields
 from certcore.instance.instance import MAX_LAYERS
+from certcore.votes.threads import one_thread
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -149,6 +150,7 @@ def declared_field(
     return reading.layers, rule or reading.edge_field, True
 
 
+@one_thread()  # thousands of small calls: several threads would mostly wait for each other
 def falsify(
     called: Called,
     graph: Graph,

@@ -304,7 +304,9 @@ class _RowBlocks:
         self.count += len(rhs)
 
     def finish(self, n_columns: int) -> tuple[sp.csr_array, np.ndarray]:
-        rows, columns, data = (np.concatenate(part) for part in zip(*self.parts))
+        narrow = np.int32 if max(self.count, n_columns) < 2**31 else np.int64
+        rows, columns = (np.concatenate([part[i] for part in self.parts], dtype=narrow) for i in range(2))
+        data = np.concatenate([part[2] for part in self.parts])
         matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(self.count, n_columns)))
         matrix.sort_indices()
         return matrix, np.concatenate(self.rhs)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.products import dot
 from certcore.program.hull import Hull
 from certcore.program.incidence import Incidence
 from certcore.program.program import Program
@@ -32,6 +33,8 @@ LOOK = 8
 TELL = 0.25
 #: So many iterations without a gap smaller by a tenth are enough.
 STALLED = 400
+#: A product over a part of the flips or fields pays if the part has at most one in so many of the entries.
+FEW = 3
 #: Steps of the small problem that prices solve within a group with several points.
 INNER = 6
 
@@ -285,13 +288,13 @@ class _Run:
             slope = tau[mine] * cost
             budget, price = self.budget[b], 0.0
             flips = np.minimum(value, cap)
-            if cost @ flips > budget:
+            if dot(cost, flips) > budget:
                 low, high, price = 0.0, np.inf, self.price[b]
                 for _ in range(60):
                     flips = value - slope * price
                     inner = (flips > 0) & (flips < cap)
                     flips = np.clip(flips, 0.0, cap)
-                    excess = float(cost @ flips) - budget
+                    excess = dot(cost, flips) - budget
                     if abs(excess) <= 1e-9 * budget:
                         break
                     low, high = (max(low, price), high) if excess > 0 else (low, min(high, price))
@@ -306,23 +309,17 @@ class _Run:
     def _into(self, x: np.ndarray) -> np.ndarray:
         inc = self.incidence
         used = np.flatnonzero(x)
-        lengths = inc.flip_starts[used + 1] - inc.flip_starts[used]
-        total = int(lengths.sum())
-        if 4 * total > inc.entries:
+        if FEW * int((inc.flip_starts[used + 1] - inc.flip_starts[used]).sum()) > inc.entries:
             return inc.into(x)
-        rows = inc.fields[_ranges(inc.flip_starts[used], lengths, total)]
-        return np.bincount(rows, weights=np.repeat(x[used], lengths), minlength=inc.shape[0])
+        return inc.into_from(used, x[used])
 
     # Prices.
 
     def _reach(self, gain: np.ndarray, y: np.ndarray, rows: np.ndarray, by: np.ndarray) -> np.ndarray:
         inc = self.incidence
-        lengths = inc.starts[rows + 1] - inc.starts[rows]
-        total = int(lengths.sum())
-        if 4 * total > inc.entries:
+        if FEW * int((inc.starts[rows + 1] - inc.starts[rows]).sum()) > inc.entries:
             return inc.reach(y)
-        flips = inc.flips[_ranges(inc.starts[rows], lengths, total)]
-        return gain + np.bincount(flips, weights=np.repeat(by, lengths), minlength=inc.shape[1])
+        return gain + inc.reach_from(rows, by)
 
     def _rows(self, groups: np.ndarray) -> np.ndarray:
         return (np.arange(self.m.types)[:, None] * self.m.count + groups).ravel()
@@ -404,7 +401,7 @@ class _Run:
             used = _used(self.need, s)
             scale = np.where(used > 0, flow / np.where(used > 0, used, 1.0), 1.0).min(axis=0)
             best = np.maximum(best, np.minimum(1.0, s.sum(axis=0) * np.clip(scale, 0.0, 1.0)))
-        return float(m.weight @ best)
+        return dot(m.weight, best)
 
 
 class _Mean:
@@ -460,8 +457,3 @@ def knapsack(worth: np.ndarray, cost: np.ndarray, cap: np.ndarray, budget: float
     last = int(np.searchsorted(spent, budget))
     price = float(ratio[order[last]]) if last < len(order) else 0.0
     return budget * price + float((np.maximum(ratio - price, 0.0) * size).sum()), price
-
-
-def _ranges(starts: np.ndarray, lengths: np.ndarray, total: int) -> np.ndarray:
-    offsets = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    return offsets + np.arange(total, dtype=offsets.dtype)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.products import dot
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
 from certcore.program.problem import Problem
@@ -337,7 +338,7 @@ class Solver:
         for matrix, rhs in [(program.matrix, program.rhs), *([self._cut_rows] if self._cut_rows is not None else [])]:
             excess = (matrix @ x - rhs) / np.maximum(np.abs(rhs), 1)
             wrong = max(wrong, float(excess.max(initial=0.0)))
-        return float(program.objective @ x) if wrong <= TOLERANCE else -math.inf
+        return dot(program.objective, x) if wrong <= TOLERANCE else -math.inf
 
     # Memory.
 

@@ -395,7 +395,8 @@ def _gap(results: Results, form: str, experiment: str, label: str, vary: str) ->
             values=values, ratio=np.array([row[key] for row in rows]) / targets, kind=kind, name=name, group=group
         )
 
-    lines = [line("exact", "exact", "integer program", 0), line("paper", "relaxed", "relaxed", 1)]
+    stronger = "integer program" if found[0].variant.startswith("exact") else "strong form"
+    lines = [line("exact", "exact", stronger, 0), line("paper", "relaxed", "paper's program", 1)]
     if all(row["attack"] is not None for row in rows):
         attacked = np.array([targets - row["attack"] for row in rows]) / targets
         lines.append(Line(values=values, ratio=attacked, kind="naive", name="what the best attack leaves", group=2))

@@ -19,8 +19,6 @@ EDGE_RULES = (
     Variant("tight", EdgeField.MESSAGES),
     Variant("tight", EdgeField.DEGREES),
 )
-#: Votes that `certcore bundle cora_ml.npz gcn joint --theta 0.002 0.6 0 0.1` counted.
-LESS_EDGE_NOISE = "joint_edges_0.1"
 _SMALL = [*range(0, 10), *range(10, 31, 2)]
 _LOG = [
     0, 1, 2, 4, 6, 8, 10, 15, 21, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10000,
@@ -79,7 +77,6 @@ EXPERIMENTS = (
         computations.log_curve,
         (
             Source("cora_ml", types="joint"),
-            Source("cora_ml", types=LESS_EDGE_NOISE),
             Source("cora", types="joint"),
             Source("citeseer", types="joint"),
         ),

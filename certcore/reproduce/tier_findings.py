@@ -38,20 +38,6 @@ def half_contour(source: str) -> Find:
     return find
 
 
-def contour_pair(source: str, naive: int, collective: int) -> Find:
-    """Both ends of the 50 % contour, and whether they are the paper's within a seventh."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find("joint-edge", source, "paper")
-        if not found:
-            return None
-        ours = [_reaches_half(found[0], key) for key in ("naive", "certified")]
-        close = all(abs(a / b - 1) <= 1 / 7 for a, b in zip(ours, (naive, collective), strict=True))
-        return Ours(None, f"{ours[0]} and {ours[1]}", None, len(found), found[0].samples, close)
-
-    return find
-
-
 def over_splits(experiment: str, source: str, budget: int, variants: dict[str, str]) -> Find:
     """Certified ratio of several variants at one budget, each with its deviation over splits."""
 

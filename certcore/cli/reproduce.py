@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, natural, print_json
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LONG = 600.0
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "reproduce",
         help="recompute the paper's experiments and write the table of differences",
@@ -38,7 +38,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--data", metavar="DIR", help="folder with cora_ml.npz, webkb_knn3.npz, reuters_knn3_d200.npz")
     parser.add_argument("--bundles", metavar="DIR", help="where bundles are (default: precomputed)")
     parser.add_argument("--results", metavar="DIR", help="where results are kept (default: docs/results)")
-    parser.add_argument("--split", type=whole_number, action="append", metavar="N", help="only this split (repeatable)")
+    parser.add_argument("--split", type=natural, action="append", metavar="N", help="only this split (repeatable)")
     parser.add_argument("--force", action="store_true", help="compute again what is already there")
     parser.add_argument(
         "--quick",
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     for row in found:
         verdicts[row.verdict] = verdicts.get(row.verdict, 0) + 1
     if args.json:
-        print(json.dumps({"computed": done, "skipped": skipped, "verdicts": verdicts, "page": str(page)}))
+        print_json({"computed": done, "skipped": skipped, "verdicts": verdicts, "page": str(page)})
     else:
         print(
             f"{done} computed, {skipped} already there; {page}: " + ", ".join(f"{n} {v}" for v, n in verdicts.items())
@@ -138,7 +138,7 @@ def _quick(args: argparse.Namespace, data: Path | None, say: Callable[[str], Non
     computed = sum(not unit.skipped for unit in units)
     page = quick.write()
     if args.json:
-        print(json.dumps({"computed": computed, "skipped": len(units) - computed, "quick": True, "page": str(page)}))
+        print_json({"computed": computed, "skipped": len(units) - computed, "quick": True, "page": str(page)})
     else:
         print(f"{computed} computed, {len(units) - computed} already there, on few votes: no results; see {page}")
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.base.smoothing import SmoothingBase
 from certcore.instance.instance import Instance
 from certcore.reproduce.source import Folders, Source
 from certcore.reproduce.store import (
@@ -56,11 +57,12 @@ class Variant:
         if self.rule is not None:
             instance = replace(instance, base=replace(instance.base, rule=self.rule))  # type: ignore[type-var]
         if self.samples is not None and self.samples < instance.base.facts["samples"]:
+            assert isinstance(instance.base, SmoothingBase)
             instance = replace(instance, base=thinned(instance.base, self.samples))
         return instance
 
 
-def thinned(base: Any, samples: int) -> Any:
+def thinned(base: SmoothingBase, samples: int) -> SmoothingBase:
     """A base certificate from some of its votes, drawn without replacement: as if only these had been counted."""
     rng = np.random.default_rng([samples, base.n_samples])
     votes = np.array([rng.multivariate_hypergeometric(row, samples, method="marginals") for row in base.votes])

@@ -23,12 +23,13 @@ from typing import Any
 from benchmarks import instances
 from benchmarks.measure import STRONG_MARK, machine
 from certcore import Instance, ThreatModel, load_instance
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.result.anneal import Annealer
 from certcore.result.attack import find_attack
+from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel
 from certcore.solve.strong import StrongSearch
 
@@ -120,7 +121,7 @@ def integer(problem: Problem, marks: list[float]) -> dict[str, int | None]:
     seen: list[tuple[float, float]] = []
     hook = model._h.cbMipInterrupt  # called between nodes and rounds of cuts
     hook.subscribe(lambda event: seen.append((clock.spent, -event.data_out.mip_dual_bound)))
-    solution = model.solve(time_limit=marks[-1] * 1000, cancel=clock.cancel, method="choose")
+    solution = model.solve(time_limit=marks[-1] * 1000, cancel=clock.cancel, method=Method.BRANCH_AND_BOUND)
     clock.end()
     seen.append((clock.spent, solution.limit))
     sane = [(t, b) for t, b in seen if math.isfinite(b) and b <= len(problem.targets) * 10]

@@ -48,8 +48,8 @@ class Annealer:
         self.best_amount = np.zeros(len(self.sites.site), dtype=np.int64)
         self.runs = 0
         useful = len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0
-        self._work = _State(problem, structure, self.sites, self.rng) if useful else None
-        self._rounding = _State(problem, structure, self.sites, np.random.default_rng(seed)) if useful else None
+        self._work = _AttackState(problem, structure, self.sites, self.rng) if useful else None
+        self._rounding = _AttackState(problem, structure, self.sites, np.random.default_rng(seed)) if useful else None
         self._going: Iterator[int] | None = None
         """The run that is under way."""
         self._hint: np.ndarray | None = None
@@ -99,7 +99,7 @@ class Annealer:
             if next(self._going, None) is None:
                 self._going = None
 
-    def _steps(self, state: _State) -> Iterator[int]:
+    def _steps(self, state: _AttackState) -> Iterator[int]:
         """One run, step by step: bursts around the best attack, then one from hot to cold, and so on."""
         share, power, hot = STYLES[self.runs // 2 % len(STYLES)]
         units = int(sum(self.problem.threat.budgets[k] for k in self.structure.types))
@@ -129,13 +129,13 @@ class Annealer:
             self._step(state, hot * (COLD / hot) ** (step / length))
             yield step
 
-    def _step(self, state: _State, heat: float) -> None:
+    def _step(self, state: _AttackState, heat: float) -> None:
         state.take_back()
         state.refill(heat)
         if state.broken > self.found - self.structure.constant:
             self._keep(state)
 
-    def _keep(self, state: _State) -> None:
+    def _keep(self, state: _AttackState) -> None:
         attack = self.sites.allocation(self.problem, state.amount, state.attackers)
         reason = inadmissible(self.problem, attack)
         if reason is not None:
@@ -144,7 +144,7 @@ class Annealer:
             self.best, self.best_amount = attack, state.amount.copy()
 
 
-class _State:
+class _AttackState:
     """Where the flips are now, what is left to spend, and what one more flip of each type is worth to each group."""
 
     def __init__(self, problem: Problem, structure: Structure, sites: AttackSites, rng: np.random.Generator) -> None:

@@ -25,7 +25,7 @@ from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.solve.pricing import Completed, Pricing
 from certcore.solve.restricted import Proposal, Restricted
-from certcore.solve.separate import Found, Separator, View
+from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.shifts import Shifts
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
@@ -337,7 +337,7 @@ class _Core:
             added += self._new_sets(views)
         return added
 
-    def _new_sets(self, views: dict[int, View]) -> int:
+    def _new_sets(self, views: dict[int, RelaxedView]) -> int:
         """Sets that contradict the solution, with the rows that say so."""
         assert self.x is not None
         count, found = 0, []
@@ -351,7 +351,7 @@ class _Core:
             found += separator.level_rows(views[k], x, first)
         return count + self._add_tags(found, MAX_ROWS)
 
-    def _shift(self, views: dict[int, View]) -> int:
+    def _shift(self, views: dict[int, RelaxedView]) -> int:
         assert self.shifts is not None
         assert self.x is not None
         new = self.shifts.new_sites(views)

@@ -99,13 +99,13 @@ def values_to(end: int | None, to_zero: bool, instance: Instance, vary: str) -> 
     return stops(end_of(instance, vary) if end is None else end)
 
 
-def refined(values: list[int], vary: str) -> list[int]:
+def _refined(values: list[int], vary: str) -> list[int]:
     """Every integer of an axis; only the given ones where each would cost a solve of its own."""
     most = MOST_VALUES if vary in TYPES else MOST_SLOW_VALUES
     return list(range(values[-1] + 1)) if values[-1] <= most else values
 
 
-def _to_zero(members: list[Member], vary: str, relaxation: str, job: Job) -> list[int]:
+def _to_zero(members: list[Member], vary: str, relaxation: Relaxation, job: Job) -> list[int]:
     """Every integer up to the first at which no line certifies anything."""
     last = 0
     for member in members:
@@ -192,7 +192,7 @@ def curves(
     vary: str,
     values: list[int] | None,
     paper: bool,
-    relaxation: str,
+    relaxation: Relaxation,
     slot: str,
     fine: bool = True,
 ) -> Work:
@@ -201,11 +201,12 @@ def curves(
     A few values first (on large graphs six of them before that); then, if `fine`, every integer, line by line.
     Without values: at every integer up to where nothing is certified any more.
     """
-    kinds = [relaxation if relaxation != "exact" else "tight"] + (["paper"] if paper and relaxation != "paper" else [])
+    ours = relaxation.relaxed
+    kinds = [ours] + ([Relaxation.PAPER] if paper and ours is not Relaxation.PAPER else [])
 
     def run(job: Job) -> dict[str, list[list[Any]]]:
         first = values if values is not None else _to_zero(members, vary, kinds[0], job)
-        stages = [first] + ([refined(first, vary)] if fine and refined(first, vary) != first else [])
+        stages = [first] + ([_refined(first, vary)] if fine and _refined(first, vary) != first else [])
         if max(instance.graph.n_nodes for member in members for instance in member.instances) > MANY_NODES:
             stages.insert(0, sorted({*first[:: max(1, len(first) // FEW_VALUES)], first[-1]}))
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
@@ -238,7 +239,7 @@ def curves(
 def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
     """The lines of the chosen relaxation strengthened, point by point; None if that is not wanted or not the time."""
     lines = first_kind(found)
-    if not view.strengthen or view.relaxation != "tight" or not found.fresh or not lines:
+    if not view.strengthen or not found.fresh or not lines:
         return None
 
     def run(job: Job) -> list[list[Curve]]:
@@ -263,7 +264,7 @@ def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
 
 def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
     """The map strengthened cell by cell; None if that is not wanted or not the time."""
-    if not view.strengthen or view.relaxation != "tight" or not found.fresh or found.result is None:
+    if not view.strengthen or not found.fresh or found.result is None:
         return None
 
     def run(job: Job) -> Surface:
@@ -303,9 +304,9 @@ class Attacks:
     left: np.ndarray
 
 
-def attacks(member: Member, vary: str, values: list[int], relaxation: str, slot: str) -> Work:
+def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
     """The best replayed attack at each of a few values; the picture grows while they are looked for."""
-    kind = Relaxation(relaxation).relaxed
+    kind = relaxation.relaxed
 
     def run(job: Job) -> Attacks:
         found = Attacks([], np.zeros(0, dtype=np.int64))
@@ -358,7 +359,7 @@ def _curve(
     threat: ThreatModel,
     vary: str,
     values: list[int],
-    relaxation: str,
+    relaxation: Relaxation,
     job: Job,
     progress: Callable[[float], None],
 ) -> Curve:
@@ -367,7 +368,7 @@ def _curve(
     )  # fmt: skip
 
 
-def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: str, slot: str) -> Work:
+def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: Relaxation, slot: str) -> Work:
     """A map over two budgets; it is shown while it grows, coarse first."""
 
     def run(job: Job) -> Surface:
@@ -389,7 +390,7 @@ def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxatio
 
 def largest(view: View, vary: str, share: int) -> Work:
     """The largest budget that still certifies this share (in per cent)."""
-    relaxation = Relaxation(view.relaxation).relaxed
+    relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> Radius:
         return radius(

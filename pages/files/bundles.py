@@ -8,7 +8,6 @@ import hashlib
 import io
 import os
 import re
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ import streamlit as st
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.common.npz import read_npz
+from certcore.domain.noise import Noise
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance, load_instance, named
 from certcore.words import dataset_title
@@ -96,8 +96,8 @@ def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
 def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None]:
     arrays = read_npz(path, keys=("theta", "n_samples", "base_axes"))
     if "theta" in arrays:
-        flips = zip(TYPES, arrays["theta"].reshape(-1))
-        return tuple(name for name, share in flips if Fraction(str(share))), int(arrays["n_samples"])
+        flips = zip(TYPES, Noise.of(arrays["theta"].reshape(-1)).fractions)
+        return tuple(name for name, share in flips if share), int(arrays["n_samples"])
     return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
 
 

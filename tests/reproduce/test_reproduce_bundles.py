@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from certcore import certify, load_instance
+from certcore import Instance, certify, load_instance
 from certcore.base.division import DivisionBase
 from certcore.data.registry import REGISTRY
 from certcore.domain.threat import ThreatModel
@@ -18,16 +19,23 @@ from certcore.verify.proof import verify_proof
 FILES = sorted(BUNDLES.glob("*.npz"))
 
 
+@cache
+def loaded(path: Path) -> tuple[Instance, float]:
+    """A bundle and how long it took to load: at most three tries, other work on the machine is not its fault."""
+    seconds = float("inf")
+    for _ in range(3):
+        if seconds > 2.0:
+            started = time.process_time()
+            instance = load_instance(path)
+            seconds = time.process_time() - started
+    return instance, seconds
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_bundle(path: Path) -> None:
     assert path.stat().st_size < MAX_BYTES
-    best = float("inf")
-    for _ in range(3):
-        # The fastest of three: other work on the machine is not the bundle's fault.
-        started = time.process_time()
-        instance = load_instance(path)
-        best = min(best, time.process_time() - started)
-    assert best < 2.0, f"{path.name} takes {best:.1f} s to load"
+    instance, seconds = loaded(path)
+    assert seconds < 2.0, f"{path.name} takes {seconds:.1f} s to load"
     meta = instance.meta
     assert meta["dataset"] in REGISTRY
     assert meta["dataset"] not in LOCAL
@@ -70,7 +78,7 @@ PROMISED = {
 
 @pytest.mark.parametrize(("name", "votes"), PROMISED.items())
 def test_promised_bundles_are_there(name: str, votes: int | None) -> None:
-    facts = load_instance(BUNDLES / f"{name}.npz").base.facts
+    facts = loaded(BUNDLES / f"{name}.npz")[0].base.facts
     if votes is None:
         assert "samples" not in facts
     else:

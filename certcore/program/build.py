@@ -22,14 +22,6 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray | int]
 """Rows within a block, columns, coefficients."""
 
 
-def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] | None = None) -> Structure:
-    """Build the program's structure for all budgets up to `extent` (default: the threat model's own)."""
-    from certcore.program.division import DivisionBuilder  # it builds on the blocks below
-
-    builder = DivisionBuilder if problem.by_division else Builder
-    return builder(problem, Relaxation(relaxation), extent or problem.threat.budgets).build()
-
-
 class Builder:
     """The usual program: flips inside a field against the points of a front."""
 

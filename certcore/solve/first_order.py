@@ -40,7 +40,7 @@ INNER = 6
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class Iterate:
     """Where the method stands: flips, prices of the field rows, points, and the balance of the step lengths."""
 
     x: np.ndarray
@@ -54,7 +54,7 @@ class State:
 class Found:
     """The best prices and flips so far; `upper` and `lower` are floating-point and tell when to stop."""
 
-    state: State
+    state: Iterate
     y: np.ndarray
     x: np.ndarray
     upper: float = np.inf
@@ -137,7 +137,7 @@ class FirstOrder:
         sizes = np.diff(np.append(shape.first, len(shape.group)))
         self.width = int(sizes.max(initial=1))
         self.slot = np.arange(len(shape.group)) - shape.first[shape.group]
-        self.last: State | None = None
+        self.last: Iterate | None = None
 
     def run(
         self,
@@ -158,7 +158,7 @@ class FirstOrder:
 
 
 class _Run:
-    def __init__(self, method: FirstOrder, limits: Limits, start: State | None) -> None:
+    def __init__(self, method: FirstOrder, limits: Limits, start: Iterate | None) -> None:
         self.m = m = method
         self.budget, self.cap = limits.budget, limits.cap
         self._points(limits.open)
@@ -192,11 +192,11 @@ class _Run:
         self.simple = m.types == 1 and m.width == 1
         self.unit = float(m.weight.min(initial=1.0))
 
-    def _cold(self) -> State:
+    def _cold(self) -> Iterate:
         m = self.m
         total = np.bincount(m.block, weights=m.cost, minlength=m.types)
         x = (self.budget / np.maximum(total, 1.0))[m.block]
-        return State(np.minimum(x, self.cap), self.scale / m.types, np.zeros((m.width, m.count)), 1.0, self.budget)
+        return Iterate(np.minimum(x, self.cap), self.scale / m.types, np.zeros((m.width, m.count)), 1.0, self.budget)
 
     # The iteration.
 
@@ -266,7 +266,7 @@ class _Run:
                 settled[:] = False
                 first = now
             before = now
-        found.state = State(x, y, s, omega, self.budget)
+        found.state = Iterate(x, y, s, omega, self.budget)
         return found
 
     def _balance(self, omega: float, dx: np.ndarray, dy: np.ndarray) -> float:

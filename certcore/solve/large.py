@@ -210,13 +210,6 @@ class Large:
         return bool(len(sites) or len(groups))
 
 
-def large_program(structure: Structure) -> Large:
-    """The machine for a structure."""
-    from certcore.solve.large_sigma import LargeWithSigma
-
-    return LargeWithSigma(structure) if structure.has_sigma else Large(structure)
-
-
 def over(deadline: float, cancel: threading.Event | None) -> bool:
     return time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
 

@@ -164,3 +164,8 @@ class LargeWithSigma(Large):
             new = Cuts(np.full(len(tags), family, dtype=np.int8), tags)
             model.add_rows(*new.rows(self.structure))
             self._cuts = self._cuts.plus(new)
+
+
+def large_program(structure: Structure) -> Large:
+    """The machine for a structure."""
+    return LargeWithSigma(structure) if structure.has_sigma else Large(structure)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,8 @@ from .work import Work, ask
 REFRESH = 1.5
 #: No axis is longer, whatever it takes to reach zero.
 MOST_VALUES = 20_000
+#: On graphs with more nodes than this a line is drawn at so many values before it is drawn at the usual ones.
+MANY_NODES, FEW_VALUES = 5_000, 6
 #: Seconds of strong search at each point of a curve and each cell of a map.
 SECONDS_PER_POINT = 4.0
 #: σ and local budgets change the program itself: longer axes stay at the values they are first drawn at.
@@ -95,13 +99,13 @@ def values_to(end: int | None, to_zero: bool, instance: Instance, vary: str) -> 
     return stops(end_of(instance, vary) if end is None else end)
 
 
-def refined(values: list[int], vary: str) -> list[int]:
+def _refined(values: list[int], vary: str) -> list[int]:
     """Every integer of an axis; only the given ones where each would cost a solve of its own."""
     most = MOST_VALUES if vary in TYPES else MOST_SLOW_VALUES
     return list(range(values[-1] + 1)) if values[-1] <= most else values
 
 
-def _to_zero(members: list[Member], vary: str, relaxation: str, job: Job) -> list[int]:
+def _to_zero(members: list[Member], vary: str, relaxation: Relaxation, job: Job) -> list[int]:
     """Every integer up to the first at which no line certifies anything."""
     last = 0
     for member in members:
@@ -188,20 +192,23 @@ def curves(
     vary: str,
     values: list[int] | None,
     paper: bool,
-    relaxation: str,
+    relaxation: Relaxation,
     slot: str,
     fine: bool = True,
 ) -> Work:
     """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's.
 
-    A few values first; then, if `fine`, every integer, line by line. Without values: at every integer up to where
-    nothing is certified any more.
+    A few values first (on large graphs six of them before that); then, if `fine`, every integer, line by line.
+    Without values: at every integer up to where nothing is certified any more.
     """
-    kinds = [relaxation if relaxation != "exact" else "tight"] + (["paper"] if paper and relaxation != "paper" else [])
+    ours = relaxation.relaxed
+    kinds = [ours] + ([Relaxation.PAPER] if paper and ours is not Relaxation.PAPER else [])
 
     def run(job: Job) -> dict[str, list[list[Any]]]:
         first = values if values is not None else _to_zero(members, vary, kinds[0], job)
-        stages = [first] + ([refined(first, vary)] if fine and refined(first, vary) != first else [])
+        stages = [first] + ([_refined(first, vary)] if fine and _refined(first, vary) != first else [])
+        if max(instance.graph.n_nodes for member in members for instance in member.instances) > MANY_NODES:
+            stages.insert(0, sorted({*first[:: max(1, len(first) // FEW_VALUES)], first[-1]}))
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
         total = sum(len(member.instances) for member in members) * len(kinds) * len(stages)
         count = 0
@@ -213,7 +220,8 @@ def curves(
                     for instance in member.instances:
                         so_far = {k: [list(x) for x in v] for k, v in done.items()}
                         job.report(count / total, member.name, so_far if count else None)
-                        line.append(_curve(instance, member.threat, vary, numbers, kind, job))
+                        told = partial(_report_share, job, count, total, member.name)
+                        line.append(_curve(instance, member.threat, vary, numbers, kind, job, told))
                         count += 1
                         if job.cancel.is_set():
                             return done
@@ -231,7 +239,7 @@ def curves(
 def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
     """The lines of the chosen relaxation strengthened, point by point; None if that is not wanted or not the time."""
     lines = first_kind(found)
-    if not view.strengthen or view.relaxation != "tight" or not found.fresh or not lines:
+    if not view.strengthen or not found.fresh or not lines:
         return None
 
     def run(job: Job) -> list[list[Curve]]:
@@ -256,7 +264,7 @@ def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
 
 def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
     """The map strengthened cell by cell; None if that is not wanted or not the time."""
-    if not view.strengthen or view.relaxation != "tight" or not found.fresh or found.result is None:
+    if not view.strengthen or not found.fresh or found.result is None:
         return None
 
     def run(job: Job) -> Surface:
@@ -296,9 +304,9 @@ class Attacks:
     left: np.ndarray
 
 
-def attacks(member: Member, vary: str, values: list[int], relaxation: str, slot: str) -> Work:
+def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
     """The best replayed attack at each of a few values; the picture grows while they are looked for."""
-    kind = Relaxation(relaxation).relaxed
+    kind = relaxation.relaxed
 
     def run(job: Job) -> Attacks:
         found = Attacks([], np.zeros(0, dtype=np.int64))
@@ -341,11 +349,26 @@ def first_kind(work: Work) -> list[list[Curve]]:
     return next(iter(work.result.values()), []) if work.result else []
 
 
-def _curve(instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: str, job: Job) -> Curve:
-    return curve(session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel)
+def _report_share(job: Job, count: int, total: int, name: str, share: float) -> None:
+    """Tell how far the work is while a line is computed."""
+    job.report((count + share) / total, name)
 
 
-def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: str, slot: str) -> Work:
+def _curve(
+    instance: Instance,
+    threat: ThreatModel,
+    vary: str,
+    values: list[int],
+    relaxation: Relaxation,
+    job: Job,
+    progress: Callable[[float], None],
+) -> Curve:
+    return curve(
+        session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel, progress=progress
+    )  # fmt: skip
+
+
+def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: Relaxation, slot: str) -> Work:
     """A map over two budgets; it is shown while it grows, coarse first."""
 
     def run(job: Job) -> Surface:
@@ -367,7 +390,7 @@ def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxatio
 
 def largest(view: View, vary: str, share: int) -> Work:
     """The largest budget that still certifies this share (in per cent)."""
-    relaxation = Relaxation(view.relaxation).relaxed
+    relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> Radius:
         return radius(

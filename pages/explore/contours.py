@@ -86,10 +86,11 @@ def draw(view: View) -> None:
     )
 
     xs, ys = pick(int(x_to or x_default), STEPS[cells]), pick(int(y_to or y_default), STEPS[cells])
-    relaxation = Relaxation(view.relaxation).relaxed
+    relaxation = view.relaxation.relaxed
+    tight = relaxation is Relaxation.TIGHT
     task = sweeps.map_over(view, x, xs, y, ys, relaxation, "surface")
     other = (
-        sweeps.map_over(view, x, xs, y, ys, "paper" if relaxation == "tight" else "tight", "surface_paper")
+        sweeps.map_over(view, x, xs, y, ys, Relaxation.PAPER if tight else Relaxation.TIGHT, "surface_paper")
         if show == "paper"
         else None
     )
@@ -99,7 +100,7 @@ def draw(view: View) -> None:
     if ready:
         main, reference = strong.result, None
         if other is not None:
-            main, reference = (strong.result, other.result) if relaxation == "tight" else (other.result, task.result)
+            main, reference = (strong.result, other.result) if tight else (other.result, task.result)
         accuracy_of = None if view.counted is None else len(view.counted)
         across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
         figure = figures.contour_figure(
@@ -109,7 +110,7 @@ def draw(view: View) -> None:
             show="ratio" if show == "ratio" else "difference",
             reference=reference,
             reference_kind="paper" if show == "paper" else "naive",
-            kind="paper" if relaxation == "paper" and show != "paper" else "collective",
+            kind="paper" if not tight and show != "paper" else "collective",
             levels=tuple(sorted(float(level) for level in levels)),
             marker=None if across is None or up is None else (across, up),
             accuracy_of=accuracy_of,
@@ -132,7 +133,7 @@ def draw(view: View) -> None:
             select=True,
             note="A cell holds for all budgets up to its upper right corner; click it to move the sliders there. Solid "
             "lines: this certificate; dotted lines: the reference."
-            + ("" if task.result.done.any() else " The first cell of a large graph can take minutes."),
+            + ("" if task.result.done.any() else " On a large graph the first cell takes a while."),
         )
         if clicked is not None:
             state.move(**{x: int(clicked[0]), y: int(clicked[1])})

@@ -12,11 +12,13 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.instance.local_limits import most_per_node as most_per_node
 from certcore.instance.local_limits import within_base as within_base
+from certcore.program.relaxation import Relaxation
 
 from ..parts.text import plain
 
@@ -113,9 +115,9 @@ class View:
     name: str
     instance: Instance
     threat: ThreatModel
-    relaxation: str
+    relaxation: Relaxation
     time_limit: float
-    rule: str
+    rule: BaseRule
     problem: str | None = None
     strengthen: bool = False
     """Whether the tight number is improved in place by the strong search."""

@@ -30,11 +30,14 @@ from certcore.figures.style import (
     KINDS,
     RATIO_LABEL,
     VERMILLION,
+    Kind,
+    MapOf,
     axis_label,
     colour_scale,
     on_background,
 )
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
+from certcore.program.relaxation import Relaxation
 from certcore.sweep import Session, Surface, surface
 from certcore.sweep.axis import Axis
 
@@ -56,9 +59,9 @@ class ContourFigure(Figure):
     y_values: np.ndarray
     ratio: np.ndarray
     reference: np.ndarray | None = None
-    reference_kind: str = "naive"
-    kind: str = "collective"
-    show: str = "ratio"
+    reference_kind: str = Kind.NAIVE
+    kind: str = Kind.COLLECTIVE
+    show: str = MapOf.RATIO
     levels: tuple[float, ...] = (0.5, 0.7)
     marker: tuple[float, float] | None = None
     x_log: bool = False
@@ -80,9 +83,8 @@ class ContourFigure(Figure):
         shape = (len(self.x_values), len(self.y_values))
         for name in ("ratio", "reference", "certified", "reference_certified"):
             numbers(self, name, shape, "the map", finite=False)
-        if self.show not in ("ratio", "reference", "difference"):
-            raise InputError(f"show is {self.show!r}; expected 'ratio', 'reference' or 'difference'")
-        if self.show != "ratio" and self.reference is None:
+        object.__setattr__(self, "show", MapOf.parse(self.show, "show"))
+        if self.show != MapOf.RATIO and self.reference is None:
             raise InputError(f"a map of the {self.show} needs a reference; give one, or show the ratio")
         for kind in (self.kind, self.reference_kind):
             if kind not in KINDS:
@@ -94,14 +96,14 @@ class ContourFigure(Figure):
     @property
     def filled(self) -> np.ndarray:
         """What fills the cells, (nx, ny)."""
-        if self.show == "ratio" or self.reference is None:
+        if self.show == MapOf.RATIO or self.reference is None:
             return self.ratio
-        return self.reference if self.show == "reference" else self.ratio - self.reference
+        return self.reference if self.show == MapOf.REFERENCE else self.ratio - self.reference
 
     @property
     def scale(self) -> tuple[float, float]:
         """The ends of the colour scale: of a difference those of the map, of a ratio 0 and 1."""
-        if self.show != "difference":
+        if self.show != MapOf.DIFFERENCE:
             return 0.0, 1.0
         known = self.filled[np.isfinite(self.filled)]
         return min(0.0, float(known.min(initial=0))), max(1e-9, float(known.max(initial=0)))
@@ -139,7 +141,7 @@ class ContourFigure(Figure):
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         what = for_plotly(measure(self))
         filled = self.filled
-        difference = self.show == "difference"
+        difference = self.show == MapOf.DIFFERENCE
         low, high = self.scale
         colours = colour_scale(difference)
         data, hover = cell_hover(self)
@@ -194,7 +196,7 @@ class ContourFigure(Figure):
         axes = sheet.axes()
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         filled = self.filled
-        difference = self.show == "difference"
+        difference = self.show == MapOf.DIFFERENCE
         low, high = self.scale
         colours = LinearSegmentedColormap.from_list("certcore", colour_scale(difference), N=256)
         # Drawn as one picture where the cells are even, as rectangles otherwise: no white hair lines between cells.
@@ -238,7 +240,7 @@ class ContourFigure(Figure):
     def draw_latex(self, width_cm: float) -> str:
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         filled = self.filled
-        difference = self.show == "difference"
+        difference = self.show == MapOf.DIFFERENCE
         low, high = self.scale
         scale = " ".join(
             f"rgb255=({int(c[1:3], 16)},{int(c[3:5], 16)},{int(c[5:], 16)})" for c in colour_scale(difference)
@@ -285,14 +287,14 @@ class ContourFigure(Figure):
 
 
 def contour_figure(
-    surface: Any,
+    surface: Surface,
     *,
     x: str,
     y: str,
-    show: str = "ratio",
-    reference: Any = None,
-    reference_kind: str = "naive",
-    kind: str = "collective",
+    show: str = MapOf.RATIO,
+    reference: Surface | None = None,
+    reference_kind: str = Kind.NAIVE,
+    kind: str = Kind.COLLECTIVE,
     levels: Sequence[float] = (0.5, 0.7),
     gaps: bool = True,
     marker: tuple[float, float] | None = None,
@@ -311,11 +313,11 @@ def contour_figure(
     """
     of = int(surface.targets) if accuracy_of is None else accuracy_of
     targets = max(of, 1)
-    certified = _counts(surface.certified, getattr(surface, "done", None) if gaps else None)
+    certified = _counts(surface.certified, surface.done if gaps else None)
     if reference is None:
         compared = np.asarray(surface.naive)
     else:
-        compared = _counts(reference.certified, getattr(reference, "done", None) if gaps else None)
+        compared = _counts(reference.certified, reference.done if gaps else None)
     return ContourFigure(
         x=x,
         y=y,
@@ -335,13 +337,13 @@ def contour_figure(
         targets=of,
         accuracy=accuracy_of is not None,
         title=title,
-        name=name or ("contours" if show == "ratio" else show) + f"-{x}-{y}",
+        name=name or ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}",
         facts=facts or {},
         recipe=recipe,
     )
 
 
-def _counts(counts: Any, done: Any) -> np.ndarray:
+def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:
     """Counts, with gaps where a cell has not been computed yet."""
     array = np.asarray(counts)
     if done is None or np.asarray(done).all():
@@ -358,9 +360,9 @@ def measure(figure: ContourFigure) -> str:
     """The name of what fills the cells of a map."""
     if figure.measure:
         return clean(figure.measure)
-    if figure.show == "difference":
+    if figure.show == MapOf.DIFFERENCE:
         return f"gain: {KINDS[figure.kind].label} − {KINDS[figure.reference_kind].label}"
-    kind = figure.kind if figure.show == "ratio" else figure.reference_kind
+    kind = figure.kind if figure.show == MapOf.RATIO else figure.reference_kind
     return f"{ACCURACY_LABEL if figure.accuracy else RATIO_LABEL} ({KINDS[kind].label})"
 
 
@@ -493,18 +495,18 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
 
     def over(relaxation: str) -> Surface:
         xs, ys = loaded.need("x_values"), loaded.need("y_values")
-        rounds = loaded.rounds if relaxation == "strong" else None
+        rounds = loaded.rounds if relaxation == Relaxation.STRONG else None
         return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
 
     across, up = loaded.marker(threat, x), loaded.marker(threat, y)
     return contour_figure(
-        over("tight" if show == "paper" else loaded.swept),
+        over(Relaxation.TIGHT if show == "paper" else loaded.swept),
         x=x,
         y=y,
-        show="ratio" if show == "ratio" else "difference",
-        reference=over("paper") if show == "paper" else None,
-        reference_kind="paper" if show == "paper" else "naive",
-        kind="paper" if loaded.swept == "paper" and show != "paper" else "collective",
+        show=MapOf.RATIO if show == "ratio" else MapOf.DIFFERENCE,
+        reference=over(Relaxation.PAPER) if show == "paper" else None,
+        reference_kind=Kind.PAPER if show == "paper" else Kind.NAIVE,
+        kind=Kind.PAPER if loaded.swept == Relaxation.PAPER and show != "paper" else Kind.COLLECTIVE,
         levels=tuple(float(level) for level in options.get("levels", (0.5, 0.7))),
         marker=None if across is None or up is None else (across, up),
         accuracy_of=options.get("accuracy_of"),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from certcore import Certificate, ThreatModel, certify
+from certcore.figures.style import CLOSENESS
 from certcore.instance.instance import Instance
 from certcore.result.attack_text import read_attack
 from certcore.result.reach import Reach, reach
@@ -203,11 +204,22 @@ def test_lasso_box_targets_and_protection(visit: Visit) -> None:
 def test_margins_are_those_of_the_engine(visit: Visit) -> None:
     _, _, found = engine(ThreatModel(attr_del=5))
     watched = visit()
+    page = opened(watched)
+    kept = found.margin[found.margin != 0]
+    steps = {step["label"]: step for step in drawn(page)["panels"][0]["close"]}
+    below = 0
+    for step in CLOSENESS:
+        here = kept > below if step.most is None else (kept > below) & (kept <= step.most)
+        assert steps[step.label]["count"] == here.sum(), "how close the rest is, without asking for it"
+        assert steps[step.label]["colour"] == step.colour
+        below = step.most or below
+    assert steps["never"]["count"] == (kept < 0).sum()
+    assert len({step["count"] for step in steps.values()}) > 2, "the example has close and far targets"
     page = opened(watched, f"{VIEW}&colour=margin")
     seen = drawn(page)
     assert seen["colour"] == "margin"
     assert np.array_equal(np.array(seen["panels"][0]["margin"])[found.targets], found.margin)
-    assert page.locator(".bars .strip").count() == 1
+    assert page.locator(".legend .strip").count() == 1
 
 
 def test_the_graph_travels_once_and_a_new_attack_sends_what_changed(visit: Visit) -> None:

@@ -7,7 +7,15 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
-from certcore.words.accuracy import Accuracy, accuracy, accuracy_words, certified_accuracy, share_of_right
+from certcore.words.accuracy import (
+    Accuracy,
+    accuracy,
+    accuracy_words,
+    certified_accuracy,
+    has_training_nodes,
+    not_for_training,
+    share_of_right,
+)
 from certcore.words.attacker import attacks_nothing, threat_words
 from certcore.words.division import how_it_votes, votes_over_groups, why_controls
 from certcore.words.field import field_words
@@ -55,12 +63,14 @@ __all__ = [
     "field_words",
     "gain",
     "guarantee",
+    "has_training_nodes",
     "how_it_votes",
     "known_already",
     "limit_words",
     "named_sites",
     "node_words",
     "not_covered",
+    "not_for_training",
     "not_per_node",
     "promise",
     "radius",

@@ -89,3 +89,7 @@ def test_accuracy_is_a_share_of_all_targets() -> None:
     assert figure.lines[0].leaves is not None
     assert figure.lines[0].leaves.max() <= 0.1
     assert figure.y_label == "certified accuracy"
+    assert figure.clean == 1 / 10
+    attacked = curve(Session(instance), ThreatModel(targets=targets), "attr_del", [1, 2])
+    begun = figures.curve_figure([attacked], vary="attr_del", accuracy_of=10)
+    assert begun.clean == 1 / 10, "without an attack, wherever the line begins and whatever else is attacked"

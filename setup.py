@@ -1,7 +1,7 @@
 """What pyproject.toml cannot say: which folder travels under which name.
 
 The dashboard in `pages/` becomes `certcore._dashboard`, so that a wheel installs no top-level `app` or `pages`. The
-small checker is a module of its own beside the package, so that its command imports nothing of the engine.
+small checker is two modules beside the package, so that its command imports nothing of the engine.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ dashboard = [".".join(("certcore", "_dashboard", *room.parts)) for room in rooms
 engine = find_packages(include=["certcore*"], exclude=["certcore.standalone*"])
 
 setup(
-    py_modules=["certcore_check"],
+    py_modules=["certcore_check", "certcore_check_division"],
     packages=[*engine, *dashboard, *(["certcore._streamlit"] if dashboard else [])],
     package_dir={
         "": "certcore/standalone",

@@ -10,9 +10,11 @@ import numpy as np
 from certcore.common.errors import InputError
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
+#: Nodes of each class to train on, and as many to stop on.
+PER_CLASS = 20
 
 
-def make_split(labels: np.ndarray, split: int, per_class: int = 20) -> np.ndarray:
+def make_split(labels: np.ndarray, split: int, per_class: int = PER_CLASS) -> np.ndarray:
     """Split number `split` (its seed): for each node 0 (train), 1 (validation) or 2 (test)."""
     rng = np.random.default_rng([split, 0x5EED])
     parts = np.full(len(labels), TEST, dtype=np.int8)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.memory import check_memory
-from certcore.domain.perturbations import ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.program.groups import LiveFronts, live_fronts, merge_rows, undominated
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
@@ -256,7 +256,8 @@ class Builder:
 
     def _coefficients(self, nodes: np.ndarray, payers: np.ndarray, matrix: sp.csr_array) -> Attackers:
         kinds, of_node = payers
-        costs = np.where(kinds == ADJ_DEL, 1, self.problem.node_costs[of_node])
+        # Costs of nodes are those of attribute flips; an attacker pays one for an edge.
+        costs = np.where((kinds == ADJ_ADD) | (kinds == ADJ_DEL), 1, self.problem.node_costs[of_node])
         rows, columns, entries = _EMPTY, self.attacker_column[of_node], _EMPTY
         if len(kinds):
             rows = self.blocks.places["payer"].start + np.arange(len(kinds))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from certcore.reproduce import findings
+from certcore.reproduce import findings, tier_findings
 from certcore.reproduce.measure import Ours
 from certcore.reproduce.store import Results
 
@@ -55,8 +55,9 @@ class Row:
         """`reproduced`, `better`, `corrected`, `bracketed`, `differs` or `not run`."""
         if self.ours is None:
             return "not run"
-        if self.claim.label and self.ours.holds is not False:
-            return self.claim.label
+        label = self.claim.label if self.ours.label is None else self.ours.label
+        if label and self.ours.holds is not False:
+            return label
         if self.ours.holds is not None:
             return "reproduced" if self.ours.holds else "differs"
         ratio = self.ratio
@@ -101,13 +102,11 @@ def _claim(entry: dict[str, Any], texts: dict[str, str]) -> Claim:
 
 
 def _finder(find: str | list[Any]) -> findings.Find:
-    """A function of `findings` by its name, or what it returns for the arguments behind its name."""
-    if isinstance(find, str):
-        plain: findings.Find = getattr(findings, find)
-        return plain
-    name, *arguments = find
-    made: findings.Find = getattr(findings, name)(*arguments)
-    return made
+    """A function of `findings` or `tier_findings` by its name, or what it returns for the arguments behind its name."""
+    name, *arguments = [find] if isinstance(find, str) else find
+    function = getattr(findings, name, None) or getattr(tier_findings, name)
+    found: findings.Find = function if isinstance(find, str) else function(*arguments)
+    return found
 
 
 CLAIMS = _read("claims")

@@ -10,7 +10,7 @@ import numpy as np
 from certcore import certify
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.sweep import curve, surface
+from certcore.sweep import Session, curve, surface
 
 
 def radius_curve(
@@ -74,12 +74,15 @@ def attacker_curves(
 
 
 def brackets(instance: Instance, *, relaxation: str, vary: str, values: list[int], time_limit: float) -> dict[str, Any]:
-    """Relaxed and integer certificates side by side, with the best attack found: the gap lies in between."""
+    """The paper's certificate next to a stronger one and to the best attack found: the integer optimum lies in between.
+
+    `solved` says that nothing is left in between, so that the integer optimum is known.
+    """
     rows = []
     for value in values:
         threat = ThreatModel().replace(**{vary: value})
         relaxed = certify(instance, threat, relaxation="paper", attack=False)
-        exact = certify(instance, threat, relaxation=relaxation, time_limit=time_limit)
+        exact = certify(instance, threat, relaxation=relaxation, time_limit=time_limit, proof=False)
         rows.append(
             {
                 "value": value,
@@ -87,12 +90,62 @@ def brackets(instance: Instance, *, relaxation: str, vary: str, values: list[int
                 "exact": exact.certified,
                 "attack": exact.attack_found,
                 "status": str(exact.status),
+                "solved": exact.closed,
                 "relaxed_seconds": relaxed.seconds,
                 "exact_seconds": exact.seconds,
                 "naive": exact.naive_certified,
             }
         )
     return {"rows": rows}
+
+
+def tiers(
+    instance: Instance, *, relaxation: str, vary: str, values: list[int], time_limit: float | None = None
+) -> dict[str, Any]:
+    """Certified targets, and certified targets with the right label, at a few budgets; single certificates."""
+    session = Session(instance)
+    counts: dict[str, list[int | None]] = {"certified": [], "naive": [], "accurate": [], "attack": []}
+    for value in values:
+        threat = ThreatModel().replace(**{vary: value})
+        options: dict[str, Any] = {"relaxation": relaxation}
+        if relaxation == "strong":  # the other ones are solved to the end
+            options["time_limit"] = time_limit
+        found = session.certify(threat, **options)
+        right = session.certify(threat.replace(targets=instance.select_targets("correct")), attack=False, **options)
+        counts["certified"].append(found.verified_certified)
+        counts["naive"].append(found.naive_certified)
+        counts["attack"].append(found.attack_found)
+        counts["accurate"].append(right.verified_certified)
+    return {"budgets": values, **counts}
+
+
+def contour(
+    instance: Instance, *, relaxation: str, vary: str, share: float, most: int, time_limit: float
+) -> dict[str, Any]:
+    """How far at least `share` of the targets are certified: the paper's program first, then a stronger one, budget by
+    budget, until it certifies fewer. What the best attack leaves says how far any certificate could go."""
+    session = Session(instance)
+    assert instance.targets is not None
+    enough = share * len(instance.targets)
+    program = curve(session, ThreatModel(), vary, np.arange(most + 1), relaxation="paper")
+    first = int(np.flatnonzero(np.asarray(program.certified) >= enough)[-1])
+    rows = []
+    for value in range(first + 1, most + 1):
+        found = session.certify(
+            ThreatModel().replace(**{vary: value}), relaxation=relaxation, time_limit=time_limit, proof=False
+        )
+        rows.append(
+            {
+                "value": value,
+                "certified": found.verified_certified,
+                "naive": found.naive_certified,
+                "attack": found.attack_found,
+                "seconds": found.seconds,
+            }
+        )
+        if found.verified_certified < enough:
+            break
+    return {"paper": first, "rows": rows}
 
 
 def clock(instance: Instance, *, relaxation: str, threats: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from certcore.common.errors import InputError
 from certcore.domain.edge_field import EdgeField
 from certcore.reproduce import computations, findings
 from certcore.reproduce.source import Source
+from certcore.reproduce.trial_lists import JOINT, TEXTS
 from certcore.reproduce.unit import Experiment, Variant
 
-PAPER, TIGHT = Variant("paper"), Variant("tight")
+PAPER, TIGHT, STRONG = Variant("paper"), Variant("tight"), Variant("strong")
 MULTICLASS = Variant("tight", rule="multiclass")
 FEWER, FEWEST = (Variant("paper", samples=number) for number in (findings.FEWER, findings.FEWEST))
 #: The paper's rule for edge fields next to the sound one (see docs/REPRODUCTION.md).
@@ -77,6 +78,26 @@ EXPERIMENTS = (
         (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
         (PAPER, TIGHT),
         {"vary": "attr_del", "values": list(range(0, 121))},
+    ),
+    Experiment(
+        "text-variants",
+        "What the graphs of WebKB and Reuters may have been: one change each, trained and voted again",
+        "nlp_graphs",
+        computations.radius_curve,
+        (Source("webkb_knn3"), Source("reuters_knn3_d200")),
+        TEXTS,
+        {"vary": "attr_del", "most": 8192},
+        first_split_only=True,
+    ),
+    Experiment(
+        "joint-variants",
+        "What moves the 50 % contour: noise and training changed one at a time, trained and voted again",
+        "fig_joint",
+        computations.log_curve,
+        (Source("cora_ml", types="joint"),),
+        JOINT,
+        {"vary": "attr_del", "values": list(range(0, 81))},
+        first_split_only=True,
     ),
     Experiment(
         "attributes",
@@ -154,8 +175,8 @@ EXPERIMENTS = (
         "fig_milp_attr",
         computations.brackets,
         (Source("cora_ml"),),
-        (Variant("exact"),),
-        {"vary": "attr_del", "values": [1, 2, 4, 6, 8, 10, 12], "time_limit": 30.0},
+        (STRONG,),
+        {"vary": "attr_del", "values": list(range(1, 13)), "time_limit": 60.0},
         first_split_only=True,
     ),
     Experiment(
@@ -164,9 +185,27 @@ EXPERIMENTS = (
         "fig_milp_adj",
         computations.brackets,
         (Source("cora_ml", types="adj"),),
-        (Variant("exact", EdgeField.MESSAGES), Variant("exact", EdgeField.DEGREES)),
-        {"vary": "adj_del", "values": [1, 2, 4, 6, 8, 10, 12], "time_limit": 30.0},
+        (Variant("strong", EdgeField.MESSAGES), Variant("strong", EdgeField.DEGREES)),
+        {"vary": "adj_del", "values": list(range(1, 13)), "time_limit": 60.0},
         first_split_only=True,
+    ),
+    Experiment(
+        "tiers",
+        "Tight, strong and multi-class certificates, and certified accuracy, over splits",
+        "fig_datasets",
+        computations.tiers,
+        (Source("citeseer"), Source("cora_ml")),
+        (TIGHT, MULTICLASS, STRONG),
+        {"vary": "attr_del", "values": [5, 10, 20, 100], "time_limit": 8.0},
+    ),
+    Experiment(
+        "joint-contour",
+        "The 50 % contour of the joint map: paper's program, strong program, best attack",
+        "fig_joint",
+        computations.contour,
+        (Source("cora_ml", types="joint"), Source("citeseer", types="joint")),
+        (STRONG,),
+        {"vary": "attr_del", "share": 0.5, "most": 80, "time_limit": 20.0},
     ),
     Experiment(
         "seconds-attributes",

@@ -25,6 +25,8 @@ class Ours:
     """For claims in words: whether what the paper says is what we see."""
     also: str = ""
     """The same from fewer votes on other splits, if there are any."""
+    label: str | None = None
+    """The verdict in place of the claim's label, where it depends on what was found."""
 
 
 def mean_ratio(results: Sequence[Result], key: str = "certified") -> np.ndarray:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
+from certcore.domain.edge_field import EdgeField
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
 from certcore.reproduce.findings import FEWEST
 from certcore.reproduce.measure import map_ratio, sub_curve
@@ -27,6 +30,28 @@ NAMES = {
 MODELS = {"gcn": "GCN", "gcn_mean": "GCN (mean)", "gat": "GAT", "appnp": "APPNP", "rgcn": "RGCN", "sma": "SMA"}
 
 
+#: Lines of so many budgets are drawn with all of them.
+FEW = 64
+#: The programs that a figure can be drawn with, where their results are there.
+FORMS = ("paper", "tight", "strong")
+#: What the results of edges rest on in each of them: the paper's rule for fields, or the sound one.
+_EDGES = {"paper": EdgeField.MESSAGES, "tight": EdgeField.DEGREES, "strong": EdgeField.DEGREES}
+
+#: The figures of the paper in its order: the labels that one section is about, and what it is called.
+SECTIONS = {
+    ("fig_datasets",): "Attribute deletions",
+    ("fig_joint",): "Attribute and edge deletions",
+    ("fig_models", "robust_models"): "Classifiers",
+    ("fig_certs",): "The convex base certificate",
+    ("fig_local_budget",): "Local budgets",
+    ("fig_num_attackers",): "Few attackers",
+    ("nlp_graphs",): "Graphs of texts",
+    ("fig_joint_attr",): "Attribute additions and deletions",
+    ("fig_milp_attr",): "Integrality gap, attributes",
+    ("fig_milp_adj",): "Integrality gap, edges",
+}
+
+
 @dataclass(frozen=True)
 class Picture:
     """A figure, the label it has in the paper, and the experiment behind it."""
@@ -38,27 +63,69 @@ class Picture:
     experiment: str
 
 
+@dataclass(frozen=True)
+class Place:
+    """A figure that may be drawn with several programs; one that compares programs itself has a single form."""
+
+    name: str
+    short: str
+    """What tells it from the others of its section."""
+    build: Callable[[Results, str], Picture | None]
+    first: str = "paper"
+    """The form it is shown in at first: the paper's, unless that one is not sound."""
+    forms: tuple[str, ...] = FORMS
+
+    def file(self, form: str) -> str:
+        """The name under which `certcore draw paper` knows it in this form."""
+        return self.name if form == self.first else f"{self.name}-{form}"
+
+    def picture(self, results: Results, form: str) -> Picture | None:
+        """The figure in one form, or None where nothing was computed."""
+        made = self.build(results, form) if form in self.forms else None
+        if made is None:
+            return None
+        name = self.file(form)
+        return replace(made, figure=replace(made.figure, name=name, recipe=Recipe("paper", (name,))))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A place with what there is of it, by form."""
+
+    place: Place
+    pictures: dict[str, Picture] = field(default_factory=dict)
+
+    @property
+    def first(self) -> str:
+        """The form to begin with."""
+        return self.place.first if self.place.first in self.pictures else next(iter(self.pictures))
+
+    @property
+    def missing(self) -> list[str]:
+        return [form for form in self.place.forms if form not in self.pictures]
+
+
+def shelf(results: Results) -> dict[tuple[str, ...], list[Shown]]:
+    """All that can be drawn, by section."""
+    found: dict[tuple[str, ...], list[Shown]] = {labels: [] for labels in SECTIONS}
+    for place in PLACES:
+        made = {form: place.picture(results, form) for form in place.forms}
+        known = {form: picture for form, picture in made.items() if picture is not None}
+        if known:
+            labels = section_of(next(iter(known.values())).label)
+            found[labels].append(Shown(place, known))
+    return found
+
+
+def section_of(text: str) -> tuple[str, ...]:
+    """The section whose labels are named in a text; the empty one if there is none."""
+    said = re.findall(r"\w+", text)
+    return next((labels for labels in SECTIONS if any(label in said for label in labels)), ())
+
+
 def pictures(results: Results) -> list[Picture]:
-    """Every figure for which there are results."""
-    made = [
-        _datasets(results),
-        _rules(results),
-        *(_joint(results, source) for source in ("cora_ml", "cora", "citeseer")),
-        *(_classifiers(results, dataset) for dataset in ("cora_ml", "citeseer")),
-        _convex(results),
-        _fields(results),
-        _local(results),
-        _attackers(results),
-        _texts(results),
-        *(_additions(results, source) for source in ("cora_ml", "citeseer")),
-        _gap(results, "gap-attributes", "fig_milp_attr", "attr_del"),
-        _gap(results, "gap-edges", "fig_milp_adj", "adj_del"),
-    ]
-    return [
-        replace(picture, figure=replace(picture.figure, recipe=Recipe("paper", (picture.figure.name,))))
-        for picture in made
-        if picture is not None
-    ]
+    """Every figure for which there are results, in its first form."""
+    return [shown.pictures[shown.first] for part in shelf(results).values() for shown in part]
 
 
 def mean_lines(
@@ -70,19 +137,35 @@ def mean_lines(
     for which, key in ((kind, "certified"), ("naive", "naive"))[: 2 if naive else 1]:
         rows = np.array([_padded(result.ratios(key), len(budgets)) for result in found])
         middle, around = mean(rows), band(rows)
+        kept = _steps(middle if around is None else np.stack([middle, *around]))
         lines.append(
             Line(
-                values=budgets,
-                ratio=middle,
+                values=budgets[kept],
+                ratio=middle[kept],
                 kind=which,
                 name=name,
                 group=group,
-                low=None if around is None else around[0],
-                high=None if around is None else around[1],
+                low=None if around is None else around[0][kept],
+                high=None if around is None else around[1][kept],
                 average_radius=average_radius(budgets, middle),
             )
         )
     return lines
+
+
+def _steps(rows: np.ndarray) -> np.ndarray:
+    """Which budgets say something: between two, a line has the ratio of the larger, so the last of a step is enough.
+
+    Thousands of budgets would only make a figure slow. What stays the same up to the end is kept: it is a plateau.
+    """
+    rows = np.atleast_2d(rows)
+    kept = np.ones(rows.shape[1], dtype=bool)
+    if len(kept) > FEW:
+        changes = np.flatnonzero((np.diff(rows, axis=1) != 0).any(axis=0))
+        kept[1:] = False
+        kept[changes] = True
+        kept[-1 if rows[0, -1] <= 0 or not len(changes) else changes[-1] + 1 :] = True
+    return kept
 
 
 def _padded(row: np.ndarray, length: int) -> np.ndarray:
@@ -107,38 +190,57 @@ def _behind(found: Iterable[Result]) -> str:
     return "; ".join(words) + "."
 
 
-def _datasets(results: Results) -> Picture | None:
+def _several_sources(
+    results: Results, form: str, parts: Iterable[tuple[str, str, str]]
+) -> tuple[list[Line], list[Result], list[str]]:
+    """Lines of one form for several sources (experiment, source, name), what is behind them, and who has none."""
     lines: list[Line] = []
     behind: list[Result] = []
-    parts = [("datasets", f"{name}-gcn-attr") for name in ("citeseer", "cora_ml", "cora")] + [
-        ("pubmed", "pubmed-gcn-attr")
-    ]
-    for group, (experiment, source) in enumerate(parts):
-        found = results.find(experiment, source, "tight" if experiment == "pubmed" else "paper")
-        if found:
-            lines += mean_lines(found, _label(found[0])[0], group)
-            behind += found
+    absent: list[str] = []
+    for group, (experiment, source, name) in enumerate(parts):
+        found = results.find(experiment, source, form)
+        lines += mean_lines(found, name, group) if found else []
+        behind += found
+        absent += [] if found else [name]
+    return lines, behind, absent
+
+
+def _one_type(form: str, absent: Sequence[str], known: str) -> str:
+    """What a caption says about curves of one perturbation type, for which two of the programs are one."""
+    said = known
+    if form == "tight":
+        said = "With one type of perturbation the tight program is the paper's: only splits and votes differ. " + said
+    return said + (f" Not computed: {', '.join(absent)}." if absent else "")
+
+
+def _datasets(results: Results, form: str) -> Picture | None:
+    parts = [("datasets", f"{name}-gcn-attr", NAMES[name]) for name in ("citeseer", "cora_ml", "cora")]
+    lines, behind, absent = _several_sources(results, form, [*parts, ("pubmed", "pubmed-gcn-attr", NAMES["pubmed"])])
     if not lines:
         return None
-    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, name="datasets")
-    return Picture(
-        "fig_datasets", "Attribute deletions: Cora-ML, Citeseer, PubMed", _behind(behind), figure, "datasets"
-    )
+    more = results.find("pubmed", "pubmed-gcn-attr", "tight") if form == "paper" and NAMES["pubmed"] in absent else []
+    if more:  # for one type of perturbation both programs are the same
+        lines += mean_lines(more, NAMES["pubmed"], len(parts))
+        behind += more
+        absent.remove(NAMES["pubmed"])
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True)
+    title = "Attribute deletions: Cora-ML, Citeseer, PubMed"
+    return Picture("fig_datasets", title, _one_type(form, absent, _behind(behind)), figure, "datasets")
 
 
-def _rules(results: Results) -> Picture | None:
+def _rules(results: Results, form: str) -> Picture | None:
     """Beyond the paper: the multi-class base certificate on the same votes."""
     binary = results.find("datasets", "citeseer-gcn-attr", "paper")
     many = results.find("datasets", "citeseer-gcn-attr", "tight-multiclass")
     if not binary or not many:
         return None
     lines = mean_lines(binary, "binary rule (paper)", 0) + mean_lines(many, "multi-class rule", 1)
-    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, name="rules")
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True)
     title = "Beyond the paper: the multi-class base certificate, Citeseer"
     return Picture("fig_datasets", title, _behind(binary), figure, "datasets")
 
 
-def _fields(results: Results) -> Picture | None:
+def _fields(results: Results, form: str) -> Picture | None:
     """Corrected: what the receptive field of edges does to edge certificates."""
     lines: list[Line] = []
     behind: list[Result] = []
@@ -156,48 +258,41 @@ def _fields(results: Results) -> Picture | None:
             behind += [result for result in found if result.source not in {known.source for known in behind}]
     if len({line.group for line in lines}) < 2:
         return None
-    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True, name="fields")
+    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True)
     caption = "No local budgets, tight program. " + _behind(behind)
     return Picture("fig_local_budget", "Corrected: the edge field, Cora-ML", caption, figure, "local")
 
 
-def _texts(results: Results) -> Picture | None:
-    lines: list[Line] = []
-    behind: list[Result] = []
-    for group, name in enumerate(
-        ("webkb_knn3", "reuters_knn3_d200", "webkb_knn3_directed", "reuters_knn3_d200_directed")
-    ):
-        found = results.find("texts", f"{name}-gcn-attr", "paper")
-        if found:
-            lines += mean_lines(found, _label(found[0])[0], group)
-            behind += found
+def _texts(results: Results, form: str) -> Picture | None:
+    names = ("webkb_knn3", "reuters_knn3_d200", "webkb_knn3_directed", "reuters_knn3_d200_directed")
+    parts = [("texts", f"{name}-gcn-attr", NAMES[name]) for name in names]
+    lines, behind, absent = _several_sources(results, form, parts)
     if not lines:
         return None
-    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, name="texts")
-    return Picture("nlp_graphs", "Attribute deletions: WebKB and Reuters", _behind(behind), figure, "texts")
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True)
+    caption = _one_type(form, absent, _behind(behind))
+    return Picture("nlp_graphs", "Attribute deletions: WebKB and Reuters", caption, figure, "texts")
 
 
-def _classifiers(results: Results, dataset: str) -> Picture | None:
-    lines: list[Line] = []
-    behind: list[Result] = []
-    for group, model in enumerate(("gcn", "gat", "appnp", "rgcn", "sma")):
-        found = results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{FEWEST}")
-        if found:
-            lines += mean_lines(found, MODELS[model], group)
-            behind += found
+def _classifiers(results: Results, form: str, dataset: str) -> Picture | None:
+    models = ("gcn", "gat", "appnp", "rgcn", "sma")
+    parts = [("classifiers", f"{dataset}-{model}-attr", MODELS[model]) for model in models]
+    lines, behind, absent = _several_sources(results, f"{form}-{FEWEST}", parts)
     if len({line.group for line in lines}) < 2:
         return None
-    figure = CurveFigure(vary="attr_del", lines=tuple(lines), name=f"classifiers-{dataset}")
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines))
     title = f"Classifiers on {NAMES[dataset]}"
-    return Picture("fig_models, robust_models", title, _behind(behind), figure, "classifiers")
+    caption = _one_type(form, absent, _behind(behind))
+    return Picture("fig_models, robust_models", title, caption, figure, "classifiers")
 
 
-def _convex(results: Results) -> Picture | None:
-    found = results.find("convex", "citeseer-gcn-convex", "paper")
+def _convex(results: Results, form: str) -> Picture | None:
+    found = results.find("convex", "citeseer-gcn-convex", form)
     if not found:
         return None
-    figure = CurveFigure(vary="attr_add", lines=tuple(mean_lines(found, "Citeseer", 0)), log=True, name="convex")
-    return Picture("fig_certs", "Convex base certificate on Citeseer", _behind(found), figure, "convex")
+    figure = CurveFigure(vary="attr_add", lines=tuple(mean_lines(found, "Citeseer", 0)), log=True)
+    caption = _one_type(form, (), _behind(found))
+    return Picture("fig_certs", "Convex base certificate on Citeseer", caption, figure, "convex")
 
 
 def _map(results: Results, experiment: str, source: str, ours: str, reference: str | None) -> ContourFigure | None:
@@ -206,6 +301,8 @@ def _map(results: Results, experiment: str, source: str, ours: str, reference: s
         return None
     values = found[0].values
     other = results.find(experiment, source, reference) if reference else []
+    if {(r.split, r.samples) for r in other} != {(r.split, r.samples) for r in found}:
+        other = []  # a difference between other votes would say nothing about the programs
     return ContourFigure(
         x=values["x"],
         y=values["y"],
@@ -214,63 +311,78 @@ def _map(results: Results, experiment: str, source: str, ours: str, reference: s
         ratio=map_ratio(found),
         reference=map_ratio(other) if other else map_ratio(found, "naive"),
         reference_kind="paper" if other else "naive",
-        name=f"{experiment}-{source}",
+        kind="paper" if ours.startswith("paper") else "collective",
     )
 
 
-def _joint(results: Results, dataset: str) -> Picture | None:
-    source = f"{dataset}-gcn-joint"
-    figure = _map(results, "joint", source, "tight-degrees", None)
+def _field_words(form: str) -> str:
+    if form == "paper":
+        return (
+            "The paper's program and its edge field (`messages`), which is not sound for this GCN: it claims too much. "
+        )
+    return f"GCN with the sound edge field (`degrees`), {form} program. "
+
+
+def _field_title(title: str, form: str) -> str:
+    return f"{title}: the paper's field, not sound" if form == "paper" else title
+
+
+def _joint(results: Results, form: str, dataset: str) -> Picture | None:
+    source, variant = f"{dataset}-gcn-joint", f"{form}-{_EDGES[form]}"
+    figure = _map(results, "joint", source, variant, None)
     if figure is None:
         return None
-    caption = "GCN with the sound edge field (`degrees`), tight program; thin lines: naive. "
-    found = results.find("joint", source, "tight-degrees")
-    return Picture(
-        "fig_joint", f"Attribute × edge deletions on {NAMES[dataset]}", caption + _behind(found), figure, "joint"
-    )
+    title = _field_title(f"Attribute × edge deletions on {NAMES[dataset]}", form)
+    caption = _field_words(form) + "Dotted lines: naive. " + _behind(results.find("joint", source, variant))
+    return Picture("fig_joint", title, caption, replace(figure, title=title), "joint")
 
 
-def _additions(results: Results, dataset: str) -> Picture | None:
+def _additions(results: Results, form: str, dataset: str) -> Picture | None:
     source = f"{dataset}-gcn-attr"
-    figure = _map(results, "attributes", source, "tight", "paper")
+    figure = _map(results, "attributes", source, form, None if form == "paper" else "paper")
     if figure is None:
         return None
-    caption = "Tight program; second set of lines: the paper's program on the same votes. "
-    found = results.find("attributes", source, "tight")
+    other = "the paper's program on the same votes" if figure.reference_kind == "paper" else "naive"
+    caption = f"{form.capitalize()} program; dotted lines: {other}. "
     title = f"Attribute additions × deletions on {NAMES[dataset]}"
+    found = results.find("attributes", source, form)
     return Picture("fig_joint_attr", title, caption + _behind(found), figure, "attributes")
 
 
-def _several(result: Result, name: str, label: str, none: str) -> list[Line]:
+def _several(result: Result, form: str, name: str, label: str, none: str) -> list[Line]:
+    """One line per curve of a result; a legend travels further than a caption, so it says what is not sound."""
     lines = []
+    doubt = ", field not sound" if form == "paper" else ""
     for group, curve in enumerate(result.values["curves"]):
         part = Result(**{**vars(result), "values": curve})
         title = none if curve[name] is None else f"{label} {curve[name]}"
-        lines += mean_lines([part], title, group, naive=group == 0)
+        lines += mean_lines([part], title + doubt, group, naive=group == 0)
     return lines
 
 
-def _local(results: Results) -> Picture | None:
-    found = results.find("local", "cora_ml-gcn-adj", "tight-degrees")
+def _local(results: Results, form: str) -> Picture | None:
+    found = results.find("local", "cora_ml-gcn-adj", f"{form}-{_EDGES[form]}")
     if not found:
         return None
-    lines = _several(found[0], "local", "per node at most", "no local budget")
-    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True, name="local")
-    caption = "GCN with the sound edge field (`degrees`), tight program. " + _behind(found[:1])
-    return Picture("fig_local_budget", "Edge deletions under local budgets, Cora-ML", caption, figure, "local")
+    lines = _several(found[0], form, "local", "per node at most", "no local budget")
+    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True)
+    caption = _field_words(form) + _behind(found[:1])
+    title = _field_title("Edge deletions under local budgets, Cora-ML", form)
+    return Picture("fig_local_budget", title, caption, figure, "local")
 
 
-def _attackers(results: Results) -> Picture | None:
-    found = results.find("attackers", "cora_ml-gcn-adj", "tight-degrees")
+def _attackers(results: Results, form: str) -> Picture | None:
+    found = results.find("attackers", "cora_ml-gcn-adj", f"{form}-{_EDGES[form]}")
     if not found:
         return None
-    lines = _several(found[0], "sigma", "σ =", "no σ")
-    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True, name="attackers")
-    caption = "At most 16 deletions per node; sound edge field, tight program. " + _behind(found[:1])
-    return Picture("fig_num_attackers", "Edge deletions by few attackers, Cora-ML", caption, figure, "attackers")
+    lines = _several(found[0], form, "sigma", "σ =", "no σ")
+    figure = CurveFigure(vary="adj_del", lines=tuple(lines), log=True)
+    caption = "At most 16 deletions per node. " + _field_words(form) + _behind(found[:1])
+    title = _field_title("Edge deletions by few attackers, Cora-ML", form)
+    return Picture("fig_num_attackers", title, caption, figure, "attackers")
 
 
-def _gap(results: Results, experiment: str, label: str, vary: str) -> Picture | None:
+def _gap(results: Results, form: str, experiment: str, label: str, vary: str) -> Picture | None:
     found = results.find(experiment)
     if not found:
         return None
@@ -287,15 +399,53 @@ def _gap(results: Results, experiment: str, label: str, vary: str) -> Picture | 
     if all(row["attack"] is not None for row in rows):
         attacked = np.array([targets - row["attack"] for row in rows]) / targets
         lines.append(Line(values=values, ratio=attacked, kind="naive", name="what the best attack leaves", group=2))
-    figure = CurveFigure(vary=vary, lines=tuple(lines), plateaus=False, name=experiment)
+    figure = CurveFigure(vary=vary, lines=tuple(lines), plateaus=False)
     caption = f"Time limit {found[0].settings['time_limit']:g} s per budget. " + _behind(found[:1])
     what = "attribute deletions" if vary == "attr_del" else "edge deletions"
     return Picture(label, f"Integrality gap, {what}, Cora-ML", caption, figure, experiment)
 
 
+PLACES = (
+    Place("datasets", "Graphs", _datasets),
+    Place("rules", "Multi-class rule, Citeseer", _rules, forms=("paper",)),
+    *(
+        Place(f"joint-{dataset}-gcn-joint", NAMES[dataset], partial(_joint, dataset=dataset), first="tight")
+        for dataset in ("cora_ml", "cora", "citeseer")
+    ),
+    *(
+        Place(f"classifiers-{dataset}", NAMES[dataset], partial(_classifiers, dataset=dataset))
+        for dataset in ("cora_ml", "citeseer")
+    ),
+    Place("convex", "Citeseer", _convex),
+    Place("local", "Local budgets", _local, first="tight"),
+    Place("fields", "Corrected: the edge field", _fields, forms=("paper",)),
+    Place("attackers", "Cora-ML", _attackers, first="tight"),
+    Place("texts", "WebKB and Reuters", _texts),
+    *(
+        Place(f"attributes-{dataset}-gcn-attr", NAMES[dataset], partial(_additions, dataset=dataset), first="tight")
+        for dataset in ("cora_ml", "citeseer")
+    ),
+    Place(
+        "gap-attributes",
+        "Cora-ML",
+        partial(_gap, experiment="gap-attributes", label="fig_milp_attr", vary="attr_del"),
+        forms=("paper",),
+    ),
+    Place(
+        "gap-edges",
+        "Cora-ML",
+        partial(_gap, experiment="gap-edges", label="fig_milp_adj", vary="adj_del"),
+        forms=("paper",),
+    ),
+)
+
+
 def make(recipe: Recipe) -> Figure:
     """The figure of a recipe of kind `paper`, by its name."""
-    made = {picture.figure.name: picture.figure for picture in pictures(Results())}
-    if len(recipe.instances) != 1 or recipe.instances[0] not in made:
-        raise InputError(f"there is no such figure of the paper; expected one of {', '.join(made)}")
-    return made[recipe.instances[0]]
+    named = {place.file(form): (place, form) for place in PLACES for form in place.forms}
+    place, form = named.get(recipe.instances[0] if len(recipe.instances) == 1 else "", (None, ""))
+    made = None if place is None else place.picture(Results(), form)
+    if made is None:
+        known = [p.figure.name for part in shelf(Results()).values() for shown in part for p in shown.pictures.values()]
+        raise InputError(f"there is no such figure of the paper; expected one of {', '.join(known)}")
+    return made.figure

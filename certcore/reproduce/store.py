@@ -90,6 +90,7 @@ def provenance_of(instance: Instance, command: str) -> dict[str, Any]:
         "seed": instance.meta.get("seed"),
         "versions": {"certcore": __version__} | {name: importlib.metadata.version(name) for name in packages},
         "machine": f"{platform.machine()}, {os.cpu_count()} processors",
+        **({"trial": instance.meta["trial"]} if "trial" in instance.meta else {}),
     }
 
 

@@ -11,9 +11,29 @@ from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Row, rows
 from certcore.reproduce.experiments import EXPERIMENTS
 from certcore.reproduce.measure import mean_ratio, whole_radius
 from certcore.reproduce.store import Result, Results
+from certcore.reproduce.tier_findings import (
+    JOINT_HEADINGS,
+    TEXT_HEADINGS,
+    TIER_HEADINGS,
+    joint_lines,
+    text_lines,
+    tier_lines,
+)
 
 VERDICTS = ("reproduced", "better", "corrected", "bracketed", "differs", "not run")
 HEADINGS = ("what the paper reports", "paper", "ours", "ours / paper", "verdict", "splits", "votes", "remark", "where")
+
+TEXT, JOINT = "text-variants", "joint-variants"
+TIER_NOTE = """\
+GCN, attribute deletions, mean ± sample deviation over splits. With one type the tight program is the paper's.
+*Certified accuracy* counts test nodes that are certified and have the right label, certified among themselves. What the
+best attack found leaves is rounded up: no certificate can say more."""
+TEXT_NOTE = """\
+One change each to the first line of a graph; split 0, {text-variants} votes, the paper's program. The paper's numbers
+rest on 10⁶ votes, so lines are compared with each other only."""
+JOINT_NOTE = """\
+The largest number of attribute deletions at which at least half of the targets are certified, Cora-ML, split 0,
+{joint-variants} votes, the paper's program; one change each to the first line. Compared with each other only."""
 
 INTRODUCTION = """\
 # The paper, reproduced
@@ -66,12 +86,28 @@ def write_table(results: Results, path: Path) -> list[Row]:
         _markdown(
             ("source", "variant", "splits", "votes", "naive r̄", "collective r̄", "smoothed accuracy"), _radii(results)
         ),
+        *_sections(results),
         "## What was computed\n",
         _markdown(("experiment", "figure", "results", "command"), _computed(results)),
     ]
     with atomic_write(path, "w") as handle:
         handle.write("\n".join(parts))
     return found
+
+
+def _sections(results: Results) -> list[str]:
+    """Tables of their own: tiers over splits, and what was tried where numbers differ."""
+    votes = {name: _votes(found[0].samples or 0) for name in (TEXT, JOINT) if (found := results.find(name))}
+    parts = (
+        ("Tiers over splits", TIER_NOTE, TIER_HEADINGS, tier_lines(results)),
+        ("What was tried: graphs made from words", TEXT_NOTE, TEXT_HEADINGS, text_lines(results)),
+        ("What was tried: the 50 % contour of the joint map", JOINT_NOTE, JOINT_HEADINGS, joint_lines(results)),
+    )
+    told: list[str] = []
+    for title, note, headings, lines in parts:
+        if lines:
+            told += [f"## {title}\n", note.format(**votes) + "\n", _markdown(headings, lines)]
+    return told
 
 
 def _radii(results: Results) -> list[tuple[str, ...]]:

@@ -45,6 +45,10 @@ class Variant:
         """Whether the instance has as many votes as the variant asks for."""
         return self.samples is None or instance.base.facts.get("samples", 0) >= self.samples
 
+    def key(self, instance: Instance, settings: dict[str, Any]) -> str:
+        """What a stored result must have been made with."""
+        return key_of(self.apply(instance), settings)
+
     def apply(self, instance: Instance) -> Instance:
         """The instance under this variant."""
         if self.edge_field is not None and self.edge_field != instance.edge_field:
@@ -122,15 +126,15 @@ def _run_split(
     for variant in experiment.variants:
         if not variant.fits(original):
             continue
-        instance = variant.apply(original)
         settings = {"relaxation": variant.relaxation, **experiment.settings_for(source)}
-        key = key_of(instance, settings)
+        key = variant.key(original, settings)
         path = path_of(folders.results, experiment.name, source.group, split, variant.name)
         if not force and is_fresh(path, key):
             yield Done(path, True, 0.0)
             continue
         say(f"{experiment.name}: {source.group} split {split}, {variant.name} …")
         started = time.perf_counter()
+        instance = variant.apply(original)
         same = path_of(folders.results, experiment.name, source.group, split, replace(variant, samples=None).name)
         if is_fresh(same, key):
             values = read_result(same)[0].values

@@ -3,8 +3,8 @@
 A proof claims: whatever an attacker does to this graph within these budgets, at least C of T labels stay. This one file
 goes from the instance (graph, fields, base certificate) to the attacker's program and evaluates the proof's multipliers
 on it in whole numbers. It needs Python and numpy, calls no solver, and shares no code with the engine that writes
-proofs. What it does is said in docs/soundness.md, section "The proof file, exactly". Exit code 0: accepted, 1: rejected
-(with the reason), 2: unreadable.
+proofs. What it does is said in docs/soundness.md, section "The proof file, exactly"; division voting has a second file,
+certcore_check_division.py, beside this one. Exit code 0: accepted, 1: rejected (with the reason), 2: unreadable.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import heapq
+import importlib
 import json
 import math
 import re
@@ -151,7 +152,6 @@ def decimal_text(number: Fraction) -> str:
 class Grid:
     def __init__(self, arrays: Arrays, n_nodes: int) -> None:
         grid, names = arrays["base_grid"], arrays["base_axes"].tolist()
-        need("votes" not in arrays, "there are both base_grid and votes")
         need(set(names) <= set(TYPES) and len(set(names)) == len(names), "base_axes names no type, or one twice")
         need(grid.dtype.kind in "biu" and np.isin(grid, (0, 1)).all(), "base_grid holds more than true and false")
         need(grid.ndim == len(names) + 1 and len(grid) == n_nodes and grid.size, "base_grid has another shape")
@@ -213,8 +213,7 @@ class Votes:
         self.hashed: dict[str, Any] = {"votes": votes, "prediction": label, "n_samples": trials}
         self.hashed |= {"alpha": decimal_text(alpha), "theta": [decimal_text(t) for t in self.theta]}
         self.hashed |= {"base_rule": rule} if rule != "binary" else {}
-        self.local: list[int] | None = None
-        self.global_fields = self.theta[ADJ_ADD] > 0
+        self.local, self.global_fields = None, self.theta[ADJ_ADD] > 0
         self.fixed_adjacency = self.theta[ADJ_ADD] == self.theta[ADJ_DEL] == 0
         # θ_add + θ_del = 1: a sample does not depend on such bits at all.
         self.free = [sum(self.theta[k // 2 * 2 : k // 2 * 2 + 2]) == 1 for k in range(4)]
@@ -351,8 +350,11 @@ class Instance:
         hashed |= {"attr_indptr": attributes[0], "attr_indices": attributes[1]}
         slots, ones, edges = n * (n - 1) // (1 if self.directed else 2), len(attributes[1]), len(self.edges)
         bits = (n * self.n_attrs - ones, ones, slots - edges, edges)
-        need("base_grid" in arrays or "votes" in arrays, "no grid and no votes: ask `certcore verify`")
-        self.base = Grid(arrays, n) if "base_grid" in arrays else Votes(arrays, n, base_rule, bits)
+        need(len({"base_grid", "votes", "division_votes"} & set(arrays)) == 1, "expected one base certificate")
+        if "division_votes" in arrays:  # votes over groups of edges have a file of their own beside this one
+            self.base: Any = importlib.import_module("certcore_check_division").Division(arrays, n)
+        else:
+            self.base = Grid(arrays, n) if "base_grid" in arrays else Votes(arrays, n, base_rule, bits)
         self.explicit: list[list[int]] | None = None
         if "field_indptr" in arrays or "field_indices" in arrays:
             need(self.base.fixed_adjacency, "explicit fields hold only while the adjacency is fixed")
@@ -402,7 +404,9 @@ class Threat:
         self.sigma: int | None = given["sigma"]
         need(self.sigma is None or is_whole(self.sigma, 0, MAX_BUDGET), "sigma is no number")
         self.types = [k for k in range(4) if self.budgets[k]]
-        self.whole_graph = self.budgets[ADJ_ADD] > 0 or instance.base.global_fields
+        # Votes over groups of edges have a program of their own, and local fields, while only edges are flipped.
+        self.by_groups = hasattr(instance.base, "program") and any(self.budgets[2:]) and not any(self.budgets[:2])
+        self.whole_graph = (self.budgets[ADJ_ADD] > 0 and not self.by_groups) or instance.base.global_fields
         need(instance.explicit is None or not any(self.budgets[2:]), "explicit fields hold for attribute budgets only")
         protected = set(whole_list(given.get("protected", []), 0, n - 1, "protected", rising=True))
         need(protected or "protected" not in given, "protected: an empty list")
@@ -524,15 +528,12 @@ class Program:
 
     def _supply(self, k: int, field: Sites) -> int:
         """The most flips of a type that a field can get; points beyond are out of reach."""
-        capacity = self.threat.capacity[k]
-        if k == ADJ_DEL:
-            edges = [self.instance.edges[e] for e in field if self.threat.free_edges[e]]
-            gives = [min(count, capacity[m]) for m, count in Counter(m for edge in edges for m in edge).items()]
-            most = min(len(edges), sum(gives) // 2)
-        else:
-            gives = [capacity[m] for m in field]
-            most = sum(gives)
-        return min(most, sum(sorted(gives, reverse=True)[: self.threat.sigma]))  # at most σ nodes give anything
+        capacity, sigma = self.threat.capacity[k], self.threat.sigma  # at most σ nodes give anything
+        if k != ADJ_DEL:
+            return sum(sorted((capacity[m] for m in field), reverse=True)[:sigma])
+        edges = [self.instance.edges[e] for e in field if self.threat.free_edges[e]]
+        gives = [min(count, capacity[m]) for m, count in Counter(m for edge in edges for m in edge).items()]
+        return min(len(edges), sum(gives) // 2, sum(sorted(gives, reverse=True)[:sigma]))
 
     def bound(self, given: Any, strong: bool) -> Fraction:
         """Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly."""
@@ -601,9 +602,8 @@ class Program:
 
 def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
     """The sites that an attacker needs, where no site has a cap and all cost the same."""
-    # A site is left out if another one lies in the fields of all its groups: an attacker may flip there instead, at the
-    # same price, and no group loses anything. The other site has more groups, or the same and a smaller number, so this
-    # ends at a site that is kept.
+    # A site is left out for another one that lies in the fields of all its groups: an attacker may flip there instead.
+    # That one has more groups, or the same and a smaller number, so this ends at a site that is kept.
     groups: dict[int, set[int]] = {site: set() for site in sites}
     members = [[site for site in field if site in groups] for field in fields]
     for g, field in enumerate(members):
@@ -770,7 +770,8 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
         need(proof["multipliers"] is None, "multipliers are given although every field is the whole graph")
         bound = Fraction(sum(front != () for front in instance.base.fronts(targets, threat.totals())))
     else:
-        bound = Program(instance, threat, targets, relaxation).bound(proof["multipliers"], strong)
+        program = instance.base.program if threat.by_groups else Program
+        bound = program(instance, threat, targets, relaxation).bound(proof["multipliers"], strong)
     exact = proof["bound"] == [bound.numerator, bound.denominator] and all(type(part) is int for part in proof["bound"])
     need(exact, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
     certified = max(0, count - bound.numerator // bound.denominator)

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from certcore.common.errors import InputError
 from certcore.data.dataset import Dataset
-from certcore.data.split import TEST, TRAIN, VALIDATION, make_split
+from certcore.data.split import PER_CLASS, TEST, TRAIN, VALIDATION, make_split
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.registry import model_class
@@ -46,12 +46,13 @@ def train_smoothed(
     split: int = 0,
     seed: int | None = None,
     schedule: Schedule | None = None,
+    per_class: int = PER_CLASS,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Trained:
     """Train model `name` on split number `split`; the seed (default: the split) fixes weights, dropout and draws."""
     seed = split if seed is None else seed
     schedule = schedule or Schedule.of(name)
-    parts = make_split(dataset.labels, split)
+    parts = make_split(dataset.labels, split, per_class)
     labels = torch.from_numpy(dataset.labels.copy())
     train, validation = (torch.from_numpy(np.flatnonzero(parts == part)) for part in (TRAIN, VALIDATION))
     sampler = Sampler(dataset.graph, noise)

@@ -141,3 +141,20 @@ def test_many_lines_on_a_narrow_screen_leave_the_axis_title_free(visit: Visit) -
     title, legend = (plot.locator(part).first.bounding_box() for part in (".xtitle", ".legend"))
     assert title["y"] + title["height"] <= legend["y"] + 1
     assert legend["y"] + legend["height"] <= plot.bounding_box()["y"] + plot.bounding_box()["height"] + 1
+
+
+def test_figures_of_the_paper_are_drawn_when_they_come_into_view(visit: Visit) -> None:
+    watched = visit()
+    link = "the_paper?instance=ring-gcn-attr-s0&attr_del=4&drawn=joint-citeseer-gcn-joint-paper"
+    page = watched.open(link, "Paper")
+    charts = page.locator(".js-plotly-plot")
+    charts.first.wait_for()
+    watched.settled()
+    assert charts.count() <= 2, "those further down are not drawn"
+    page.set_viewport_size({"width": 1440, "height": 9000})  # all at once
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 10", timeout=90_000)
+    joint = page.locator(".st-key-section_fig_joint")
+    joint.get_by_text("the paper's field, not sound").wait_for()
+    joint.get_by_role("radio", name="tight").press("Space")
+    page.wait_for_function("() => new URL(location).searchParams.get('drawn') === 'joint-citeseer-gcn-joint'")
+    joint.get_by_text("the paper's field, not sound").wait_for(state="detached")

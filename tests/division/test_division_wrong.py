@@ -86,6 +86,14 @@ def test_an_addition_counts_at_both_of_its_ends(layers: int, more: dict[str, Any
         assert found.attack_found == 2 * added
 
 
+def test_costs_of_nodes_are_not_the_price_of_an_added_edge() -> None:
+    graph = Graph.from_edges(6, np.array([[0, 1], [2, 3]]))
+    base = DivisionBase(np.zeros((1, 6), dtype=np.int64), 2, PairHash(1))
+    instance = Instance(graph=graph, base=base, layers=1, edge_field="messages")
+    found = certify(instance, ThreatModel(adj_add=2, sigma=2, node_costs=[10] * 6))
+    assert found.attack_found == found.bound == 4
+
+
 @pytest.fixture(scope="module")
 def arrays(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     path = tmp_path_factory.mktemp("division") / "one.npz"

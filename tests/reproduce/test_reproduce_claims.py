@@ -114,14 +114,14 @@ def test_numbers_are_read_off_the_right_results(tmp_path: Path) -> None:
     ]
     sigma = [{"sigma": 1, "budgets": [0, 5, 9], "certified": [90, 80, 80], "naive": [90, 0, 0]}]
     bracket = [
-        {"value": v, "relaxed": 80, "exact": 80 + v, "attack": 8, "status": s, "exact_seconds": v, "naive": 0}
-        for v, s in ((1, "optimal"), (12, "time_limit"))
+        {"value": v, "relaxed": 80, "exact": 80 + v, "attack": 20 - v, "solved": s, "exact_seconds": v, "naive": 0}
+        for v, s in ((1, True), (12, False))
     ]
     for result in (
         made("datasets", "citeseer-gcn-attr", "paper", **falling),
         made("local", "cora_ml-gcn-adj", "paper-messages", curves=curves),
         made("attackers", "cora_ml-gcn-adj", "paper-messages", curves=sigma),
-        made("gap-attributes", "cora_ml-gcn-attr", "exact", rows=bracket),
+        made("gap-attributes", "cora_ml-gcn-attr", "strong", rows=bracket),
     ):
         write_result(tmp_path, result, "key")
     found = {row.claim.name: row.ours for row in rows(CLAIMS, Results(tmp_path))}
@@ -130,7 +130,7 @@ def test_numbers_are_read_off_the_right_results(tmp_path: Path) -> None:
     assert found["citeseer-naive"].value == pytest.approx(0.25)  # type: ignore[union-attr]
     assert found["local-doubles"].value == pytest.approx(3.0)  # type: ignore[union-attr]
     assert found["attackers-plateau"].holds is True  # type: ignore[union-attr]
-    gap = "between 12.00 % and 12.00 % (1 of 2 budgets solved to the end)"
+    gap = "12.00 % (1 of 2 budgets solved to the end, the largest 1; largest gap among them 1.00 %)"
     assert found["gap-attributes"].text == gap  # type: ignore[union-attr]
     assert found["gap-attributes"].holds is False  # type: ignore[union-attr]
     assert found["counts-citeseer"].holds is True  # type: ignore[union-attr]

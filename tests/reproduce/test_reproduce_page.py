@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from certcore import Graph, GridBase, Instance, save_instance
+from certcore.figures.geometry import plateau
 from certcore.reproduce.claims import CLAIMS, EXTENSIONS
-from certcore.reproduce.pictures import pictures
+from certcore.reproduce.pictures import FORMS, make, mean_lines, pictures, shelf
 from certcore.reproduce.source import RESULTS
-from certcore.reproduce.store import Results
+from certcore.reproduce.store import Result, Results
+from pages.learn import the_paper
 from tests.pages.opening import at_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,22 +33,102 @@ def one_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
 
 
-def test_every_claim_is_on_the_page() -> None:
+def told(at: AppTest) -> list[tuple[str, ...]]:
+    """Verdict and sentence of every row on the page."""
+    text = " ".join(part.value for part in at.get("html"))
+    found = re.findall(r'<span class="verdict [\w-]+">([\w ]+)</span></td><td>(.*?)<small>', text)
+    return [tuple(html.unescape(re.sub("</?code>", "`", cell)) for cell in row) for row in found]
+
+
+def drawn_as(at: AppTest, key: str) -> str:
+    return str(at.segmented_control(key=key).value)
+
+
+def test_every_claim_is_on_the_page_and_can_be_filtered() -> None:
     at = at_page("the_paper").run(timeout=60)
     assert not at.exception
     assert at.title[0].value == "Paper"
-    tables = [frame.value for frame in at.dataframe]
-    assert [len(table) for table in tables] == [len(CLAIMS), len(EXTENSIONS)]
-    assert sum(int(metric.value) for metric in at.metric) == len(CLAIMS)
-    assert not (tables[0] == "").any().any()
-    at.pills(key="paper_show").set_value(["not run"]).run(timeout=60)
-    assert set(at.dataframe[0].value["Verdict"]) <= {"not run"}
+    assert sorted(says for _, says in told(at)) == sorted(claim.says for claim in CLAIMS + EXTENSIONS)
+    counts = dict(re.fullmatch(r"(\d+) (.+)", option).groups()[::-1] for option in at.pills(key="verdict").options)
+    assert sum(map(int, counts.values())) == len(CLAIMS) + len(EXTENSIONS)
+    at.pills(key="verdict").set_value(["corrected"]).run(timeout=60)
+    assert {verdict for verdict, _ in told(at)} == {"corrected"}
+    assert len(told(at)) == int(counts["corrected"])
+    assert at.query_params["verdict"] == "corrected"
 
 
-def test_every_figure_of_the_results_can_be_drawn() -> None:
-    drawn = pictures(Results(RESULTS))
+def test_no_figure_is_drawn_before_it_is_seen() -> None:
+    at = at_page("the_paper").run(timeout=60)
+    assert not at.get("plotly_chart")
+    assert not at.dataframe, "the whole table is made when it is opened"
+
+
+def test_a_link_shows_one_figure_with_the_program_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(the_paper, "_watcher", lambda: lambda **_: {"seen": 1})
+    link = {"figure": "fig_joint", "drawn": "joint-citeseer-gcn-joint-paper,datasets-tight", "verdict": "differs"}
+    at = at_page("the_paper", link).run(timeout=60)
+    assert not at.exception
+    assert not at.warning
+    assert [part.value for part in at.subheader] == ["Attribute and edge deletions"]
+    assert drawn_as(at, "place_fig_joint") == "joint-citeseer-gcn-joint"
+    assert drawn_as(at, "form_fig_joint") == "paper"
+    assert len(at.get("plotly_chart")) == 1
+    assert any("not sound" in part.value for part in at.markdown), "the paper's field claims too much"
+    at.segmented_control(key="form_fig_joint").set_value("tight").run(timeout=60)
+    assert at.query_params["drawn"] == "datasets-tight,joint-citeseer-gcn-joint"
+    assert not any("not sound" in part.value for part in at.markdown)
+    at.segmented_control(key="place_fig_joint").set_value("joint-cora_ml-gcn-joint").run(timeout=60)
+    assert at.query_params["drawn"] == "datasets-tight", "what a section begins with needs no words"
+    assert not at.exception
+
+
+def test_nonsense_in_a_link_is_told() -> None:
+    at = at_page("the_paper", {"figure": "fig_none", "drawn": "datasets-tighter"}).run(timeout=60)
+    assert not at.exception
+    said = at.warning[0].value.replace("\\", "")
+    assert "fig_none: expected fig_datasets or fig_joint" in said
+    assert "datasets-tighter: this page has no figure of that name" in said
+
+
+def test_every_figure_of_the_results_can_be_drawn_in_every_form() -> None:
+    shelves = shelf(Results(RESULTS))
+    drawn = [picture for part in shelves.values() for shown in part for picture in shown.pictures.values()]
     names = [picture.figure.name for picture in drawn]
     assert len(set(names)) == len(names), "names are keys of charts"
+    assert all(shelves.values()), "every figure of the paper is there"
     for picture in drawn:
         assert picture.caption.endswith(".")
         assert "split" in picture.caption
+        assert picture.figure.recipe is not None
+        again = make(picture.figure.recipe)
+        assert again.name == picture.figure.name
+    assert {p.figure.name for p in pictures(Results(RESULTS))} <= set(names)
+
+
+def test_what_is_not_sound_says_so_in_the_figure_itself() -> None:
+    for part in shelf(Results(RESULTS)).values():
+        for shown in part:
+            for form, picture in shown.pictures.items():
+                edges = "adj" in str(getattr(picture.figure, "vary", getattr(picture.figure, "y", "")))
+                if form == "paper" and edges and shown.place.forms == FORMS:
+                    said = [line.name for line in getattr(picture.figure, "lines", ())] or [picture.figure.title]
+                    assert all("not sound" in text for text in said), picture.title
+
+
+@pytest.mark.parametrize("end", [0, 3])
+def test_a_line_of_many_budgets_is_thinned_without_loss(end: int) -> None:
+    rng = np.random.default_rng(end)
+    counts = [np.maximum(np.sort(rng.integers(0, 9, 400))[::-1], end) for _ in range(3)]
+    values = [{"budgets": list(range(400)), "certified": row.tolist(), "naive": row.tolist()} for row in counts]
+    facts = {"targets": 10}
+    found = [Result("datasets", "toy-gcn-attr", k, "paper", {}, facts, row, {}) for k, row in enumerate(values)]
+    line = mean_lines(found, "toy", 0)[0]
+    assert len(line.values) < 200
+    at = np.searchsorted(line.values, np.arange(400))
+    np.testing.assert_allclose(
+        line.ratio[at], np.mean(counts, axis=0) / 10, err_msg="as a line is read: the next value"
+    )
+    full = plateau(np.arange(400), np.mean(counts, axis=0))
+    start = plateau(line.values, line.ratio)
+    assert (full is None) == (start is None)
+    assert start is None or line.values[start] == full

@@ -1,0 +1,150 @@
+"""Trials: graphs made from words again, models trained again, each once, and told in tables of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from certcore import Graph, Instance, save_instance
+from certcore.base.smoothing import SmoothingBase
+from certcore.data.dataset import Dataset
+from certcore.data.texts import nearest_neighbours
+from certcore.reproduce import computations, tier_findings
+from certcore.reproduce.source import Folders, Source
+from certcore.reproduce.store import Result, Results, write_result
+from certcore.reproduce.trial_lists import JOINT, TEXTS
+from certcore.reproduce.trials import Documents, Trial, nearest_by
+from certcore.reproduce.unit import Experiment, run_experiment
+
+WORDS = sp.csr_array((np.random.default_rng(5).random((40, 30)) < 0.2).astype(np.int8))
+LABELS = np.arange(40) % 2
+
+
+def documents() -> Dataset:
+    graph = Graph.from_edges(40, np.array([[0, 1]]), WORDS)
+    return Dataset("words", graph, LABELS, ("even", "odd"))
+
+
+def edges_of(graph: Graph) -> set[tuple[int, int]]:
+    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.adj_indptr))
+    return set(zip(rows.tolist(), graph.adj_indices.tolist()))
+
+
+def test_directions_are_what_they_say() -> None:
+    made = {
+        name: edges_of(Documents(direction=name).make(documents()).graph)
+        for name in ("symmetric", "nearest", "named", "mutual")
+    }
+    nearest = made["nearest"]
+    assert nearest == set(map(tuple, nearest_neighbours(WORDS, 3).tolist()))
+    back = {(b, a) for a, b in nearest}
+    assert made["named"] == back
+    assert made["symmetric"] == nearest | back
+    assert made["mutual"] == nearest & back
+    assert len(nearest) == 3 * 40
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "jaccard"])
+def test_neighbours_are_the_most_similar(similarity: str) -> None:
+    dense = WORDS.toarray() > 0
+    for node, found in enumerate(nearest_by(WORDS, 2, similarity)):
+        shared = (dense & dense[node]).sum(axis=1)
+        either = (dense | dense[node]).sum(axis=1)
+        lengths = np.sqrt(dense.sum(axis=1) * dense[node].sum())
+        score = shared / (either if similarity == "jaccard" else np.maximum(lengths, 1))
+        score[node] = -1
+        np.testing.assert_allclose(np.sort(score[found]), np.sort(score)[-2:])
+
+
+def test_words_and_documents_are_chosen() -> None:
+    frequency = np.asarray(WORDS.sum(axis=0)).ravel()
+    few = Documents(words=10).make(documents()).graph
+    assert few.n_attrs == 10
+    assert np.diff(few.attr_indptr).sum() == np.sort(frequency)[-10:].sum()
+    telling = WORDS.toarray().copy()
+    telling[:, 7] = LABELS
+    dataset = replace(documents(), graph=Graph.from_edges(40, np.array([[0, 1]]), sp.csr_array(telling)))
+    one = Documents(words=1, chosen="informative", neighbours=1).make(dataset)
+    assert (one.labels == 1).all(), "the word that is the class is kept, and only documents that have it"
+    long = Documents(at_least=6).make(documents())
+    assert long.graph.n_nodes == (np.diff(WORDS.indptr) >= 6).sum() < 40
+    assert len(long.labels) == long.graph.n_nodes
+
+
+def voted() -> Instance:
+    graph = Documents().make(documents()).graph
+    votes = np.tile([60, 40], (40, 1))
+    base = SmoothingBase(votes, LABELS, 100, "0.01", ("0.01", "0.6", "0", "0"), graph=graph)
+    meta = {"dataset": "words", "model": "gcn", "split": 0, "command": "by hand"}
+    return Instance(graph, base, layers=2, labels=LABELS, class_names=("even", "odd"), meta=meta)
+
+
+def test_a_trial_is_trained_and_voted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("CERTCORE_CACHE", str(tmp_path / "cache"))
+    folders = Folders(tmp_path / "bundles", tmp_path / "results")
+    save_instance(folders.bundle(Source("words"), 0), voted())
+    trial = Trial(
+        "paper", samples=200, label="two", documents=Documents(neighbours=2), per_class=5, schedule={"epochs": 2}
+    )
+    other = replace(trial, label="noise", theta=("0.01", "0.5", "0", "0"))
+
+    def run(*trials: Trial) -> list[bool]:
+        settings: dict[str, Any] = {"vary": "attr_del", "values": [0, 1, 2]}
+        experiment = Experiment(
+            "trials", "Trials", "fig", computations.log_curve, (Source("words"),), trials, settings
+        )  # fmt: skip
+        return [unit.skipped for unit in run_experiment(experiment, folders)]
+
+    assert run(trial, other) == [False, False]
+    found = Results(folders.results).find("trials", "words-gcn-attr")
+    assert [result.variant for result in found] == ["noise-200", "two-200"]
+    assert {result.samples for result in found} == {200}
+    assert found[0].facts["theta"][1] == "0.5"
+    assert found[1].facts["targets"] == 40 - 4 * 5
+    monkeypatch.setattr(Trial, "apply", lambda *_: pytest.fail("trained again"))
+    assert run(trial, other) == [True, True]
+    with pytest.raises(pytest.fail.Exception):
+        run(replace(trial, per_class=6))
+
+
+def made(experiment: str, source: str, variant: str, split: int = 0, **values: Any) -> Result:
+    facts = {"targets": 100, "samples": 1000, "accuracy": {"smoothed": 0.7}, "nodes": 40, "edges": 90}
+    return Result(experiment, source, split, variant, {"share": 0.5}, facts, values, {})
+
+
+def test_what_was_tried_is_told(tmp_path: Path) -> None:
+    names = {trial.label: trial.name for trial in TEXTS}
+    source = "webkb_knn3-gcn-attr"
+    for label, counts in (("as-is", [90, 90, 0, 0, 0]), ("two", [90, 90, 90, 90, 0]), ("five", [90, 30, 0, 0, 0])):
+        values = {"budgets": [0, 1, 2, 3, 4], "certified": counts, "naive": [90, 50, 0, 0, 0]}
+        write_result(tmp_path, made("text-variants", source, names[label], **values), "key")
+    for split, (strong, right) in enumerate(((80, 60), (70, 50))):
+        for variant, count in (("tight", 60), ("strong", strong)):
+            values = {"budgets": [20], "certified": [count], "naive": [0], "accurate": [right], "attack": [15]}
+            write_result(tmp_path, made("tiers", "cora_ml-gcn-attr", variant, split, **values), "key")
+    rows = [{"value": v, "certified": c, "naive": 0, "attack": a} for v, c, a in ((8, 55, 40), (9, 45, 51))]
+    write_result(tmp_path, made("joint-contour", "cora_ml-gcn-joint", "strong", paper=7, rows=rows), "key")
+    for trial, reach in zip(JOINT[:2], (1, 3), strict=True):
+        values = {"budgets": [0, 1, 2, 3], "certified": [90] * (reach + 1) + [0] * (3 - reach), "naive": [90, 0, 0, 0]}
+        write_result(tmp_path, made("joint-variants", "cora_ml-gcn-joint", trial.name, **values), "key")
+    results = Results(tmp_path)
+    assert [line[5] for line in tier_findings.text_lines(results)] == ["0.50", "1.50", "0.25"]
+    ours = tier_findings.nearest_text("webkb_knn3", 8.08, 309.32)(results)
+    assert ours is not None
+    assert ours.text.startswith("1 of 2 changes raise it; most: two nearest")
+    at = tier_findings.tiers_at("cora_ml-gcn-attr", 20)(results)
+    assert at is not None
+    assert at.text == "tight 60.0 % ± 0.0 %, strong 75.0 % ± 7.1 %"
+    assert tier_findings.tier_lines(results)[1][4:] == ("75.0 % ± 7.1 %", "55.0 % ± 7.1 %", "0.0 % ± 0.0 %", "85.0 %")
+    half = tier_findings.half_contour("cora_ml-gcn-joint")(results)
+    assert half is not None
+    assert half.text == "paper's and tight program 7, strong 8 deletions; an attack breaks more than half at 9"
+    moves = tier_findings.what_moves_the_contour()(results)
+    assert moves is not None
+    assert "naive 0, collective 1 with the appendix's settings; up to 0 and 3" in moves.text

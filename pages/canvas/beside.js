@@ -1,10 +1,14 @@
 // What stands around the pictures: the sentence, the list of sites, what was chosen, the legend and its colour bars.
 
-function sample(draw) {
+// A sample of a mark; drawn once for each look, because many small canvases take longer than the map.
+function sample(map, key, draw) {
+  const looks = (map.samples ||= new Map()), known = looks.get(`${map.ink}|${key}`);
+  if (known) return known;
   const made = element("canvas", "sample");
   made.width = 60; made.height = 40;
   made.setAttribute("aria-hidden", "true");
   draw(made.getContext("2d"));
+  looks.set(`${map.ink}|${key}`, made);
   return made;
 }
 
@@ -74,13 +78,13 @@ function drawDetail(map) {
     if (!nodes.length) return;
     parts.push(element("p", "head", head));
     const list = element("ul", "targets");
-    for (const node of nodes.slice(0, 100)) {
+    for (const node of nodes.slice(0, 50)) {
       const item = element("li"), text = attack.shareOf(node);
       item.append(choiceButton(map, { node, as: "target" }, map.nodeName(node), "name"));
       if (text) item.append(element("span", "share", text));
       list.append(item);
     }
-    if (nodes.length > 100) list.append(element("li", "", `and ${thousands(nodes.length - 100)} more`));
+    if (nodes.length > 50) list.append(element("li", "", `and ${thousands(nodes.length - 50)} more, in the table below`));
     parts.push(list);
   };
   if (s >= 0) {
@@ -127,7 +131,7 @@ function drawDetail(map) {
 // The legend answers three questions in this order: where the budget is spent, what it breaks, how close the rest is.
 function drawLegend(map) {
   const attack = map.attacks[0], items = [];
-  const add = (draw, text) => { const item = element("li"); item.append(sample(draw), element("span", "", text)); items.push(item); };
+  const add = (key, draw, text) => { const item = element("li"); item.append(sample(map, key, draw), element("span", "", text)); items.push(item); };
   const title = (text) => items.push(element("li", "title", text));
   const ring = (colour, text) => (c) => { c.strokeStyle = colour; c.lineWidth = 5; c.beginPath(); c.arc(30, 20, 14, 0, 6.2832); c.stroke(); c.fillStyle = map.ink; c.font = "700 17px sans-serif"; c.textAlign = "center"; c.textBaseline = "middle"; c.fillText(text, 30, 21); };
   title("Where the budget is spent");
@@ -139,19 +143,19 @@ function drawLegend(map) {
       if (kind.type >= 2) { c.strokeStyle = map.colourOf(kind.type); c.lineWidth = 7; c.setLineDash(kind.type === 3 ? [9, 6] : []); c.beginPath(); c.moveTo(0, 20); c.lineTo(60, 20); c.stroke(); c.setLineDash([]); c.fillStyle = map.paper; c.beginPath(); c.arc(30, 20, 16, 0, 6.2832); c.fill(); }
       ring(map.colourOf(kind.type), "n")(c);
     };
-    add(what, `hit: ${some(sites, "site", "sites")}, ${total} of ${thousands(kind.budget)} ${kind.label}`);
+    add(`hit${kind.type}`, what, `hit: ${some(sites, "site", "sites")}, ${total} of ${thousands(kind.budget)} ${kind.label}`);
   });
-  if (attack.controlled.length) add(ring(map.ink, ""), `controlled by the attacker (${thousands(attack.controlled.length)})`);
-  if (attack.protected.length) add((c) => { ring(map.protectedColour, "")(c); c.lineWidth = 2; c.beginPath(); c.arc(30, 20, 19, 0, 6.2832); c.stroke(); }, `protected (${thousands(attack.protected.length)})`);
+  if (attack.controlled.length) add("controlled", ring(map.ink, ""), `controlled by the attacker (${thousands(attack.controlled.length)})`);
+  if (attack.protected.length) add("protected", (c) => { ring(map.protectedColour, "")(c); c.lineWidth = 2; c.beginPath(); c.arc(30, 20, 19, 0, 6.2832); c.stroke(); }, `protected (${thousands(attack.protected.length)})`);
   const dot = (name, colour) => (c) => { c.fillStyle = colour; c.beginPath(); shape(name)(c, 30, 20, 12); c.fill(); };
   title("What it breaks");
-  if (!attack.relaxed) add(dot("square", map.lostColour), `loses its certificate (${thousands(attack.lost.length)})`);
+  if (!attack.relaxed) add("lost", dot("square", map.lostColour), `loses its certificate (${thousands(attack.lost.length)})`);
   if (map.attacks.some((one) => one.relaxed)) items.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
   const looks = map.looks(attack);
   title(looks.close || looks.bar ? "How close the rest is" : "The rest");
   if (looks.close) items.push(closeBar(looks.close));
   if (looks.bar) items.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, FURTHER));
-  looks.forEach((look) => { if (look.count && look.label) add(dot(look.shape, look.colour), `${look.label} (${thousands(look.count)})`); });
+  looks.forEach((look) => { if (look.count && look.label) add(look.shape + look.colour, dot(look.shape, look.colour), `${look.label} (${thousands(look.count)})`); });
   map.legend.replaceChildren(...items);
 }
 

@@ -126,6 +126,11 @@ class AttackMap {
     looks[hidden].count = 0;
     looks.sum?.();
     looks.of = of;
+    // Nodes of each look, once: drawing asks for them again and again.
+    const size = new Uint32Array(looks.length), filled = new Uint32Array(looks.length);
+    for (let i = 0; i < graph.n; i++) size[of[i]]++;
+    looks.members = Array.from(size, (number) => new Uint32Array(number));
+    for (let i = 0; i < graph.n; i++) looks.members[of[i]][filled[of[i]]++] = i;
     looks.colourOf = (node) => looks[of[node]].colour;
     this.lookCache.set(key, looks);
     return looks;
@@ -136,7 +141,7 @@ class AttackMap {
   paint() {
     if (this.queued || !this.graph) return;
     this.queued = true;
-    requestAnimationFrame(() => { this.queued = false; if (this.graph) { this.theme(); this.panels.forEach((panel) => panel.draw()); } });
+    requestAnimationFrame(() => { this.queued = false; if (this.graph) this.panels.forEach((panel) => panel.draw()); });
   }
   zoomAt(factor, x, y) {
     const { width, height } = this.panels[0], cx = x ?? width / 2, cy = y ?? height / 2;

@@ -31,7 +31,7 @@ OLD = "348c153"
 MARK = "<!-- view -->"
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 SIZES = (2110, 19717, 100_000)
-WHAT = """Milliseconds in one Chromium without a graphics card, medians: the present attack map beside the view it replaced (commit
+WHAT = """Milliseconds in one Chromium without a graphics card, medians: the attack map beside the view it replaced (at
 348c153), same graph, same attack, 1,000 × 620 pixels. *First picture*: the data are handed over until all is drawn.
 *Hover*: from one node to the next. *Choose*: a click on a hit node; the old view drew everything again after an answer
 of the server (not counted), the new one lights what the site breaks at once. *New attack*: one more flip. *Frame of a

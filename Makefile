@@ -55,13 +55,16 @@ browser:
 	    echo "The browser tests need Chromium: as root, apt-get install chromium fonts-dejavu-core. Running the rest."; \
 	  fi; }
 
-# Two processes; a file's tests stay together, so that its server or browser is started once.
+# Two processes; a file's tests stay together, so that its server or browser is started once. Which files come first is
+# said in tests/conftest.py: by number of tests, as is usual, a few long ones would come last.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
 test: $(VENV)/.dev browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(PYTEST)
 
 # The inner loop: lint, types, the layers of the engine and what it computes.
 check: lint
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile tests/engine tests/words
+	$(PYTEST) -q tests/engine tests/words
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -53,6 +55,23 @@ def machine() -> str:
     packages = ", ".join(f"{p} {version(p)}" for p in ("highspy", "numpy", "scipy", "cvxpy"))
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     return f"{name}, {os.cpu_count()} cores, load {load}; Python {platform.python_version()}, {packages}"
+
+
+def write_block(path: Path, heading: str, name: str, body: str) -> None:
+    """Put text between the marks of its name, or with new marks at the end of the section under a heading."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    text = path.read_text(encoding="utf-8")
+    new = f"{begin}\n{body}\n{end}"
+    if begin in text:
+        before, _, rest = text.partition(begin)
+        text = before + new + rest.partition(end)[2]
+    else:
+        before, _, rest = text.partition(heading + "\n")
+        # The next section may begin with a mark of its own.
+        following = re.search(r"\n(<!-- \w+ -->\n)?## ", rest)
+        at = following.start() if following else len(rest)
+        text = f"{before}{heading}\n{rest[:at].rstrip()}\n\n{new}\n{rest[at:]}"
+    path.write_text(text, encoding="utf-8")
 
 
 @dataclass

@@ -1,179 +1,296 @@
-"""Large programs against the way before, in one run: `python -m benchmarks.scale [PART …]`.
+"""Large programs against the way before: `python -m benchmarks.scale [PART …] [--old FOLDER]`.
 
-Parts are `one`, `two`, `sigma`, `synthetic` and `small`. Processor seconds, so that other work on the machine does not
-count; medians of three, but for what takes minutes. "Before" is the whole program in HiGHS, forced upon the same code.
+Each part writes its own rows into benchmarks/RESULTS.md, with date and load, and leaves everything else there as it is.
+Every figure is taken in a process of its own (`benchmarks/tasks.py`), in processor seconds, so that other work on the
+machine does not count; medians of three where that is cheap. `--old` names a checkout of the commit before large
+programs had a machine of their own (`git worktree add FOLDER 348c153`; Cora-ML needs `shared` beside that folder too):
+what it takes is measured in turns with the code here. `--note` adds a line below a part: what a reader must know.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks import instances
-from benchmarks.measure import Report, Time, machine, peak_memory, spread, timed
-from certcore import Instance, ThreatModel, load_instance
-from certcore.solve import solver
-from certcore.sweep import Session, curve, surface
+from benchmarks.measure import Report, machine, spread, timed, write_block
 
+RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 SIZES = (10_000, 20_000, 50_000, 100_000, 200_000)
+X, Y = list(range(9)), list(range(22))
 
 
-@contextmanager
-def before() -> Iterator[None]:
-    """Give whole programs to HiGHS, whatever their size."""
-    kept = solver.is_large
-    solver.is_large = lambda structure: False  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        solver.is_large = kept  # type: ignore[assignment]
+class Bench:
+    """Runs tasks here and in the old checkout, in turns."""
+
+    def __init__(self, old: Path | None) -> None:
+        self.old = old
+        self.report = Report()
+
+    def run(self, *, there: bool = False, **options: Any) -> dict[str, Any]:
+        folder = self.old if there else instances.ROOT
+        assert folder is not None
+        command = [sys.executable, str(Path(__file__).parent / "tasks.py"), json.dumps(options)]
+        environment = {**os.environ, "PYTHONPATH": str(folder)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
+        if done.returncode:
+            raise SystemExit(f"{options} failed in {folder.name}: {done.stderr[-800:]}")
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+    def both(self, times: int, old_times: int, **options: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The same task here and there, in turns; bounds must agree."""
+        here: list[dict[str, Any]] = []
+        there: list[dict[str, Any]] = []
+        for turn in range(max(times, old_times)):
+            if turn < times:
+                here.append(self.run(**options))
+            if turn < old_times and self.old is not None:
+                there.append(self.run(there=True, **options))
+        for found in there:
+            apart = np.abs(np.array(found["bounds"]) - here[0]["bounds"]).max(initial=0.0)
+            assert apart <= 1e-3, f"{options}: bounds are up to {apart} apart"
+        return here, there
+
+    def compare(self, what: str, asked: str, times: int = 3, old_times: int = 3, per: int = 1, **options: Any) -> None:
+        """A row with the median of whole tasks here and there."""
+        here, there = self.both(times, old_times, **options)
+        now, before = (
+            float(np.median([sum(run["cpu"]) for run in runs])) / per if runs else 0 for runs in (here, there)
+        )
+        if there:
+            self.report.ratio(f"{what} ({_times(here, there)})", now, before, asked)
+        else:
+            self.report.row(f"{what} ({_times(here, there)})", f"{now:.4g} s", asked=asked)
+
+    def distribution(self, what: str, asked: str, old_times: int = 0, times: int = 3, **options: Any) -> None:
+        """A row with the distribution of single questions: the medians over the runs of each of them."""
+        here, there = self.both(times, old_times, **options)
+        now, before = (
+            spread(np.median([run["cpu"] for run in runs], axis=0).tolist()) if runs else "" for runs in (here, there)
+        )
+        what = f"{what} ({len(here[0]['cpu'])} of them, {_times(here, there)})"
+        self.report.row(what, now, before, asked=asked)
 
 
-def median(work: Callable[[], object], times: int = 3) -> float:
-    return float(np.median([timed(work)[1].cpu for _ in range(times)]))
+def _median(runs: list[dict[str, Any]]) -> float:
+    """Processor seconds of a whole task."""
+    return float(np.median([sum(run["cpu"]) for run in runs])) if runs else 0.0
 
 
-def pubmed() -> Instance:
-    return load_instance(instances.ROOT / "precomputed" / "pubmed-gcn-attr-s0.npz")
+def _times(here: list[Any], there: list[Any]) -> str:
+    names = {1: "once", 2: "twice", 3: "median of three"}
+    now, before = names[len(here)], names.get(len(there), "")
+    return now if not there or len(here) == len(there) else f"{now}, before {before}"
 
 
-def cold(instance: Instance, threat: ThreatModel) -> Callable[[], float]:
-    return lambda: float(Session(instance).certify(threat, attack=False).bound)
-
-
-def one(report: Report) -> None:
+def one(bench: Bench) -> None:
     """PubMed, one type."""
-    instance, threat = pubmed(), ThreatModel(attr_del=100)
-    now = median(cold(instance, threat))
-    with before():
-        old = median(cold(instance, threat), 1)
-    report.ratio("PubMed, 100 deletions, cold with building", now, old, "≤ 3 s")
-    session = Session(instance)
-    session.certify(threat, attack=False)
-    rng = np.random.default_rng(0)
-    steps = [ask(session, ThreatModel(attr_del=100 + i)).cpu for i in (*range(1, 13), *range(-1, -13, -1))]
-    report.row("PubMed, step ±1, one type", spread(steps), asked="median ≤ 300 ms")
-    jumps = [ask(session, ThreatModel(attr_del=int(at))).cpu for at in rng.integers(1, 1000, 15)]
-    report.row("PubMed, random jump 1…1,000, one type", spread(jumps), asked="≤ 1.5 s")
-    values = np.unique(np.linspace(0, 1000, 50).astype(int))
-    report.row(
-        "PubMed, curve 0…1,000 at 50 values",
-        f"{median(lambda: curve(Session(instance), ThreatModel(), 'attr_del', values), 1):.1f} s",
-        asked="≤ 30 s",
-    )
+    bench.compare(
+        "PubMed, 100 deletions, cold with building", "≤ 3 s", old_times=1, task="cold", graph="pubmed",
+        budgets={"attr_del": 100},
+    )  # fmt: skip
+    steps = [100, *range(101, 113), *range(99, 87, -1)]
+    bench.distribution(
+        "PubMed, step ±1, one type", "median ≤ 300 ms", old_times=1, task="asked", graph="pubmed",
+        places=[{"attr_del": at} for at in steps],
+    )  # fmt: skip
+    jumps = [100, *np.random.default_rng(0).integers(1, 1000, 15).tolist()]
+    bench.distribution(
+        "PubMed, random jump 1…1,000, one type", "≤ 1.5 s", task="asked", graph="pubmed",
+        places=[{"attr_del": at} for at in jumps],
+    )  # fmt: skip
+    values = np.unique(np.linspace(0, 1000, 50).astype(int)).tolist()
+    bench.compare(
+        "PubMed, curve 0…1,000 at 50 values", "≤ 30 s", times=1, old_times=0, task="line", graph="pubmed",
+        axis="attr_del", values=values,
+    )  # fmt: skip
 
 
-def two(report: Report) -> None:
+def two(bench: Bench) -> None:
     """PubMed, two types."""
-    instance, threat = pubmed(), ThreatModel(attr_add=8, attr_del=21)
-    report.row(
-        "PubMed, (8, 21), first cell cold, optimal", f"{median(cold(instance, threat), 1):.2f} s", asked="≤ 10 s"
-    )
-    session = Session(instance)
-    session.certify(threat, attack=False)
+    bench.compare(
+        "PubMed, (8, 21), first cell, cold with building, solved to its end", "≤ 10 s", old_times=0, task="cold",
+        graph="pubmed", budgets={"attr_add": 8, "attr_del": 21},
+    )  # fmt: skip
     cells = (
-        [(8, d) for d in range(20, 14, -1)] + [(a, 15) for a in range(7, 2, -1)] + [(3, d) for d in range(14, 9, -1)]
+        [(8, d) for d in range(21, 14, -1)] + [(a, 15) for a in range(7, 2, -1)] + [(3, d) for d in range(14, 9, -1)]
     )
-    steps = [ask(session, ThreatModel(attr_add=a, attr_del=d)).cpu for a, d in cells]
-    report.row("PubMed, further cells, neighbour by neighbour", spread(steps), asked="median ≤ 1.5 s")
-    coarse, time_ = timed(
-        lambda: surface(Session(instance), ThreatModel(), "attr_add", [0, 4, 8], "attr_del", [0, 7, 14, 21])
-    )
-    report.row(
-        f"PubMed, coarse map of {coarse.done.size} cells",
-        f"{time_.cpu:.1f} s ({time_.wall:.0f} s on the wall)",
-        asked="≤ 30 s",
-    )
+    bench.distribution(
+        "PubMed, further cells, neighbour by neighbour", "median ≤ 1.5 s", times=1, task="asked", graph="pubmed",
+        places=[{"attr_add": a, "attr_del": d} for a, d in cells],
+    )  # fmt: skip
+    bench.compare(
+        "PubMed, coarse map of 12 cells (3 × 4), every cell solved to its end", "≤ 30 s", times=1, old_times=0,
+        task="grid", graph="pubmed", x=[0, 4, 8], y=[0, 7, 14, 21],
+    )  # fmt: skip
 
 
-def sigma(report: Report) -> None:
+def whole_map(bench: Bench) -> None:
+    """All cells of PubMed's map."""
+    found = bench.run(task="grid", graph="pubmed", x=X, y=Y)
+    seconds, wall = sum(found["cpu"]), sum(found["wall"])
+    text = f"{seconds:.0f} s ({wall:.0f} s on the wall), {seconds / (len(X) * len(Y)):.2f} s a cell"
+    bench.report.row("PubMed, map of 198 cells (9 × 22), every cell solved to its end (once)", text, asked="minutes")
+
+
+def sigma(bench: Bench) -> None:
     """σ on edges."""
-    instance = instances.cora_ml("adj")
-    name = "Cora-ML"
-    if instance is None:
-        instance, name = load_instance(instances.ROOT / "precomputed" / "citeseer-gcn-adj-s0.npz"), "Citeseer"
-    threat = ThreatModel(adj_del=200, local_adj_del=4, sigma=10)
-    found = [Session(instance).certify(threat, attack=False).bound]
-    now = median(cold(instance, threat))
-    with before():
-        known, old = timed(lambda: Session(instance).certify(threat, attack=False).bound)
+    at_hand = instances.cora_ml("adj") is not None
+    name, graph = ("Cora-ML", "cora_ml-adj") if at_hand else ("Citeseer", "citeseer-adj")
+    budgets = {"adj_del": 200, "local_adj_del": 4, "sigma": 10}
     what = f"{name}, 200 edge deletions, 4 per node, σ = 10, cold"
-    report.ratio(what, now, old.cpu, "≤ 6 s")
-    report.note(f"{what}: bound {float(found[0]):.9f}, before {float(known):.9f}.")
-    line, time_ = timed(lambda: curve(Session(instance), threat, "sigma", range(21)))
-    report.row(f"{name}, curve over σ = 0…20, per point", f"{time_.cpu / len(line.values):.2f} s", asked="≤ 0.7 s")
+    here, there = bench.both(3, 1, task="cold", graph=graph, budgets=budgets)
+    now = _median(here)
+    if there:
+        bench.report.ratio(f"{what} (median of three, before once)", now, sum(there[0]["cpu"]), "≤ 6 s")
+        bench.report.note(f"{what}: bound {here[0]['bounds'][0]:.9f}, before {there[0]['bounds'][0]:.9f}.")
+    else:
+        bench.report.row(f"{what} (median of three)", f"{now:.4g} s", asked="≤ 6 s")
+    bench.compare(
+        f"{name}, curve over σ = 0…20, per point", "≤ 0.7 s", times=1, old_times=0, per=21, task="line", graph=graph,
+        budgets=budgets, axis="sigma", values=list(range(21)),
+    )  # fmt: skip
 
 
-def ask(session: Session, threat: ThreatModel) -> Time:
-    return timed(lambda: session.certify(threat, attack=False))[1]
-
-
-def synthetic(report: Report) -> None:
-    """Synthetic graphs, each in a process of its own."""
+def synthetic(bench: Bench) -> None:
+    """Synthetic graphs; what a relaxed solution reaches tells how far the bound can be from the optimum."""
     found = []
     for size in SIZES:
-        command = [sys.executable, "-m", "benchmarks.scale", "--alone", str(size)]
-        runs = []
-        for _ in range(1 if size > 50_000 else 3):
-            done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=True)
-            runs.append(done.stdout.split())
-        seconds = float(np.median([float(run[0]) for run in runs]))
-        memory, status, entries, bound = runs[0][1:]
-        found.append((seconds, float(entries)))
-        report.row(
-            f"synthetic graph, {size:,} nodes, {size // 100:,} deletions, cold with building",
-            f"{seconds:.1f} s, {float(memory):.2f} GiB, {int(entries):,} entries, {status}, bound {float(bound):,.2f}",
+        times = 1 if size > 50_000 else 3
+        options = {"task": "alone", "graph": f"synthetic-{size}", "budgets": {"attr_del": size // 100}}
+        runs = [bench.run(**options) for _ in range(times)]
+        seconds, run = _median(runs), runs[0]
+        found.append((seconds, run["entries"]))
+        bench.report.row(
+            f"synthetic graph, {size:,} nodes, {size // 100:,} deletions, cold ({_times(runs, [])})",
+            f"{seconds:.2f} s, of which building {run['built']:.2f} s; {outcome(run)}",
             asked={50_000: "≤ 10 s", 100_000: "≤ 30 s", 200_000: "≤ 90 s"}.get(size, ""),
         )
-    seconds_, entries_ = np.log(np.array(found)).T
-    report.note(
-        f"Time grows as entries^{np.polyfit(entries_, seconds_, 1)[0]:.2f} from {SIZES[0]:,} to {SIZES[-1]:,} nodes."
-    )
+    times_, entries = np.log(np.array(found)).T
+    ends = (times_[-1] - times_[0]) / (entries[-1] - entries[0])
+    fit = np.polyfit(entries, times_, 1)[0]
+    bench.report.row(
+        f"growth from {SIZES[0]:,} to {SIZES[-1]:,} nodes", f"entries^{fit:.2f} (line through all), "
+        f"entries^{ends:.2f} (from the two ends)", asked="entries^1.15"
+    )  # fmt: skip
 
 
-def small(report: Report) -> None:
+def million(bench: Bench) -> None:
+    """A million nodes once, as long as it may take."""
+    size = 1_000_000
+    run = bench.run(task="alone", graph=f"synthetic-{size}", budgets={"attr_del": size // 100}, limit=240.0)
+    text = f"{sum(run['cpu']):.0f} s ({sum(run['wall']):.0f} s on the wall), of which building {run['built']:.0f} s; "
+    bench.report.row(
+        f"synthetic graph, {size:,} nodes, {size // 100:,} deletions, at most 240 s on the wall for the solve (once)",
+        text + outcome(run), asked="try it",
+    )  # fmt: skip
+
+
+def outcome(run: dict[str, Any]) -> str:
+    """Memory, size, and where the optimum lies."""
+    bound, lower = run["bounds"][0], run["lower"]
+    gap = f"{(bound - lower) / bound:.1e} above a feasible solution" if lower > 0 else "no feasible solution found"
+    return f"{run['memory']:.2f} GiB, {run['entries']:,} entries; {run['status']}: bound {bound:,.2f}, {gap}"
+
+
+def small(bench: Bench) -> None:
     """Citeseer and Cora-ML take the way they took before."""
-    graphs = [("Citeseer", instances.citeseer()), ("Cora-ML", instances.cora_ml())]
-    for name, instance in graphs:
-        if instance is not None:
-            work = curve_of(instance)
-            now = median(work)
-            with before():
-                report.ratio(f"{name}, curve 0…200", now, median(work), "not slower")
+    for name, graph in graphs():
+        values = list(range(201))
+        bench.compare(f"{name}, curve 0…200", "not slower", task="line", graph=graph, axis="attr_del", values=values)
+        rng = np.random.default_rng(1)
+        places = [{"attr_del": 30 + int(d)} for d in np.cumsum(rng.choice([1, 2, -5], 25))]
+        bench.distribution(
+            f"{name}, steps of 1 to 5, one type", "not slower", old_times=3, task="asked", graph=graph, places=places
+        )
+        places = [{"attr_add": 2 + i % 3, "attr_del": 8 + i // 3} for i in range(19)]
+        bench.distribution(
+            f"{name}, steps, two types", "not slower", old_times=3, task="asked", graph=graph, places=places
+        )
 
 
-def curve_of(instance: Instance) -> Callable[[], object]:
-    return lambda: curve(Session(instance), ThreatModel(), "attr_del", range(201))
+def graphs() -> list[tuple[str, str]]:
+    return [("Citeseer", "citeseer")] + ([("Cora-ML", "cora_ml")] if instances.cora_ml() is not None else [])
 
 
-def run_alone(size: int) -> None:
-    instance = instances.synthetic(size)
-    found, time_ = timed(lambda: Session(instance, once=True).certify(ThreatModel(attr_del=size // 100), attack=False))
-    assert found.size is not None
-    print(time_.cpu, peak_memory(), found.status, found.size.entries, float(found.bound))
+def surfaces(bench: Bench) -> None:
+    """Maps 9 × 22 per cell: before, and the paper's program in CVXPY."""
+    from benchmarks.reference import PaperProgram
+    from certcore import ThreatModel
+
+    for name, graph in graphs():
+        times = 3 if name == "Citeseer" else 1
+        here, there = bench.both(times, times, task="grid", graph=graph, x=X, y=Y)
+        cells = len(X) * len(Y)
+        now, before = (_median(runs) / cells for runs in (here, there))
+        instance = instances.citeseer() if name == "Citeseer" else instances.cora_ml()
+        assert instance is not None
+        reference = PaperProgram(instance, ThreatModel(attr_add=8, attr_del=21))
+        reference.attacked((1, 1, 0, 0))  # compile once
+        five = [(1, 18), (2, 5), (4, 10), (6, 15), (8, 21)]
+        took = [timed(partial(reference.attacked, (a, d, 0, 0), cold=True))[1].cpu for a, d in five]
+        if there:
+            bench.report.ratio(f"{name}, map 9 × 22, per cell ({_times(here, there)})", now, before, "not slower")
+        bench.report.ratio(f"{name}, map 9 × 22, per cell, against CVXPY", now, float(np.mean(took)), "≥ 100×")
+        each = ", ".join(f"{t:.1f} s" for t in took)
+        bench.report.note(
+            f"{name}: the paper's program in CVXPY takes {each} at {five}; its compilation is not counted."
+        )
 
 
-PARTS = {"one": one, "two": two, "sigma": sigma, "synthetic": synthetic, "small": small}
+def visitors(bench: Bench) -> None:
+    """Sixteen visitors on one server, four of them on PubMed, for three minutes."""
+    from tests.soak.load import load
+
+    found = load(16, 180, pubmed=4)
+    for name, who in found["graphs"].items():
+        text = f"{who['numbers']} numbers, median {who['median']} s, 95 % {who['p95']} s, slowest {who['slowest']} s"
+        bench.report.row(f"16 visitors, three minutes: the {who['visitors']} on {name}, seconds on the wall", text)
+    text = f"{len(found['wrong'])} wrong numbers, {len(found['errors'])} errors, {len(found['log'])} lines in the log"
+    bench.report.row("16 visitors: every number compared with a single user's", text, asked="none")
+    bench.report.note(f"16 visitors: memory of the server over the four quarters {found['memory_mib']} MiB.")
+
+
+PARTS = {
+    "one": one, "two": two, "map": whole_map, "sigma": sigma, "synthetic": synthetic, "small": small,
+    "surfaces": surfaces, "visitors": visitors, "million": million,
+}  # fmt: skip
+
+
+def block(name: str, report: Report, notes: list[str]) -> str:
+    """What a part writes."""
+    head = ("", "now", "before", "ratio", "asked for")
+    when = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
+    lines = [f"`python -m benchmarks.scale {name}`, {when} UTC. {machine()}.", ""]
+    lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(row) + " |" for row in report.rows]
+    lines += ["", *(f"- {note}" for note in [*report.notes, *notes])]
+    return "\n".join(lines).rstrip()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help="default: all")
-    parser.add_argument("--alone", type=int, help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; default: all")
+    parser.add_argument("--old", type=Path, help="a checkout of the commit to compare with")
+    parser.add_argument("--note", action="append", default=[], help="a line below the table of the part")
     args = parser.parse_args()
-    if args.alone:
-        run_alone(args.alone)
-        return
-    report = Report()
-    print(machine())
+    unknown = [name for name in args.parts if name not in PARTS]
+    if unknown:
+        raise SystemExit(f"there is no part {unknown[0]!r}; expected {', '.join(PARTS)}")
     for name in args.parts or PARTS:
-        PARTS[name](report)
+        bench = Bench(args.old.resolve() if args.old is not None else None)
+        PARTS[name](bench)
+        write_block(RESULTS, "## Large programs", f"scale {name}", block(name, bench.report, args.note))
 
 
 if __name__ == "__main__":

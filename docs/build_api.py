@@ -143,13 +143,11 @@ def describe_class(name: str, cls: type) -> str:
     if not getattr(cls, "_is_protocol", False) and not issubclass(cls, Exception):
         lines.append(f"```python\n{signature(name, cls)}\n```\n")
     lines.append(f"{doc(cls)}\n")
-    lines += [f"- `{field}` – {sentence(text)}" for field, text in field_docs(cls).items()]
-    for member, value in vars(cls).items():
-        if member.startswith("_"):
-            continue
-        shown = describe_member(member, value)
-        if shown:
-            lines.append(shown)
+    ours = [kind for kind in reversed(cls.__mro__) if kind.__module__.startswith("certcore.")]
+    told = {field: text for kind in ours for field, text in field_docs(kind).items()}
+    lines += [f"- `{field}` – {sentence(text)}" for field, text in told.items()]
+    members = {member: value for kind in ours for member, value in vars(kind).items() if not member.startswith("_")}
+    lines += [shown for member, value in members.items() if (shown := describe_member(member, value))]
     return "\n".join(lines) + ("" if lines[-1].endswith("\n") else "\n")
 
 

@@ -8,12 +8,23 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Two processes of tests on two cores: threads of torch would mostly wait for each other, for minutes under load.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Reproducible in CI; run with HYPOTHESIS_PROFILE=explore to look for new counterexamples.
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("explore", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+#: Folders whose files take longest. They come first, so that no process is left alone with one of them at the end.
+LONG = ("browser", "hardening", "pages", "docs", "pipeline", "votes", "models", "engine", "checker")
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {folder: place for place, folder in enumerate(LONG)}
+    items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
 
 
 @pytest.fixture(scope="session")

@@ -121,65 +121,78 @@ def brute_force(instance: Instance, threat: ThreatModel) -> int:
     n = graph.n_nodes
     targets = (instance.targets if threat.targets is None else threat.targets).tolist()  # type: ignore[union-attr]
     global_field = threat.adj_add > 0
-    nodes_in = {t: set(range(n)) if global_field else hops(graph, t, instance.layers or 0) for t in targets}
-    edges_in = {t: set(range(graph.n_edges)) if global_field else edge_field(instance, t) for t in targets}
-    protected = set(np.asarray(threat.protected).tolist())
+    nodes_in = [set(range(n)) if global_field else hops(graph, t, instance.layers or 0) for t in targets]
+    edges_in = [set(range(graph.n_edges)) if global_field else edge_field(instance, t) for t in targets]
     ones = graph.ones.tolist()
-    limits = [_per_node(value, n) for value in threat.local]
-    node_costs = [1] * n if threat.node_costs is None else list(threat.node_costs)
-    edge_costs = [1] * graph.n_edges if threat.edge_costs is None else list(threat.edge_costs)
     edges = [tuple(e) for e in graph.edges.tolist()]
     dense = graph.adjacency.toarray()
     missing = [
         (i, j) for i in range(n) for j in range(n) if i != j and not dense[i, j] and (graph.directed or i < j)
     ]  # fmt: skip
+    edge_costs = [1] * len(edges) if threat.edge_costs is None else list(threat.edge_costs)
+    adds = _vectors(threat, 0, [graph.n_attrs - o for o in ones])
+    dels = _vectors(threat, 1, ones)
+    plus = _subsets(threat, 2, missing, [1] * len(missing), n)
+    minus = _subsets(threat, 3, edges, edge_costs, n)
+    # Rows: what is chosen of a type. Columns: how much of it is inside the field of a target.
+    inside = [
+        np.array([[sum(v[m] for m in field) for field in nodes_in] for v in adds]),
+        np.array([[sum(v[m] for m in field) for field in nodes_in] for v in dels]),
+        np.array([[len(chosen)] * len(targets) for chosen in plus]),
+        np.array([[sum(e in field for e in chosen) for field in edges_in] for chosen in minus]),
+    ]
+    sides = [int(part.max(initial=0)) + 1 for part in inside]
+    broken = np.array(
+        [[not grid_certified(instance, t, budget) for budget in itertools.product(*map(range, sides))] for t in targets]
+    ).reshape(len(targets), *sides)
+    everything = np.ix_(*(range(len(part)) for part in inside))
+    attacked = np.zeros([len(part) for part in inside], dtype=np.int64)
+    for place in range(len(targets)):
+        attacked += broken[place][tuple(part[i, place] for part, i in zip(inside, everything))]
+    if threat.sigma is None:
+        return int(attacked.max())
+    for worst in np.argsort(-attacked, axis=None, kind="stable"):
+        a, d, p, m = np.unravel_index(worst, attacked.shape)
+        changed = {node for node in range(n) if adds[a][node] or dels[d][node]}
+        flipped = [missing[e] for e in plus[p]] + [edges[e] for e in minus[m]]
+        if coverable(changed, flipped, threat.sigma):
+            return int(attacked[a, d, p, m])
+    raise AssertionError("doing nothing needs no attacker")
 
-    def vectors(kind: int, room: list[int]) -> list[tuple[int, ...]]:
-        sides = [
-            range((0 if m in protected else min(room[m], limits[kind][m], threat.budgets[kind])) + 1) for m in range(n)
+
+def _vectors(threat: ThreatModel, kind: int, room: list[int]) -> list[tuple[int, ...]]:
+    """All ways to spend a budget of attribute flips, as amounts at the nodes."""
+    n, protected = len(room), set(np.asarray(threat.protected).tolist())
+    limits, budget = _per_node(threat.local[kind], n), threat.budgets[kind]
+    costs = [1] * n if threat.node_costs is None else list(threat.node_costs)
+    found: list[tuple[tuple[int, ...], int]] = [((), 0)]
+    for node in range(n):
+        most = 0 if node in protected else min(room[node], limits[node])
+        found = [
+            ((*v, amount), spent + amount * int(costs[node]))
+            for v, spent in found
+            for amount in range(min(most, (budget - spent) // int(costs[node])) + 1)
         ]
-        return [
-            v for v in itertools.product(*sides) if sum(a * c for a, c in zip(v, node_costs)) <= threat.budgets[kind]
-        ]
+    return [v for v, _ in found]
 
-    def subsets(kind: int, pool: list[tuple[int, int]], costs: list[int]) -> list[tuple[int, ...]]:
-        usable = [e for e, (i, j) in enumerate(pool) if i not in protected and j not in protected]
-        result = []
-        for size in range(min(threat.budgets[kind], len(usable)) + 1):
-            for chosen in itertools.combinations(usable, size):
-                at = [0] * n
-                for e in chosen:
-                    at[pool[e][0]] += 1
-                    at[pool[e][1]] += 1
-                if (
-                    all(a <= b for a, b in zip(at, limits[kind]))
-                    and sum(costs[e] for e in chosen) <= threat.budgets[kind]
-                ):
-                    result.append(chosen)
-        return result
 
-    best = 0
-    for adds in vectors(0, [graph.n_attrs - o for o in ones]):
-        for dels in vectors(1, ones):
-            changed = {m for m in range(n) if adds[m] or dels[m]}
-            if threat.sigma is not None and len(changed) > threat.sigma:
-                continue
-            for plus in subsets(2, missing, [1] * len(missing)):
-                for minus in subsets(3, edges, edge_costs):
-                    flipped = [missing[e] for e in plus] + [edges[e] for e in minus]
-                    if threat.sigma is not None and not coverable(changed, flipped, threat.sigma):
-                        continue
-                    attacked = 0
-                    for t in targets:
-                        inside = (
-                            sum(adds[m] for m in nodes_in[t]),
-                            sum(dels[m] for m in nodes_in[t]),
-                            len(plus),
-                            sum(e in edges_in[t] for e in minus),
-                        )
-                        attacked += not grid_certified(instance, t, inside)
-                    best = max(best, attacked)
-    return best
+def _subsets(
+    threat: ThreatModel, kind: int, pool: list[tuple[int, int]], costs: list[int], n: int
+) -> list[tuple[int, ...]]:
+    """All sets of pairs that a budget of edge flips admits."""
+    protected = set(np.asarray(threat.protected).tolist())
+    limits, budget = _per_node(threat.local[kind], n), threat.budgets[kind]
+    usable = [e for e, (i, j) in enumerate(pool) if i not in protected and j not in protected]
+    result = []
+    for size in range(min(budget, len(usable)) + 1):
+        for chosen in itertools.combinations(usable, size):
+            at = [0] * n
+            for e in chosen:
+                at[pool[e][0]] += 1
+                at[pool[e][1]] += 1
+            if all(a <= b for a, b in zip(at, limits)) and sum(costs[e] for e in chosen) <= budget:
+                result.append(chosen)
+    return result
 
 
 def _per_node(value: Any, n: int) -> list[int]:

@@ -24,10 +24,18 @@ from certcore.base.convex_batch import Batch, batches, lower_margins
 from certcore.base.convex_hidden import HiddenBounds
 from certcore.base.grid import BaseLocal, GridBase
 from certcore.base.network import GcnNetwork
-from certcore.common.errors import InputError
+from certcore.common.choice import Choice
 from certcore.common.reading import whole_number, whole_numbers
 
-MODES = ("additions", "flips")
+
+class ConvexMode(Choice):
+    """What the attacker may do to attributes."""
+
+    ADDITIONS = "additions"
+    FLIPS = "flips"
+    """Additions and deletions, counted together."""
+
+
 MAX_BUDGET = 4096
 #: An attack tries at most this many flips.
 MAX_ATTACK = 1024
@@ -48,7 +56,7 @@ class ConvexCertificate:
     prediction: np.ndarray
     local_budget: int
     max_budget: int
-    mode: str
+    mode: ConvexMode
 
     def summary(self) -> dict[str, Any]:
         """How tight the relaxation is: nodes it settles exactly, nodes left open between bound and attack."""
@@ -66,7 +74,7 @@ class ConvexCertificate:
     def base(self) -> ConvexBase:
         """The certificate in the form the engine takes."""
         side = int(min(self.radius.max(initial=0), self.max_budget)) + 1
-        if self.mode == "additions":
+        if self.mode == ConvexMode.ADDITIONS:
             grid = np.arange(side) < self.radius[:, None]
             axes: tuple[str, ...] = ("attr_add",)
             local = BaseLocal(per_type=(self.local_budget, None, None, None))
@@ -101,7 +109,7 @@ def convex_certificate(
     network: GcnNetwork,
     *,
     local_budget: int,
-    mode: str = "additions",
+    mode: str = ConvexMode.ADDITIONS,
     max_budget: int = 512,
     nodes: np.ndarray | None = None,
     attack: bool = True,
@@ -112,19 +120,18 @@ def convex_certificate(
     Budgets are doubled until a node is no longer certified, then halved in. A certified budget covers all smaller
     ones, whatever the bound would say there. `progress` is told how many nodes are settled.
     """
-    if mode not in MODES:
-        raise InputError(f"the mode of the convex certificate is {mode!r}; expected 'additions' or 'flips'")
+    kind = ConvexMode.parse(mode, "the mode of the convex certificate")
     for name, value, low in (("local budget", local_budget, 1), ("largest budget", max_budget, 0)):
         whole_number(value, f"the {name} of the convex certificate", low, MAX_BUDGET)
     given = np.arange(network.n_nodes) if nodes is None else nodes
     chosen = np.unique(whole_numbers(given, "the list of nodes to certify", 0, network.n_nodes - 1))
-    search = _ConvexSearch(network, int(local_budget), mode == "flips", int(max_budget))
+    search = _ConvexSearch(network, int(local_budget), kind is ConvexMode.FLIPS, int(max_budget))
     radius = search.radii(chosen, progress)
     found = np.full(network.n_nodes, -1, dtype=np.int64)
     if attack:
         for node in chosen[(radius[chosen] > 0) & (radius[chosen] <= max_budget)].tolist():
             found[node] = search.attack(node, int(radius[node]))
-    return ConvexCertificate(radius, found, network.prediction.copy(), int(local_budget), int(max_budget), mode)
+    return ConvexCertificate(radius, found, network.prediction.copy(), int(local_budget), int(max_budget), kind)
 
 
 class _ConvexSearch:

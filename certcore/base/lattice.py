@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from certcore.base.joint import Joint, Order, order_pairs
 from certcore.base.regions import NOTHING, BitPair, Regions
+from certcore.domain.noise import Noise
 from certcore.domain.perturbations import UNLIMITED
 
 Extent = tuple[int, int, int, int]
@@ -21,42 +20,33 @@ MAX_SECONDS = 60.0
 MAX_AXIS = 1024
 
 
-@dataclass(frozen=True)
-class Smoothing:
-    """Four exact flip probabilities, in the order of the perturbation types."""
-
-    theta: tuple[Fraction, Fraction, Fraction, Fraction]
-
-    @property
-    def attributes(self) -> BitPair:
-        return BitPair(self.theta[0], self.theta[1])
-
-    @property
-    def edges(self) -> BitPair:
-        return BitPair(self.theta[2], self.theta[3])
-
-    @property
-    def free(self) -> tuple[bool, bool, bool, bool]:
-        """Types whose flips have no effect at all, because a sample does not depend on these bits."""
-        a, e = self.attributes.free, self.edges.free
-        return (a, a, e, e)
-
-    @property
-    def axes(self) -> tuple[bool, bool, bool, bool]:
-        """Types of which at least one flip can be certified, if votes are clear enough."""
-        single = [self.one_type(k, 1) for k in range(4)]
-        a, b, c, d = (p < 1 for p in single)
-        return (a, b, c, d)
-
-    def one_type(self, kind: int, flips: int) -> float:
-        """The threshold of a budget with flips of one type only."""
-        pair = self.attributes if kind < 2 else self.edges
-        regions = pair.regions(flips, 0) if kind % 2 == 0 else pair.regions(0, flips)
-        return Joint(regions, NOTHING, _line(len(regions.clean))).threshold()
+def _bit_pairs(noise: Noise) -> tuple[BitPair, BitPair]:
+    """The two kinds of bits, attributes and edges, each with its additions and deletions."""
+    a, b, c, d = noise.fractions
+    return BitPair(a, b), BitPair(c, d)
 
 
-def reach(
-    smoothing: Smoothing, ceiling: float, limits: Extent, *, corners: bool = False
+def free_types(noise: Noise) -> tuple[bool, bool, bool, bool]:
+    """Types whose flips have no effect at all, because a sample does not depend on these bits."""
+    a, e = (pair.free for pair in _bit_pairs(noise))
+    return (a, a, e, e)
+
+
+def certifiable_types(noise: Noise) -> tuple[bool, bool, bool, bool]:
+    """Types of which at least one flip can be certified, if votes are clear enough."""
+    a, b, c, d = (_single_threshold(noise, kind, 1) < 1 for kind in range(4))
+    return (a, b, c, d)
+
+
+def _single_threshold(noise: Noise, kind: int, flips: int) -> float:
+    """The threshold of a budget with flips of one type only."""
+    pair = _bit_pairs(noise)[kind // 2]
+    regions = pair.regions(flips, 0) if kind % 2 == 0 else pair.regions(0, flips)
+    return Joint(regions, NOTHING, _line(len(regions.clean))).threshold()
+
+
+def lattice_box(
+    noise: Noise, ceiling: float, limits: Extent, *, corners: bool = False
 ) -> tuple[Extent, tuple[bool, ...]]:
     """The largest budget of each type alone with a threshold below `ceiling`, and where that was cut short.
 
@@ -65,21 +55,22 @@ def reach(
     probabilities nearly cancel (θ_add + θ_del close to 1) the box can be too large for any program; it is then cut.
     `corners` says that every region of every budget will be listed, which costs more.
     """
-    wanted = [0 if smoothing.free[k] else _follow(smoothing, k, ceiling, min(limits[k], MAX_AXIS)) for k in range(4)]
+    free = free_types(noise)
+    wanted = [0 if free[k] else _follow(noise, k, ceiling, min(limits[k], MAX_AXIS)) for k in range(4)]
     ends = list(wanted)
-    while _seconds(smoothing, ends, wanted, corners) > MAX_SECONDS:
+    while _seconds(noise, ends, wanted, corners) > MAX_SECONDS:
         longest = int(np.argmax(ends))
         ends[longest] = ends[longest] * 9 // 10
     cut = tuple(ends[k] < wanted[k] or MAX_AXIS <= ends[k] < limits[k] for k in range(4))
     return (ends[0], ends[1], ends[2], ends[3]), cut
 
 
-def walk(smoothing: Smoothing, extent: Extent, go_on: Callable[[Extent, Joint], bool]) -> Iterator[Extent]:
+def walk(noise: Noise, extent: Extent, go_on: Callable[[Extent, Joint], bool]) -> Iterator[Extent]:
     """Visit budgets up to `extent`; beyond a budget for which `go_on` says no, nothing is visited.
 
     `go_on` is called once per visited budget with its worst-case classifier; the budgets it accepted are yielded.
     """
-    attributes, edges = smoothing.attributes, smoothing.edges
+    attributes, edges = _bit_pairs(noise)
     sizes = [math.prod(e + 1 for e in extent[:2]), math.prod(e + 1 for e in extent[2:])]
     # The larger factor runs outside: it is held one row at a time, the inner one as a whole.
     swap = sizes[1] > sizes[0]
@@ -142,29 +133,29 @@ def _line(length: int) -> Order:
     return Order(length, 1, tuple(((i, 0),) for i in range(length)))
 
 
-def _follow(smoothing: Smoothing, kind: int, ceiling: float, limit: int) -> int:
+def _follow(noise: Noise, kind: int, ceiling: float, limit: int) -> int:
     """The largest number of flips of one type, at most `limit`, with a threshold below `ceiling`."""
     high = 1
-    while high <= limit and smoothing.one_type(kind, high) < ceiling:
+    while high <= limit and _single_threshold(noise, kind, high) < ceiling:
         high *= 2
     low, high = high // 2, min(high, limit + 1)
     while high - low > 1:
         middle = (low + high) // 2
-        if smoothing.one_type(kind, middle) < ceiling:
+        if _single_threshold(noise, kind, middle) < ceiling:
             low = middle
         else:
             high = middle
     return low
 
 
-def _seconds(smoothing: Smoothing, ends: list[int], wanted: list[int], corners: bool) -> float:
+def _seconds(noise: Noise, ends: list[int], wanted: list[int], corners: bool) -> float:
     """About how long the walk takes on one core (fitted to measured times; only its order of magnitude matters)."""
     box = math.prod(e + 1 for e in ends)
     # The certified budgets fill a simplex over the wanted ends; if the box is cut, they may fill all of it.
     simplex = math.prod(w + 1 for w in wanted) / math.factorial(sum(1 for w in wanted if w))
     cells = min(box, simplex)
     sides = []
-    for pair, end in ((smoothing.attributes, ends[:2]), (smoothing.edges, ends[2:])):
+    for pair, end in zip(_bit_pairs(noise), (ends[:2], ends[2:])):
         plain = pair.free or pair.degenerate
         words = max(end) * math.log2(pair.denominator) / 64
         sides.append((math.prod(e + 1 for e in end), 1 if plain else max(end) + 1, words))

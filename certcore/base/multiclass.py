@@ -16,9 +16,10 @@ import numpy as np
 
 from certcore.base.cache import TableCache
 from certcore.base.joint import Joint
-from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, Smoothing, reach, walk
-from certcore.base.thresholds import next_ceiling, read_theta, table_key
+from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, free_types, lattice_box, walk
+from certcore.base.thresholds import next_ceiling, table_key
 from certcore.domain.fronts import Fronts, fronts_from_lists
+from certcore.domain.noise import Noise
 
 #: What rounding may add to the sum of two interpolated values of L (each is at most one).
 MARGIN = 1e-14
@@ -32,7 +33,7 @@ class CornerTable:
     down). L increases, so the line through corners moved right and down lies below it.
     """
 
-    smoothing: Smoothing
+    noise: Noise
     cells: np.ndarray
     indptr: np.ndarray
     clean: np.ndarray
@@ -85,25 +86,26 @@ class CornerTable:
     def _candidates(self, known: dict[tuple[int, ...], int]) -> set[tuple[int, ...]]:
         """The stored budgets and their upper neighbours, as far as there are bits; a free type adds none."""
         found = {(0, 0, 0, 0), *known}
+        free = free_types(self.noise)
         for cell in known:
             for k in range(4):
-                if not self.smoothing.free[k] and cell[k] < self.limits[k]:
+                if not free[k] and cell[k] < self.limits[k]:
                     found.add((*cell[:k], cell[k] + 1, *cell[k + 1 :]))
         return found
 
 
 def grown_corners(
-    theta: Sequence[Any] | Smoothing, probability: float, limits: Extent = NO_LIMITS, cache: TableCache | None = None
+    theta: Sequence[Any] | Noise, probability: float, limits: Extent = NO_LIMITS, cache: TableCache | None = None
 ) -> CornerTable:
     """The corners of L for all budgets at which a node with 1 − p_B up to `probability` may be certified.
 
     L(p_A) ≤ L(1 − p_B), so a certified budget has L(1 − p_B) > 1/2: its threshold is below 1 − p_B.
     """
-    smoothing = theta if isinstance(theta, Smoothing) else read_theta(theta)
+    noise = Noise.of(theta)
     ceiling = next_ceiling(probability)
     cache = TableCache() if cache is None else cache
     a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # beyond, limits make no difference
-    key = table_key("corners", smoothing.theta, (a, b, c, d), ceiling)
+    key = table_key("corners", noise.fractions, (a, b, c, d), ceiling)
     number, whole = np.dtype(np.float64), np.dtype(np.int64)
     stored = cache.read(
         key,
@@ -116,14 +118,14 @@ def grown_corners(
         },
     )
     if stored is None or not _well_formed(stored):
-        stored = _collect(smoothing, ceiling, limits)
+        stored = _collect(noise, ceiling, limits)
         cache.write(key, stored)
     arrays = {name: stored[name] for name in ("cells", "indptr", "clean", "perturbed")}
-    return CornerTable(smoothing=smoothing, **arrays, ceiling=ceiling, limits=limits, cut=tuple(stored["cut"].tolist()))
+    return CornerTable(noise=noise, **arrays, ceiling=ceiling, limits=limits, cut=tuple(stored["cut"].tolist()))
 
 
-def _collect(smoothing: Smoothing, ceiling: float, limits: Extent) -> dict[str, np.ndarray]:
-    extent, cut = reach(smoothing, ceiling, limits, corners=True)
+def _collect(noise: Noise, ceiling: float, limits: Extent) -> dict[str, np.ndarray]:
+    extent, cut = lattice_box(noise, ceiling, limits, corners=True)
     cleans: list[np.ndarray] = []
     perturbeds: list[np.ndarray] = []
 
@@ -139,7 +141,7 @@ def _collect(smoothing: Smoothing, ceiling: float, limits: Extent) -> dict[str, 
         perturbeds.append(np.maximum(np.nextafter(perturbed[new], -np.inf), 0.0))
         return True
 
-    cells = list(walk(smoothing, extent, visit))
+    cells = list(walk(noise, extent, visit))
     return {
         "cells": np.array(cells, dtype=np.int64).reshape(-1, 4),
         "indptr": np.concatenate([[0], np.cumsum([len(c) for c in cleans])]).astype(np.int64),

@@ -12,15 +12,16 @@ import numpy as np
 
 from certcore.base.confidence import MAX_TRIALS, lower_bounds
 from certcore.base.grid import BaseLocal
-from certcore.base.lattice import NO_LIMITS, Extent, Smoothing, bits_of
+from certcore.base.lattice import NO_LIMITS, Extent, bits_of, certifiable_types
 from certcore.base.multiclass import CornerTable, grown_corners
-from certcore.base.thresholds import ThresholdTable, grown_thresholds, read_theta
+from certcore.base.thresholds import ThresholdTable, grown_thresholds
 from certcore.common.errors import InputError
 from certcore.common.exact import decimal_text, read_alpha
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.fronts import Fronts
 from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES
 
 
@@ -47,7 +48,7 @@ class SmoothingBase:
         object.__setattr__(self, "votes", _check_votes(self.votes, self.n_samples))
         object.__setattr__(self, "prediction", _check_prediction(self.prediction, *self.votes.shape))
         object.__setattr__(self, "alpha", read_alpha(self.alpha))
-        object.__setattr__(self, "theta", read_theta(self.theta).theta)
+        object.__setattr__(self, "theta", Noise.of(self.theta).fractions)
         object.__setattr__(self, "rule", BaseRule.parse(self.rule, "the base rule"))
         if self.graph is not None and self.graph.n_nodes != self.n_nodes:
             raise InputError(f"votes has {self.n_nodes} rows; expected one per node, {self.graph.n_nodes}")
@@ -72,14 +73,13 @@ class SmoothingBase:
         return len(self.votes)
 
     @property
-    def smoothing(self) -> Smoothing:
-        a, b, c, d = self.theta
-        return Smoothing((a, b, c, d))
+    def noise(self) -> Noise:
+        return Noise.of(self.theta)
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
         """The types of which a flip can be certified under this smoothing."""
-        return tuple(name for name, speaks in zip(TYPES, self.smoothing.axes) if speaks)
+        return tuple(name for name, speaks in zip(TYPES, certifiable_types(self.noise)) if speaks)
 
     @property
     def local(self) -> BaseLocal | None:
@@ -152,8 +152,8 @@ class SmoothingBase:
     def table(self) -> ThresholdTable | CornerTable:
         """The table of this smoothing, as far as these votes reach."""
         if self.rule is BaseRule.BINARY:
-            return grown_thresholds(self.smoothing, float(self.probability.max()), self.bits)
-        return grown_corners(self.smoothing, float(self.rest_probability.max()), self.bits)
+            return grown_thresholds(self.noise, float(self.probability.max()), self.bits)
+        return grown_corners(self.noise, float(self.rest_probability.max()), self.bits)
 
     @cached_property
     def _fronts(self) -> Fronts:
@@ -178,7 +178,7 @@ class SmoothingBase:
         return self.votes[np.arange(self.n_nodes), self.prediction]
 
 
-def _check_samples(value: Any) -> int:
+def _check_samples(value: object) -> int:
     return whole_number(value, "n_samples", 1, MAX_TRIALS)
 
 
@@ -195,5 +195,5 @@ def _check_votes(votes: Any, n_samples: int) -> np.ndarray:
     return votes
 
 
-def _check_prediction(prediction: Any, n_nodes: int, n_classes: int) -> np.ndarray:
+def _check_prediction(prediction: object, n_nodes: int, n_classes: int) -> np.ndarray:
     return whole_numbers(prediction, "prediction", 0, n_classes - 1, shape=(n_nodes,))

@@ -17,11 +17,12 @@ import numpy as np
 
 from certcore.base.cache import TableCache
 from certcore.base.joint import Joint
-from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, Smoothing, reach, walk
+from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, free_types, lattice_box, walk
 from certcore.common.errors import InputError
-from certcore.common.exact import decimal_text, read_probability
+from certcore.common.exact import decimal_text
 from certcore.common.reading import whole_numbers
 from certcore.domain.fronts import Fronts
+from certcore.domain.noise import Noise
 from certcore.domain.perturbations import TYPES, UNLIMITED
 
 #: A table that is asked for by its extent has at most this many budgets.
@@ -38,7 +39,7 @@ class ThresholdTable:
     following them further would take too long: what lies beyond counts as uncertified.
     """
 
-    smoothing: Smoothing
+    noise: Noise
     values: np.ndarray
     ceiling: float
     limits: Extent
@@ -55,7 +56,7 @@ class ThresholdTable:
         for k in range(4):
             line = self.values[tuple(slice(None) if j == k else 0 for j in range(4))]
             certified = int(np.count_nonzero(line < probability)) - 1
-            if self.smoothing.free[k] and certified >= 0:
+            if free_types(self.noise)[k] and certified >= 0:
                 found.append(None if self.limits[k] >= NO_LIMITS[k] else self.limits[k])
             else:
                 found.append(max(certified, 0))
@@ -93,55 +94,46 @@ class ThresholdTable:
         return Fronts(front_of_node.reshape(-1), indptr, points)
 
     def _ends_with_bits(self, kind: int) -> bool:
-        return self.smoothing.free[kind] or self.extent[kind] >= self.limits[kind]
-
-
-def read_theta(theta: Sequence[Any] | np.ndarray) -> Smoothing:
-    """Four flip probabilities, read exactly."""
-    values = list(theta)
-    if len(values) != len(TYPES):
-        raise InputError(f"theta has {len(values)} entries; expected four, in the order {', '.join(TYPES)}")
-    a, b, c, d = (read_probability(v, f"theta of {name}") for v, name in zip(values, TYPES))
-    return Smoothing((a, b, c, d))
+        return free_types(self.noise)[kind] or self.extent[kind] >= self.limits[kind]
 
 
 def threshold_table(
-    theta: Sequence[Any] | Smoothing, extent: Sequence[int], cache: TableCache | None = None
+    theta: Sequence[Any] | Noise, extent: Sequence[int], cache: TableCache | None = None
 ) -> ThresholdTable:
     """The table of all budgets up to `extent` (flips per type, both ends included)."""
-    smoothing = theta if isinstance(theta, Smoothing) else read_theta(theta)
+    noise = Noise.of(theta)
     counts = whole_numbers(extent, "the extent of a threshold table", 0, UNLIMITED, shape=(len(TYPES),)).tolist()
-    a, b, c, d = (0 if free else e for e, free in zip(counts, smoothing.free))
+    a, b, c, d = (0 if free else e for e, free in zip(counts, free_types(noise)))
     end: Extent = (a, b, c, d)
     if math.prod(e + 1 for e in end) > MAX_CELLS:
         raise InputError(f"a threshold table up to {end} has too many budgets; expected at most {MAX_CELLS:,}")
     cache = TableCache() if cache is None else cache
-    key = table_key("box", smoothing.theta, end, 1.0)
+    key = table_key("box", noise.fractions, end, 1.0)
     stored = cache.read(key, {"values": (np.dtype(np.float64), tuple(e + 1 for e in end))})
     if stored is None:
-        stored = {"values": _fill(smoothing, end, 1.0)}
+        stored = {"values": _fill(noise, end, 1.0)}
         cache.write(key, stored)
-    return ThresholdTable(smoothing, stored["values"], 1.0, NO_LIMITS)
+    return ThresholdTable(noise, stored["values"], 1.0, NO_LIMITS)
 
 
 def grown_thresholds(
-    theta: Sequence[Any] | Smoothing, probability: float, limits: Extent = NO_LIMITS, cache: TableCache | None = None
+    theta: Sequence[Any] | Noise, probability: float, limits: Extent = NO_LIMITS, cache: TableCache | None = None
 ) -> ThresholdTable:
     """The table grown as far as a node with this probability is certified, and no further.
 
     The ceiling is the next 1 − 2^(−k), so that instances with similar votes share a table on disk.
     """
-    smoothing = theta if isinstance(theta, Smoothing) else read_theta(theta)
+    noise = Noise.of(theta)
     ceiling = next_ceiling(probability)
     cache = TableCache() if cache is None else cache
     a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # beyond, limits make no difference
-    key = table_key("grown", smoothing.theta, (a, b, c, d), ceiling)
+    key = table_key("grown", noise.fractions, (a, b, c, d), ceiling)
     stored = cache.read(key, {"values": (np.dtype(np.float64), None), "cut": (np.dtype(bool), (4,))})
     if stored is None or stored["values"].ndim != len(TYPES):
-        extent, cut = reach(smoothing, ceiling, limits)
-        stored = {"values": _fill(smoothing, extent, ceiling), "cut": np.array(cut)}
+        extent, cut = lattice_box(noise, ceiling, limits)
+        stored = {"values": _fill(noise, extent, ceiling), "cut": np.array(cut)}
         cache.write(key, stored)
-    return ThresholdTable(smoothing, stored["values"], ceiling, limits, tuple(stored["cut"].tolist()))
+    return ThresholdTable(noise, stored["values"], ceiling, limits, tuple(stored["cut"].tolist()))
 
 
 def next_ceiling(probability: float) -> float:
@@ -151,14 +143,14 @@ def next_ceiling(probability: float) -> float:
     return next((c for c in (1 - math.ldexp(1.0, -k) for k in range(1, 53)) if c >= probability), 1.0)
 
 
-def _fill(smoothing: Smoothing, extent: Extent, ceiling: float) -> np.ndarray:
+def _fill(noise: Noise, extent: Extent, ceiling: float) -> np.ndarray:
     values = np.ones([e + 1 for e in extent])
 
     def visit(budget: Extent, joint: Joint) -> bool:
         values[budget] = joint.threshold()
         return bool(values[budget] < ceiling)
 
-    for _ in walk(smoothing, extent, visit):
+    for _ in walk(noise, extent, visit):
         pass
     return values
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
-from certcore.cli.options import add_instance, add_json, print_json, read_instance, whole_number
+from certcore.cli.options import add_instance, add_json, natural, print_json, read_instance
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
@@ -22,7 +23,7 @@ from certcore.instance.instance import Instance, save_instance
 BUDGETS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "base",
         help="show the base certificates of an instance and write them as a grid",
@@ -34,7 +35,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--grid", metavar="FILE", help="where to write the instance with its grid (default: beside it)")
     parser.add_argument("--no-grid", action="store_true", help="write no grid")
     parser.add_argument(
-        "--limit", type=whole_number, metavar="N", help="end every axis of the grid at N (larger budgets: uncertified)"
+        "--limit", type=natural, metavar="N", help="end every axis of the grid at N (larger budgets: uncertified)"
     )
     add_json(parser)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, natural, print_json
+from certcore.cli.parser import Subparsers
+from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.models.registry import DIVISION_MODELS, MODELS
 
 
-def add(subparsers: argparse._SubParsersAction) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "bundle",
         help="train, vote and write an instance with layout and provenance",
@@ -24,40 +25,40 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("model", choices=(*MODELS, *DIVISION_MODELS), help="classifier")
     parser.add_argument(
         "types",
-        choices=("attr", "adj", "joint", "convex", "division"),
+        choices=list(map(str, BundleTypes)),
         help="what is smoothed, or convex, or division (votes over groups of edges: decoupled and sage only)",
     )
-    add_options(parser)
+    _add_options(parser)
     parser.add_argument(
         "--edge-field", choices=list(map(str, EdgeField)), help="override the model's own rule for edges"
     )
-    parser.add_argument("--groups", type=whole_number, default=3, help="division: number of groups (default 3)")
-    parser.add_argument("--salt", type=whole_number, default=0, help="division: salt of the hash of pairs (default 0)")
+    parser.add_argument("--groups", type=natural, default=3, help="division: number of groups (default 3)")
+    parser.add_argument("--salt", type=natural, default=0, help="division: salt of the hash of pairs (default 0)")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: precomputed/DATASET-MODEL-TYPES-sSPLIT.npz")
     parser.add_argument("--work", metavar="DIR", help="where unfinished work is kept (default: the cache folder)")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def _add_options(parser: argparse.ArgumentParser) -> None:
     """Options that `train`, `vote` and `bundle` share."""
-    parser.add_argument("--split", type=whole_number, default=0, help="number of the data split (default 0)")
-    parser.add_argument("--seed", type=whole_number, help="seed of weights and draws (default: the split)")
-    parser.add_argument("--epochs", type=whole_number, help="at most this many epochs (default: the paper's)")
+    parser.add_argument("--split", type=natural, default=0, help="number of the data split (default 0)")
+    parser.add_argument("--seed", type=natural, help="seed of weights and draws (default: the split)")
+    parser.add_argument("--epochs", type=natural, help="at most this many epochs (default: the paper's)")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
     add_vote_options(parser)
 
 
 def add_vote_options(parser: argparse.ArgumentParser) -> None:
     """Options that concern sampling."""
-    parser.add_argument("--samples", type=whole_number, default=10**6, help="estimation samples (default 1,000,000)")
+    parser.add_argument("--samples", type=natural, default=10**6, help="estimation samples (default 1,000,000)")
     parser.add_argument(
         "--fresh",
         action="store_true",
         help="if there are votes for another number of samples, drop them and draw all samples anew: the confidence "
         "holds for a number that was fixed before anybody looked, so votes are never added to finished ones",
     )
-    parser.add_argument("--selection", type=whole_number, default=1000, help="selection samples (default 1,000)")
+    parser.add_argument("--selection", type=natural, default=1000, help="selection samples (default 1,000)")
     parser.add_argument("--alpha", default="0.01", help="error probability for all nodes together (default 0.01)")
-    parser.add_argument("--jobs", type=whole_number, help="number of processes (default: one per processor)")
+    parser.add_argument("--jobs", type=natural, help="number of processes (default: one per processor)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, for many machines")
     add_json(parser)
 
@@ -92,9 +93,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.json:
         facts = {"path": str(path), "bytes": path.stat().st_size, "digest": instance.digest}
-        print(
-            json.dumps(facts | {"accuracy": instance.meta["accuracy"], "targets": len(instance.select_targets(None))})
-        )
+        print_json(facts | {"accuracy": instance.meta["accuracy"], "targets": len(instance.select_targets(None))})
     else:
         print(f"wrote {path} ({path.stat().st_size / 2**20:.2f} MiB)")
     return 0

@@ -10,16 +10,15 @@ import numpy as np
 
 from certcore import certify, words
 from certcore.cli.options import (
-    add_instance,
     add_json,
-    add_relaxation,
-    add_threat,
+    add_question,
     print_json,
-    read_instance,
-    read_threat,
+    read_question,
+    solve_options,
     targets_before_correct,
     write_csv,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
@@ -30,16 +29,14 @@ from certcore.result.certificate import Certificate
 from certcore.verify.proof import proof_bytes
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "certify",
         help="certify how many labels stay under one shared perturbed graph",
         description="Certify how many target labels provably stay as they are, all at once.",
         epilog="example: certcore certify precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --proof proof.json",
     )
-    add_instance(parser)
-    add_threat(parser)
-    add_relaxation(parser)
+    add_question(parser)
     parser.add_argument(
         "--proof",
         metavar="FILE",
@@ -58,12 +55,12 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    instance = read_instance(args)
-    threat = read_threat(args, instance)
+    instance, threat = read_question(args)
     before = targets_before_correct(args, instance)
-    options = {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
     with StatusLine("certify", quiet=args.json):
-        certificate, _ = run_beside(lambda cancel: certify(instance, threat, cancel=cancel, **options), _say_stopping)
+        certificate, _ = run_beside(
+            lambda cancel: certify(instance, threat, cancel=cancel, **solve_options(args)), _say_stopping
+        )
     if args.proof is not None:
         assert certificate.proof is not None
         with atomic_write(args.proof, "wb") as handle:

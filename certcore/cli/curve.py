@@ -7,36 +7,35 @@ import threading
 from typing import Any
 
 from certcore.cli.options import (
-    add_instance,
-    add_relaxation,
-    add_threat,
+    add_question,
     open_instance,
     print_remarks,
     print_share,
-    read_instance,
-    read_threat,
+    read_question,
+    solve_options,
     targets_before_correct,
+    threat_of,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import (
     VALUES,
     VALUES_HELP,
     add_table,
     add_workers,
-    read_values,
-    solve_options,
     watched,
     write_table,
 )
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
+from certcore.common.numbers import read_numbers
 from certcore.domain.local_mode import LocalMode
 from certcore.sweep import Curve, curve
 from certcore.sweep.axis import Axis
 from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "curve",
         help="certified counts over one budget, over σ or over a local budget",
@@ -44,7 +43,6 @@ def add(subparsers: Any) -> None:
         "(with `--relaxation exact`: the solver's word, see the column `verified`).",
         epilog="example: certcore curve precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --values 0:200",
     )
-    add_instance(parser)
     parser.add_argument("--vary", required=True, metavar="TYPE|local-TYPE|sigma", help="what to vary")
     parser.add_argument("--values", required=True, metavar=VALUES, help=VALUES_HELP)
     parser.add_argument(
@@ -54,8 +52,7 @@ def add(subparsers: Any) -> None:
         metavar="FILE",
         help="instances of further splits: mean and deviation over all",
     )
-    add_threat(parser)
-    add_relaxation(parser)
+    add_question(parser)
     add_workers(parser)
     add_table(parser, "values")
 
@@ -64,17 +61,13 @@ def run(args: argparse.Namespace) -> int:
     for path in filter(None, (args.output, args.checkpoint)):
         require_writable(path)
     axis = Axis.parse(args.vary)
-    values = read_values(args.values, "--values", shares=axis.is_local and args.local_mode == LocalMode.RELATIVE)
-    instance = read_instance(args)
-    threat = read_threat(args, instance)
+    values = read_numbers(args.values, "--values", shares=axis.is_local and args.local_mode == LocalMode.RELATIVE)
+    instance, threat = read_question(args)
     if args.splits and args.checkpoint:
         raise InputError("--checkpoint works for one instance; leave it out, or run the splits one by one")
     # Every split has test nodes and predicted classes of its own.
     instances = [instance, *(open_instance(path, args) for path in args.splits)]
-    tasks = [
-        CurveTask(one, read_threat(args, one), axis.name, tuple(values), args.relaxation, args.time_limit, args.rounds)
-        for one in instances
-    ]
+    tasks = [CurveTask(one, threat_of(args, one), axis.name, tuple(values), **solve_options(args)) for one in instances]
 
     def work(cancel: threading.Event, progress: StatusLine) -> Curve | SplitCurve:
         watch: Any = {"cancel": cancel, "progress": progress}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, natural, print_json
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 
 
-def add(subparsers: argparse._SubParsersAction) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "data",
         help="list, fetch and import datasets",
@@ -33,7 +33,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     load.add_argument("--name", help="name to keep it under (default: the file's)")
     load.add_argument("--edges", metavar="FILE", help="edge list, two ids a line (.csv), or .cites (.content)")
     load.add_argument(
-        "--words", type=whole_number, default=200, metavar="N", help="number of words kept from documents (default 200)"
+        "--words", type=natural, default=200, metavar="N", help="number of words kept from documents (default 200)"
     )
     asked = load.add_argument_group(
         "changes", "Data are taken as they are. What does not fit is refused, unless one of these asks for a change."
@@ -67,7 +67,7 @@ def _list(args: argparse.Namespace) -> int:
         for entry in REGISTRY.values()
     ]
     if args.json:
-        print(json.dumps({"datasets": entries}))
+        print_json({"datasets": entries})
         return 0
     print(f"{'name':12}{'nodes':>8}{'edges':>8}{'attributes':>12}{'classes':>9}  source")
     for entry in entries:
@@ -120,7 +120,7 @@ def _import(args: argparse.Namespace) -> int:
 
 def _tell(facts: dict, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(facts))
+        print_json(facts)
         return
     print(
         f"{facts['name']}: {facts['nodes']:,} nodes, {facts['edges']:,} edges, {facts['attributes']:,} attributes, "

@@ -8,46 +8,42 @@ from typing import Any
 
 from certcore import words
 from certcore.cli.options import (
-    add_instance,
     add_json,
-    add_relaxation,
-    add_threat,
+    add_question,
+    natural,
     print_json,
     print_remarks,
-    read_instance,
-    read_threat,
-    whole_number,
+    read_question,
+    solve_options,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import solve_options, watched
+from certcore.cli.sweeping import watched
 from certcore.sweep import Defence, defend
 from certcore.sweep.defences import TRIES
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "defend",
         help="which nodes to protect so that most labels stay certified",
         description="Choose nodes to protect, one after the other; each step comes with its verified certified count.",
         epilog="example: certcore defend precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --nodes 5",
     )
-    add_instance(parser)
-    parser.add_argument("--nodes", type=whole_number, required=True, metavar="K", help="how many nodes to protect")
+    parser.add_argument("--nodes", type=natural, required=True, metavar="K", help="how many nodes to protect")
     parser.add_argument(
         "--tries",
-        type=whole_number,
+        type=natural,
         default=TRIES,
         metavar="N",
         help=f"candidates tried in each step (default {TRIES})",
     )
-    add_threat(parser)
-    add_relaxation(parser)
+    add_question(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    instance = read_instance(args)
-    threat = read_threat(args, instance)
+    instance, threat = read_question(args)
 
     def work(cancel: threading.Event, progress: StatusLine) -> Defence:
         watch: Any = {"cancel": cancel, "progress": progress}

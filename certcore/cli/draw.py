@@ -10,24 +10,25 @@ from certcore.cli.options import (
     add_json,
     add_relaxation,
     add_threat,
+    add_width,
+    natural,
     open_instance,
     print_json,
-    read_threat,
-    whole_number,
+    threat_of,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import VALUES, VALUES_HELP, read_values
+from certcore.cli.sweeping import VALUES, VALUES_HELP
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write, require_writable
+from certcore.common.numbers import read_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
 from certcore.sweep.axis import Axis
 
-_WIDTHS = ("one-column", "two-column")
 
-
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS_OF_FIGURES.items())
     parser = subparsers.add_parser(
         "draw",
@@ -65,7 +66,7 @@ def add(subparsers: Any) -> None:
     )
     group.add_argument(
         "--accuracy-of",
-        type=whole_number,
+        type=natural,
         metavar="N",
         help="with --targets correct: ratios of so many targets, which makes them certified accuracies",
     )
@@ -86,7 +87,7 @@ def add(subparsers: Any) -> None:
     )
     group.add_argument("--levels", metavar="R,R,…", help="contour lines at these ratios, or `none` (default: 0.5,0.7)")
     group = parser.add_argument_group("graph, front and votes")
-    group.add_argument("--node", type=whole_number, metavar="N", help="which node")
+    group.add_argument("--node", type=natural, metavar="N", help="which node")
     group.add_argument(
         "--attack",
         metavar="TEXT",
@@ -97,13 +98,13 @@ def add(subparsers: Any) -> None:
     group.add_argument("--palette", choices=("state", "class"), help="what colours mean (default: state)")
     add_threat(parser)
     add_relaxation(parser)
-    parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
+    add_width(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.export.formats import formats, render
-    from certcore.figures.recipe import make
+    from certcore.export.rendering import formats, render
+    from certcore.figures.making import make
 
     found = [form for form in formats() if Path(args.output).name.lower().endswith(form.extension)]
     if not found:
@@ -139,7 +140,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         text = getattr(args, name)
         if text is not None:
             local = axis is not None and str(options.get(axis, "")).startswith("local_")
-            options[name] = read_values(text, f"--{name.replace('_', '-')}", shares=local and shares)
+            options[name] = read_numbers(text, f"--{name.replace('_', '-')}", shares=local and shares)
     for name in ("x", "y", "show", "node", "attack", "palette", "names", "accuracy_of", "left", "rounds"):
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)
@@ -155,7 +156,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
     if args.instances and args.kind != "paper":
         # Every instance has targets of its own: they are chosen by name when the figure is made.
         own = argparse.Namespace(**{**vars(args), "targets": None})
-        threat = read_threat(own, open_instance(args.instances[0], args)).to_json()
+        threat = threat_of(own, open_instance(args.instances[0], args)).to_json()
     return Recipe(
         kind=args.kind,
         instances=tuple(args.instances),

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from certcore.cli.options import add_json, print_json, whole_number
+from certcore.cli.options import add_json, add_width, natural, print_json
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.report import show_progress
 from certcore.common.errors import InputError, did_you_mean
 
-_WIDTHS = ("one-column", "two-column")
 _FORMATS = ("pdf", "svg", "png", "latex", "tabular", "csv", "json", "html", "python", "command")
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "figures",
         help="draw the figures of many bundles in one go",
@@ -32,10 +31,8 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--formats", default="pdf,svg,png,latex,csv,json", help="comma-separated (default: %(default)s)"
     )
-    parser.add_argument("--width", choices=_WIDTHS, default="one-column", help="8.5 or 17.5 cm (default: one-column)")
-    parser.add_argument(
-        "--end", type=whole_number, metavar="N", help="largest budget of the curves (every whole number)"
-    )
+    add_width(parser)
+    parser.add_argument("--end", type=natural, metavar="N", help="largest budget of the curves (every whole number)")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     add_json(parser)
 

@@ -22,11 +22,11 @@ from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.instance.instance import Instance, before_correct, load_instance
+from certcore.instance.instance import Instance, before_correct, load_instance, names_targets
 from certcore.program.relaxation import Relaxation
 
 
-def whole_number(text: str) -> int:
+def natural(text: str) -> int:
     """A whole number of at least 0, as an argparse type."""
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number of at least 0{_in_digits(text)}")
@@ -71,7 +71,7 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("threat model")
     for name in TYPES:
         group.add_argument(
-            *_spellings("--", name), type=whole_number, default=0, metavar="N",
+            *_spellings("--", name), type=natural, default=0, metavar="N",
             help=f"global budget: {LABELS[name]} in the whole graph (default 0)",
         )  # fmt: skip
     for name in TYPES:
@@ -85,9 +85,7 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
         "--local-mode", choices=list(map(str, LocalMode)), default=LocalMode.ABSOLUTE,
         help="local budgets as counts, or as decimal shares of what the node has, rounded down",
     )  # fmt: skip
-    group.add_argument(
-        "--sigma", type=whole_number, metavar="N", help="how many nodes the attacker controls (default: all)"
-    )
+    group.add_argument("--sigma", type=natural, metavar="N", help="how many nodes the attacker controls (default: all)")
     group.add_argument(
         "--targets", metavar="all|test|class:K|correct|INDICES|FILE",
         help="whose labels are counted (default: the instance's own targets); INDICES such as 3,5,10:20; a FILE "
@@ -126,14 +124,37 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rounds",
-        type=whole_number,
+        type=natural,
         metavar="N",
         help="for strong: rounds of search instead of a time limit, which give the same numbers every time",
     )
 
 
+def add_question(parser: argparse.ArgumentParser) -> None:
+    """What every command that certifies is asked: which instance, against whom, and by which program."""
+    add_instance(parser)
+    add_threat(parser)
+    add_relaxation(parser)
+
+
+def add_width(parser: argparse.ArgumentParser) -> None:
+    widths = ("one-column", "two-column")
+    parser.add_argument("--width", choices=widths, default=widths[0], help="8.5 or 17.5 cm (default: one-column)")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def read_question(args: argparse.Namespace) -> tuple[Instance, ThreatModel]:
+    """The instance and the threat model the options describe."""
+    instance = read_instance(args)
+    return instance, threat_of(args, instance)
+
+
+def solve_options(args: argparse.Namespace) -> dict[str, Any]:
+    """What was asked of the solver, as the functions of the engine take it."""
+    return {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
 
 
 def read_instance(args: argparse.Namespace) -> Instance:
@@ -153,7 +174,7 @@ def open_instance(path: str, args: argparse.Namespace) -> Instance:
         return load_instance(path, base_rule=args.base_rule)
 
 
-def read_threat(args: argparse.Namespace, instance: Instance) -> ThreatModel:
+def threat_of(args: argparse.Namespace, instance: Instance) -> ThreatModel:
     """The threat model the options describe."""
     values: dict[str, Any] = {name: getattr(args, name) for name in TYPES}
     for name in TYPES:
@@ -190,7 +211,7 @@ def print_share(instance: Instance, before: np.ndarray) -> None:
     print(f"certcore: note: {words.share_of_right(instance, before)}", file=sys.stderr)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON object on standard output."""
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
@@ -204,7 +225,7 @@ def write_csv(handle: Any, columns: dict[str, Any]) -> None:
         writer.writerow([_harmless(v) for v in row])
 
 
-def _harmless(value: Any) -> Any:
+def _harmless(value: object) -> Any:
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return "'" + value
     return value
@@ -220,18 +241,16 @@ def _local_count(text: str, name: str) -> int:
 
 
 def _targets(which: str) -> str:
-    if which == "correct":
-        return which
     if which.startswith("correct:"):
         return f"correct:{_targets(which.removeprefix('correct:'))}"
-    if which in ("all", "test") or which.startswith("class:") or INDICES.fullmatch(which):
+    if names_targets(which) or INDICES.fullmatch(which):
         return which
     what = "a text file with one node index per line, or say all, test, class:K or indices such as 3,5,10:20"
     return require_file(which, what, words=("all", "test", "class:K"))
 
 
 def _existing(path: str) -> str:
-    if path in ("all", "test") or path.startswith("class:"):
+    if names_targets(path):
         raise InputError(f"--protect takes indices such as 3,5,10:20 or a file with one per line, not {path!r}")
     return path if INDICES.fullmatch(path) else require_file(path, "indices, or a file with one node index per line")
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from certcore.common.errors import InputError, did_you_mean
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""What a command adds itself to."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -39,7 +42,7 @@ class Parser(argparse.ArgumentParser):
             message = re.sub(r"^argument (\S+): ", r"\1: ", message)
         raise InputError(f"{message}; see {self.prog} --help")
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is None or value in action.choices:
             return
         name = "/".join(action.option_strings) or action.metavar or action.dest

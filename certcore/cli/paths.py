@@ -21,11 +21,11 @@ def require_file(path: str, what: str, *, suffix: str = "", words: Iterable[str]
     """
     if os.path.exists(path):
         return path
-    hint = did_you_mean(path, words) or did_you_mean_file(Path(path), suffix)
+    hint = did_you_mean(path, words) or _did_you_mean_file(Path(path), suffix)
     raise InputError(f"cannot read {path}: there is no file {Path(path).absolute()}{hint}; give the path of {what}")
 
 
-def did_you_mean_file(path: Path, suffix: str = "") -> str:
+def _did_you_mean_file(path: Path, suffix: str = "") -> str:
     """` (did you mean precomputed/x.npz?)` for files whose name is nearly the same, there or among the bundles."""
     near: dict[str, str] = {}
     for folder in _folders(path):

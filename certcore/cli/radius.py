@@ -5,36 +5,33 @@ from __future__ import annotations
 import argparse
 import threading
 from fractions import Fraction
-from typing import Any
 
 from certcore import words
 from certcore.cli.options import (
-    add_instance,
     add_json,
-    add_relaxation,
-    add_threat,
+    add_question,
     print_json,
     print_remarks,
-    read_instance,
-    read_threat,
+    read_question,
+    solve_options,
     targets_before_correct,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import solve_options, watched
+from certcore.cli.sweeping import watched
 from certcore.common.errors import InputError
 from certcore.sweep import Radius, radius
 from certcore.sweep.axis import Axis
 from certcore.sweep.radii import read_share
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "radius",
         help="the largest budget (or σ) that keeps a share certified",
         description="How much can be promised: the largest budget at which at least that share is certified.",
         epilog="example: certcore radius precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --at-least 0.8",
     )
-    add_instance(parser)
     parser.add_argument("--vary", required=True, metavar="TYPE|sigma", help="which budget to look for")
     parser.add_argument(
         "--at-least",
@@ -42,15 +39,13 @@ def add(subparsers: Any) -> None:
         metavar="SHARE",
         help="share of the targets: 0.8, 80%% or 80 (1 means all of them); with --targets correct: of the right labels",
     )
-    add_threat(parser)
-    add_relaxation(parser)
+    add_question(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    share = read_at_least(args.at_least)
-    instance = read_instance(args)
-    threat = read_threat(args, instance)
+    share = _read_at_least(args.at_least)
+    instance, threat = read_question(args)
 
     def work(cancel: threading.Event, progress: StatusLine) -> Radius:
         return radius(instance, threat, args.vary, share, cancel=cancel, progress=progress, **solve_options(args))
@@ -68,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def read_at_least(text: str) -> Fraction:
+def _read_at_least(text: str) -> Fraction:
     """A share (0.8) or a percentage (80%, 80 %, 80). A bare 1 is the share: all targets; one per cent is 1% or 0.01."""
     plain = text.strip()
     number = plain.removesuffix("%").rstrip()

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from certcore.cli.options import (
-    add_instance,
     add_json,
-    add_relaxation,
-    add_threat,
+    add_question,
     print_json,
-    read_instance,
-    read_threat,
+    read_question,
+    solve_options,
 )
+from certcore.cli.parser import Subparsers
 from certcore.common.files import require_writable
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "report",
         help="write a self-contained report with figures, data, proof and a zip",
@@ -30,10 +28,8 @@ def add(subparsers: Any) -> None:
         ),
         epilog="example: certcore report precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 -o report",
     )
-    add_instance(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder to write; DIR.zip comes beside it")
-    add_threat(parser)
-    add_relaxation(parser)
+    add_question(parser)
     parser.add_argument("--quick", action="store_true", help="leave out maps and classes, which need many solves")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     add_json(parser)
@@ -45,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from certcore.export.report import build_report, default_threat
     from certcore.export.report_files import write_report
 
-    instance = read_instance(args)
-    threat = read_threat(args, instance)
+    instance, threat = read_question(args)
     if not any(threat.budgets):
         # Only the budgets are chosen here: σ, costs and whatever else was asked for stay.
         chosen = default_threat(instance, threat.targets)
@@ -60,9 +55,7 @@ def run(args: argparse.Namespace) -> int:
         source=args.instance,
         targets=args.targets,
         base_rule=args.base_rule,
-        relaxation=args.relaxation,
-        time_limit=args.time_limit,
-        rounds=args.rounds,
+        **solve_options(args),
         quick=args.quick,
         progress=tell,
     )

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, natural, print_json
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 
+if TYPE_CHECKING:
+    from certcore.reproduce.source import Folders
+    from certcore.reproduce.unit import Experiment
 
-def add(subparsers: Any) -> None:
+#: Seconds from which on a person is asked before a run begins.
+LONG = 600.0
+
+
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "reproduce",
         help="recompute the paper's experiments and write the table of differences",
         description="Recompute the paper's experiments from bundles and kept votes. Every unit (an experiment on one "
         "split in one variant) is kept as a JSON file as soon as it is done; what is already there is not repeated.",
-        epilog="examples: certcore reproduce fig_datasets; certcore reproduce all --data DIR; certcore reproduce table",
+        epilog="examples: certcore reproduce fig_datasets; certcore reproduce all --data DIR; certcore reproduce table;"
+        " certcore reproduce all --quick",
     )
     parser.add_argument(
         "figure",
@@ -29,8 +38,15 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--data", metavar="DIR", help="folder with cora_ml.npz, webkb_knn3.npz, reuters_knn3_d200.npz")
     parser.add_argument("--bundles", metavar="DIR", help="where bundles are (default: precomputed)")
     parser.add_argument("--results", metavar="DIR", help="where results are kept (default: docs/results)")
-    parser.add_argument("--split", type=whole_number, action="append", metavar="N", help="only this split (repeatable)")
+    parser.add_argument("--split", type=natural, action="append", metavar="N", help="only this split (repeatable)")
     parser.add_argument("--force", action="store_true", help="compute again what is already there")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="train, vote and certify in minutes, on few votes and budgets, in runs/quick or --results: to see that it "
+        "runs, its numbers are no results",
+    )
+    parser.add_argument("--yes", action="store_true", help="begin a long run without asking")
     add_json(parser)
 
 
@@ -63,10 +79,15 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.files:
         raise InputError(f"{args.figure} takes no further arguments, but {args.files[0]!r} was given")
+    say = (lambda line: None) if args.json else (lambda line: print(line, file=sys.stderr, flush=True))
+    if args.quick:
+        return _quick(args, folders.data, say)
     done = skipped = 0
     if args.figure != "table":
-        say = (lambda line: None) if args.json else (lambda line: print(line, file=sys.stderr, flush=True))
-        for experiment in chosen(args.figure):
+        wanted = chosen(args.figure)
+        if not _agreed(wanted, folders, args, say):
+            return 1
+        for experiment in wanted:
             for unit in run_experiment(experiment, folders, force=args.force, splits=args.split, say=say):
                 done, skipped = done + (not unit.skipped), skipped + unit.skipped
     page = folders.results.parent / "REPRODUCTION.md"
@@ -75,9 +96,49 @@ def run(args: argparse.Namespace) -> int:
     for row in found:
         verdicts[row.verdict] = verdicts.get(row.verdict, 0) + 1
     if args.json:
-        print(json.dumps({"computed": done, "skipped": skipped, "verdicts": verdicts, "page": str(page)}))
+        print_json({"computed": done, "skipped": skipped, "verdicts": verdicts, "page": str(page)})
     else:
         print(
             f"{done} computed, {skipped} already there; {page}: " + ", ".join(f"{n} {v}" for v, n in verdicts.items())
         )
+    return 0
+
+
+def _agreed(
+    wanted: Sequence[Experiment], folders: Folders, args: argparse.Namespace, say: Callable[[str], None]
+) -> bool:
+    """Tell what a run will cost; at a terminal, ask before a long one."""
+    from certcore.reproduce.cost import costs, minutes
+    from certcore.reproduce.source import RESULTS
+    from certcore.reproduce.store import Results
+
+    told = costs(wanted, folders, Results(RESULTS), force=args.force, splits=args.split)
+    for cost in told:
+        say(cost.sentence)
+    total = sum(cost.seconds or 0.0 for cost in told)
+    if len(told) > 1:
+        say(f"together about {minutes(total)} on two processors; what is done is kept, so the run can be stopped")
+    if total < LONG or args.yes or args.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    print("Begin? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _quick(args: argparse.Namespace, data: Path | None, say: Callable[[str], None]) -> int:
+    from certcore.common.errors import InputError
+    from certcore.reproduce.experiments import chosen
+    from certcore.reproduce.quick import FOLDER, Quick
+
+    if args.figure == "table" or args.bundles or args.split or args.force:
+        raise InputError(
+            "--quick trains and votes itself, on one split; leave out table, --bundles, --split and --force"
+        )
+    quick = Quick(Path(args.results) if args.results else FOLDER, data, say)
+    units = list(quick.run(chosen(args.figure)))
+    computed = sum(not unit.skipped for unit in units)
+    page = quick.write()
+    if args.json:
+        print_json({"computed": computed, "skipped": len(units) - computed, "quick": True, "page": str(page)})
+    else:
+        print(f"{computed} computed, {len(units) - computed} already there, on few votes: no results; see {page}")
     return 0

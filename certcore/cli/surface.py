@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import argparse
 import threading
-from typing import Any
 
 from certcore.cli.options import (
-    add_instance,
-    add_relaxation,
-    add_threat,
+    add_question,
     print_remarks,
     print_share,
-    read_instance,
-    read_threat,
+    read_question,
+    solve_options,
     targets_before_correct,
 )
+from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import (
     VALUES,
     VALUES_HELP,
     add_table,
     add_workers,
-    read_values,
-    solve_options,
     watched,
     write_table,
 )
 from certcore.common.files import require_writable
+from certcore.common.numbers import read_numbers
 from certcore.sweep import Surface, surface
 from certcore.sweep.axis import Axis
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "surface",
         help="certified counts over two budgets, or over a budget and σ",
@@ -43,12 +40,10 @@ def add(subparsers: Any) -> None:
             "--y attr_del --y-values 0:21 --checkpoint cells.npz -o surface.csv"
         ),
     )
-    add_instance(parser)
     for name in ("x", "y"):
         parser.add_argument(f"--{name}", required=True, metavar="TYPE|sigma", help=f"what varies along {name}")
         parser.add_argument(f"--{name}-values", required=True, metavar=VALUES, help=VALUES_HELP)
-    add_threat(parser)
-    add_relaxation(parser)
+    add_question(parser)
     add_workers(parser)
     add_table(parser, "cells")
 
@@ -56,10 +51,9 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     for path in filter(None, (args.output, args.checkpoint)):
         require_writable(path)
-    x_values = read_values(args.x_values, "--x-values")
-    y_values = read_values(args.y_values, "--y-values")
-    instance = read_instance(args)
-    threat = read_threat(args, instance)
+    x_values = read_numbers(args.x_values, "--x-values")
+    y_values = read_numbers(args.y_values, "--y-values")
+    instance, threat = read_question(args)
 
     def work(cancel: threading.Event, progress: StatusLine) -> Surface:
         return surface(

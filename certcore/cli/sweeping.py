@@ -6,45 +6,34 @@ import argparse
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from certcore.cli.accuracy import WithAccuracy
-from certcore.cli.options import add_json, print_json, whole_number, write_csv
+from certcore.cli.options import add_json, natural, print_json, write_csv
 from certcore.cli.status_line import StatusLine
 from certcore.common.files import atomic_write
 from certcore.common.interrupt import run_beside
-from certcore.common.numbers import read_numbers
 from certcore.sweep import Curve, Surface
 from certcore.sweep.many import SplitCurve
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 #: How values are written, for the help of every option that takes some.
 VALUES = "A:B[:STEP],…"
 VALUES_HELP = "its values: numbers and ranges with both ends included, such as 0,1,2,5,10:100:10"
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jobs", type=whole_number, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument("--jobs", type=natural, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="use the Dask cluster at this address instead")
 
 
-def read_values(text: str, option: str, *, shares: bool = False) -> list[Any]:
-    """Values of an axis: numbers and ranges, such as `0,1,2,5,10:100:10`."""
-    return read_numbers(text, option, shares=shares)
-
-
-def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event, StatusLine], Result]) -> Result:
+def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event, StatusLine], T]) -> T:
     """Run the work with a line that tells how far it is; Ctrl-C cancels it and ends the command."""
     with StatusLine(what, quiet=args.json) as progress:
         result, cancelled = run_beside(lambda cancel: work(cancel, progress))
     if cancelled:
         raise KeyboardInterrupt
     return result
-
-
-def solve_options(args: argparse.Namespace) -> dict[str, Any]:
-    """What was asked of the solver, as the functions of the engine take it."""
-    return {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
 
 
 def add_table(parser: argparse.ArgumentParser, what: str) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from certcore.cli.options import add_json, whole_number
+from certcore.cli.options import add_json, natural, print_json
+from certcore.cli.parser import Subparsers
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
+from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.models.registry import MODELS
 
 
-def add(subparsers: argparse._SubParsersAction) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "train",
         help="train a classifier for smoothing or for the convex certificate",
@@ -20,10 +21,12 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("dataset", help="name of a dataset or path of an imported .npz")
     parser.add_argument("model", choices=MODELS, help="classifier")
-    parser.add_argument("types", choices=(*PAPER_THETA, "convex"), help="what will be smoothed, or convex")
-    parser.add_argument("--split", type=whole_number, default=0, help="number of the data split (default 0)")
-    parser.add_argument("--seed", type=whole_number, help="seed of weights and draws (default: the split)")
-    parser.add_argument("--epochs", type=whole_number, help="at most this many epochs (default: the paper's)")
+    parser.add_argument(
+        "types", choices=(*PAPER_THETA, str(BundleTypes.CONVEX)), help="what will be smoothed, or convex"
+    )
+    parser.add_argument("--split", type=natural, default=0, help="number of the data split (default 0)")
+    parser.add_argument("--seed", type=natural, help="seed of weights and draws (default: the split)")
+    parser.add_argument("--epochs", type=natural, help="at most this many epochs (default: the paper's)")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: DATASET-MODEL-TYPES-sSPLIT.safetensors")
     add_json(parser)
@@ -35,10 +38,10 @@ def run(args: argparse.Namespace) -> int:
     from certcore.models.registry import model_class
     from certcore.training import train
 
-    robust = args.types == "convex"
+    robust = args.types == BundleTypes.CONVEX
     if robust and args.model != "gcn":
         raise InputError(f"robust training covers gcn, not {args.model}; choose gcn")
-    noise = Noise.of(args.theta or (("0", "0", "0", "0") if robust else PAPER_THETA[args.types]))
+    noise = Noise.to_draw(args.theta or (("0", "0", "0", "0") if robust else PAPER_THETA[args.types]))
     model_class(args.model)
     dataset = get_dataset(args.dataset)
     from certcore.models.storage import save_model
@@ -56,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.output or f"{dataset.name}-{args.model}-{args.types}-s{args.split}.safetensors"
     save_model(path, trained.model, trained.facts)
     if args.json:
-        print(json.dumps(trained.facts | {"path": str(path)}))
+        print_json(trained.facts | {"path": str(path)})
     else:
         facts = trained.facts
         print(f"clean test accuracy {facts['accuracy_clean']:.3f} after {facts['epochs_run']} epochs; wrote {path}")

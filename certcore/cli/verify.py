@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from certcore import words
 from certcore.cli.options import add_json, print_json
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.rounding import rounded_up
@@ -15,7 +15,7 @@ from certcore.instance.instance import load_instance
 from certcore.verify.proof import read_proof, verify_proof
 
 
-def add(subparsers: Any) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "verify",
         help="check a proof against its instance, without any solver",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from certcore.cli.bundle import add_vote_options
-from certcore.cli.options import whole_number
+from certcore.cli.options import natural, print_json
+from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
 from certcore.common.rounding import share_down
 from certcore.domain.noise import Noise
 
 
-def add(subparsers: argparse._SubParsersAction) -> None:
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "vote",
         help="count the votes of a trained model under smoothing",
@@ -26,7 +26,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("dataset", help="the dataset that the model was trained on")
     parser.add_argument("model", metavar="MODEL.safetensors", help="a model written by `certcore train`")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities (default: those of the training)")
-    parser.add_argument("--seed", type=whole_number, help="seed of the draws (default: the model's)")
+    parser.add_argument("--seed", type=natural, help="seed of the draws (default: the model's)")
     parser.add_argument("--no-fused", action="store_true", help="use torch also where there is a fused kernel")
     add_vote_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the model's name with .votes.npz")
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     model, facts = load_model(args.model)
     dataset = get_dataset(args.dataset)
-    noise = Noise.of(args.theta or facts["theta"])
+    noise = Noise.to_draw(args.theta or facts["theta"])
     check_numbers(0, args.seed, None)
     seed = int(facts["seed"]) if args.seed is None else args.seed
     voter = make_voter(model, dataset.graph, noise, seed, fused=not args.no_fused)
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     accuracy = float((votes.prediction == dataset.labels).mean())
     if args.json:
         outcome = {"path": str(path), "samples": votes.n_samples, "fresh_after": list(votes.fresh_after)}
-        print(json.dumps(outcome | {"accuracy_smoothed_all_nodes": accuracy}))
+        print_json(outcome | {"accuracy_smoothed_all_nodes": accuracy})
     else:
         right = int((votes.prediction == dataset.labels).sum())
         print(

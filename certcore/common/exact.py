@@ -5,17 +5,40 @@ from __future__ import annotations
 import math
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from certcore.common.errors import InputError
 
+Probability = float | str | Fraction
+"""What people may give for a probability: 0.002, "0.002" and "1/500" are the same."""
+
 #: Longer decimals are refused: no one means them, and they would make the exact arithmetic crawl.
 MAX_DENOMINATOR = 10**30
 
 
-def read_probability(value: Any, name: str) -> Fraction:
+def bounded_decimal(text: str, longest: int = 80) -> Decimal:
+    """A decimal as it is written; ValueError if it is none, or if it would fill the memory as a fraction (1e999999)."""
+    try:
+        decimal = Decimal(text) if len(text) <= longest else Decimal("nan")
+    except InvalidOperation as error:
+        raise ValueError("no decimal") from error
+    if not decimal.is_finite() or (decimal and abs(decimal.adjusted()) > 30):
+        raise ValueError("too long, too small or too large")
+    return decimal
+
+
+def exact_fraction(text: str, longest: int = 80) -> Fraction:
+    """The same as a fraction, and quotients such as 1/500."""
+    if "/" not in text:
+        return Fraction(bounded_decimal(text, longest))
+    try:
+        return Fraction(text if len(text) <= longest else "")
+    except ZeroDivisionError as error:
+        raise ValueError("divided by zero") from error
+
+
+def read_probability(value: object, name: str) -> Fraction:
     """A number in [0, 1] as an exact fraction.
 
     Decimal strings and fractions ("0.002", "1/500") are taken as they are; a float is read by its shortest
@@ -25,16 +48,10 @@ def read_probability(value: Any, name: str) -> Fraction:
         value = value.reshape(-1)[0]
     text = str(value).strip()
     try:
-        if isinstance(value, bool | np.bool_) or len(text) > 80:
+        if isinstance(value, bool | np.bool_):
             raise ValueError("not a number")
-        if "/" in text:
-            number = Fraction(text)
-        else:
-            decimal = Decimal(text)
-            if decimal and not -30 <= decimal.adjusted() <= 30:  # 1e-999999 would fill the memory as a fraction
-                raise ValueError("too small or too large")
-            number = Fraction(decimal)
-    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation) as error:
+        number = exact_fraction(text)
+    except ValueError as error:
         raise InputError(
             f"{name} is {text[:40]!r}; expected a decimal number from 0 to 1 with at most 30 places"
         ) from error
@@ -45,7 +62,7 @@ def read_probability(value: Any, name: str) -> Fraction:
     return number
 
 
-def read_alpha(value: Any) -> Fraction:
+def read_alpha(value: object) -> Fraction:
     """An error probability strictly between 0 and 1, as an exact fraction."""
     alpha = read_probability(value, "alpha")
     if not 0 < alpha < 1:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from certcore.common.errors import InputError
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 #: How long a Dask scheduler may take to answer.
 CONNECT_SECONDS = 10.0
 
@@ -100,10 +100,10 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
 
 
 def run_tasks(
-    executor: Executor, workers: int, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]
-) -> Iterator[tuple[tuple[Any, ...], Result]]:
+    executor: Executor, workers: int, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]
+) -> Iterator[tuple[tuple[Any, ...], T]]:
     """Yield (task, result) as tasks finish, in any order; few are in flight, so memory does not grow."""
-    running: dict[Future[Result], tuple[Any, ...]] = {}
+    running: dict[Future[T], tuple[Any, ...]] = {}
     source = iter(tasks)
     limit = 1 if isinstance(executor, SerialExecutor) else 2 * workers + 1
     try:
@@ -123,7 +123,7 @@ def run_tasks(
             future.cancel()
 
 
-def _result(future: Future[Result]) -> Result:
+def _result(future: Future[T]) -> T:
     try:
         return future.result()
     except BrokenProcessPool as error:

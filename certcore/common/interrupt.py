@@ -7,12 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
-def run_beside(
-    work: Callable[[threading.Event], Result], heard: Callable[[], None] | None = None
-) -> tuple[Result, bool]:
+def run_beside(work: Callable[[threading.Event], T], heard: Callable[[], None] | None = None) -> tuple[T, bool]:
     """Run the work in a thread of its own; returns its result, and whether it was cancelled.
 
     The first interrupt sets the event that the work was given and calls `heard`, a second one is raised.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from certcore.common.errors import InputError
+from certcore.common.exact import bounded_decimal
 
 #: More numbers than this are surely a mistake.
 MAX_VALUES = 100_000
@@ -53,19 +54,15 @@ def _range(part: str, text: str, what: str, shares: bool) -> list[Decimal]:
 
 def _number(text: str, shares: bool) -> Decimal | None:
     try:
-        value = Decimal(text) if len(text) <= 20 else None
-    except InvalidOperation:
+        value = bounded_decimal(text, longest=20)
+    except ValueError:
         return None
-    if value is None or not value.is_finite() or value < 0:
-        return None
-    if value and abs(value.adjusted()) > 30:  # 1e999999 would overflow as soon as it is divided by a step
-        return None
-    return value if shares or value == value.to_integral_value() else None
+    return value if value >= 0 and (shares or value == value.to_integral_value()) else None
 
 
 def write_numbers(values: Sequence[Any]) -> str:
     """Ascending numbers as text that `read_numbers` reads; even steps become ranges."""
-    numbers = [plain_number(value) for value in values]
+    numbers = [_plain_number(value) for value in values]
     parts = []
     while numbers:
         length = min(2, len(numbers))
@@ -81,7 +78,7 @@ def write_numbers(values: Sequence[Any]) -> str:
     return ",".join(parts)
 
 
-def plain_number(value: Any) -> Decimal:
+def _plain_number(value: object) -> Decimal:
     """A number as people write it: 0.1 is 0.1, and 3.0 is 3."""
     number = Decimal(str(value))
     return number.to_integral() if number == number.to_integral() else number

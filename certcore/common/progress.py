@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TextIO
+
+StepsDone = Callable[[int, int, str], None]
+"""Called with steps done, steps in all, and what comes next."""
+
+
+def tell(progress: StepsDone | None, done: int, total: int, what: str) -> None:
+    if progress is not None:
+        progress(done, total, what)
 
 
 class ProgressBar:

@@ -24,7 +24,7 @@ def whole_number(value: Any, what: str, low: int, high: int) -> int:
 
 
 def whole_numbers(
-    values: Any, what: str, low: int, high: int, *, shape: tuple[int | None, ...] = (None,)
+    values: object, what: str, low: int, high: int, *, shape: tuple[int | None, ...] = (None,)
 ) -> np.ndarray:
     """Whole numbers from `low` to `high` as a read-only int64 array of its own; None in `shape` is any length."""
     wanted = " × ".join("any number" if side is None else f"{side:,}" for side in shape)
@@ -61,7 +61,7 @@ def whole_numbers(
     return result
 
 
-def flag(value: Any, what: str) -> bool:
+def flag(value: object, what: str) -> bool:
     """True or false; 0 and 1 will do, since some programs write them."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
@@ -98,10 +98,10 @@ def _no_constant(text: str) -> None:
     raise ValueError(f"{text} is no number")
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: object) -> str:
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= 60 else f"{text[:40]} …"

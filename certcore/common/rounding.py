@@ -27,11 +27,6 @@ def share_down(part: int, whole: int, digits: int = 1) -> str:
     return _rounded(Fraction(100 * int(part), max(int(whole), 1)), digits, up=False) + " %"
 
 
-def share_up(part: int, whole: int, digits: int = 1) -> str:
-    """An attacked share in per cent: 1 of 2,000 is not nothing, so it is "0.1 %"."""
-    return _rounded(Fraction(100 * int(part), max(int(whole), 1)), digits, up=True) + " %"
-
-
 def percent_down(ratio: Number, digits: int = 1) -> str:
     """A certified ratio in per cent, where only the ratio is at hand."""
     return _rounded(_exact(ratio) * 100, digits, up=False) + " %"

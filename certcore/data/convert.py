@@ -57,7 +57,7 @@ def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **as
     )
 
 
-def _has(data: Any, key: str) -> bool:
+def _has(data: object, key: str) -> bool:
     return getattr(data, key, None) is not None
 
 

@@ -154,7 +154,7 @@ def build_dataset(
     return Dataset(name, graph, np.asarray(labels)[keep], class_names, kept_names, record, kept_split)
 
 
-def _binary(name: str, attributes: Any, changes: Changes) -> sp.csr_array:
+def _binary(name: str, attributes: object, changes: Changes) -> sp.csr_array:
     matrix = sp.csr_array(attributes)
     if matrix.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all():
         raise InputError(f"attributes of {name} contain NaN, infinity or text; expected finite numbers")

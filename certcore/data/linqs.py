@@ -11,7 +11,7 @@ from certcore.data.dataset import Asked, Changes, Dataset, build_dataset
 from certcore.data.texts import neighbour_pairs
 
 
-def read_content(content: str, name: str) -> tuple[list[str], np.ndarray, np.ndarray, tuple[str, ...]]:
+def _read_content(content: str, name: str) -> tuple[list[str], np.ndarray, np.ndarray, tuple[str, ...]]:
     """Ids, 0/1 word matrix, labels and class names (in alphabetical order) of a `.content` text."""
     rows = [line.split() for line in content.splitlines() if line.strip()]
     if not rows or len(rows[0]) < 3:
@@ -40,7 +40,7 @@ def read_linqs(
     **asked: Unpack[Asked],
 ) -> Dataset:
     """A dataset from its texts; without `cites` the graph links each node to its three nearest by words."""
-    ids, words, labels, class_names = read_content(content, name)
+    ids, words, labels, class_names = _read_content(content, name)
     if len(set(ids)) != len(ids):
         raise InputError(f"the .content of {name} names a node twice; expected every id once")
     if cites is None:

@@ -32,7 +32,7 @@ _STOP = frozenset(
 _REUTERS_CLASSES = ("crude", "grain", "money-fx", "trade")
 
 
-def word_matrix(texts: list[str], n_words: int) -> tuple[np.ndarray, sp.csr_array]:
+def _word_matrix(texts: list[str], n_words: int) -> tuple[np.ndarray, sp.csr_array]:
     """The `n_words` words that occur in most documents, and a 0/1 matrix documents × words."""
     documents = [sorted(set(re.findall(r"[a-z]{2,}", text.lower())) - _STOP) for text in texts]
     frequency = Counter(word for words in documents for word in words)
@@ -83,7 +83,7 @@ def from_documents(
     """A dataset from texts and their classes: the most frequent words, edges to the three nearest documents."""
     if len(texts) != len(classes) or not texts:
         raise InputError(f"{name} has {len(texts)} texts and {len(classes)} classes; expected one class per text")
-    _, matrix = word_matrix(texts, whole_number(n_words, "the number of words", 1, 10**6))
+    _, matrix = _word_matrix(texts, whole_number(n_words, "the number of words", 1, 10**6))
     class_names = tuple(sorted(set(classes)))
     labels = np.array([class_names.index(label) for label in classes])
     return build_dataset(

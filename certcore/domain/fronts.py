@@ -87,7 +87,7 @@ def fronts_from_grid(grid: np.ndarray, axes: Sequence[str]) -> Fronts:
     has length one before padding, so that any flip of it is uncertified.
     """
     full = _four_axes(grid, axes)
-    distinct, front_of_node = distinct_rows(full.reshape(len(full), -1))
+    distinct, front_of_node = _distinct_rows(full.reshape(len(full), -1))
     certified = np.pad(distinct.reshape(-1, *full.shape[1:]), [(0, 0)] + [(0, 1)] * 4)
     minimal = ~certified
     for axis in range(1, 5):
@@ -101,7 +101,7 @@ def fronts_from_grid(grid: np.ndarray, axes: Sequence[str]) -> Fronts:
     return Fronts(front_of_node, indptr, found[:, 1:])
 
 
-def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows of a boolean matrix, and for each row which of them it equals."""
     packed = np.packbits(rows, axis=1)
     keys = np.ascontiguousarray(packed).view([("", packed.dtype)] * packed.shape[1]).ravel()

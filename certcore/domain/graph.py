@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -113,11 +112,16 @@ class Graph:
         keep = slice(None) if self.directed else rows < self.adj_indices
         return np.stack([rows[keep], self.adj_indices[keep]], axis=1)
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """All that it consists of, in the order in which digests take it in."""
+        return self.adj_indptr, self.adj_indices, self.attr_indptr, self.attr_indices
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of nodes, edges and attributes: equal for equal graphs."""
         digest = hashlib.sha256(f"certcore-graph-1|{self.n_nodes}|{self.n_attrs}|{self.directed}".encode())
-        for array in (self.adj_indptr, self.adj_indices, self.attr_indptr, self.attr_indices):
+        for array in self.arrays:
             digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
         return digest.hexdigest()
 
@@ -166,7 +170,7 @@ def _csr_arrays(
     return pointers, keys % max(n_cols, 1)
 
 
-def pattern(matrix: Any) -> sp.csr_array:
+def pattern(matrix: object) -> sp.csr_array:
     """Where a matrix is not zero, as ones with sorted indices: its own copy, each entry once."""
     given = sp.csr_array(matrix, copy=True)
     kept = sp.csr_array((given.data != 0, given.indices, given.indptr), shape=given.shape).astype(np.int64)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypedDict
 
 import numpy as np
 
 from certcore.common.errors import InputError, did_you_mean
+from certcore.common.exact import exact_fraction
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.graph import MAX_NODES, Graph
 from certcore.domain.local_mode import LocalMode
@@ -158,7 +159,7 @@ class ThreatModel:
         return result
 
     @classmethod
-    def from_json(cls, data: Any, targets: np.ndarray | None = None) -> ThreatModel:
+    def from_json(cls, data: object, targets: np.ndarray | None = None) -> ThreatModel:
         """Read what `to_json` wrote; anything else is refused."""
         if not isinstance(data, dict):
             raise InputError("the threat model is not a JSON object; expected the object that `certify --proof` writes")
@@ -230,24 +231,15 @@ def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
     return threat
 
 
-def _count(value: Any, what: str) -> int:
+def _count(value: object, what: str) -> int:
     return whole_number(value, what, 0, MAX_BUDGET)
 
 
-def _share(value: Any, what: str) -> Fraction:
+def _share(value: object, what: str) -> Fraction:
     """A share as an exact fraction; a float is read by its shortest decimal form (0.29 means 29/100)."""
     try:
-        text = str(value)
-        if len(text) > 60:
-            raise ValueError("too long")
-        if "/" in text:
-            share = Fraction(text)
-        else:
-            decimal = Decimal(text)
-            if decimal and abs(decimal.adjusted()) > 30:  # 1e999999 would fill the memory as a fraction
-                raise ValueError("too large or too small")
-            share = Fraction(decimal)
-    except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
+        share = exact_fraction(str(value), longest=60)
+    except ValueError as error:
         raise InputError(f"the local budget for {what} is {value!r}; expected a decimal share such as 0.25") from error
     if not 0 <= share <= MAX_BUDGET:
         raise InputError(f"the local budget for {what} is {value}; expected a share of at least 0")
@@ -278,18 +270,18 @@ def _floor_shares(shares: np.ndarray, has: np.ndarray) -> np.ndarray:
     return np.minimum(floors, UNLIMITED).astype(np.int64)
 
 
-def _index_array(nodes: Any, what: str) -> np.ndarray:
+def _index_array(nodes: object, what: str) -> np.ndarray:
     array = whole_numbers(nodes, what, 0, MAX_NODES - 1)
     if what == "targets" and len(np.unique(array)) != len(array):
         raise InputError("targets name a node twice; every target counts once")
     return array
 
 
-def _costs(costs: Any, name: str) -> np.ndarray:
+def _costs(costs: object, name: str) -> np.ndarray:
     return whole_numbers(costs, name, 1, MAX_COST)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Local budgets as JSON: counts as numbers, shares as exact fractions in text."""
     if isinstance(value, np.ndarray):
         return [_plain(v) for v in value.tolist()]

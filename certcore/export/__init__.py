@@ -39,11 +39,11 @@ from __future__ import annotations
 from certcore.export.batch import write_batch
 from certcore.export.certificate import allocation, guarantee, proof, provenance
 from certcore.export.citation import bibtex
-from certcore.export.formats import Format, file_name, formats, render
+from certcore.export.rendering import Format, file_name, formats, render
 from certcore.export.report import Report, build_report
 from certcore.export.report_files import report_zip, write_report
 from certcore.export.report_page import report_html
-from certcore.figures.recipe import make
+from certcore.figures.making import make
 
 #: The name in scripts that earlier versions wrote.
 export = render

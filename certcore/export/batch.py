@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ import numpy as np
 from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
+from certcore.common.progress import StepsDone, tell
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.export.curve_range import curve_values, zero_budget
-from certcore.export.formats import file_name, render
-from certcore.export.formats import formats as formats_of
+from certcore.export.rendering import file_name, render
+from certcore.export.rendering import formats as formats_of
 from certcore.export.report import default_threat
 from certcore.figures import CompareEntry, base_figure, compare_figure, curve_figure, distribution_figure
 from certcore.figures.escape import for_file_name
@@ -28,8 +29,6 @@ from certcore.instance.instance import Instance, load_instance
 from certcore.sweep import Session, curve
 from certcore.words import accuracy
 
-#: Called with (steps done, steps in all, what comes next).
-Progress = Callable[[int, int, str], None]
 FORMATS = ("pdf", "svg", "png", "latex", "csv", "json")
 _STAMP = "made-from.json"
 
@@ -52,7 +51,7 @@ def write_batch(
     formats: Sequence[str] = FORMATS,
     width: str | float = "one-column",
     end: int | None = None,
-    progress: Progress | None = None,
+    progress: StepsDone | None = None,
 ) -> list[Path]:
     """Write the figures of all bundles (and figures exported as JSON) in `paths` into `folder`; returns all files.
 
@@ -72,20 +71,20 @@ def write_batch(
     entries: dict[str, list[CompareEntry]] = {}
     total = len(groups) + len(drawings) + 1
     for done, (group, members) in enumerate(groups.items()):
-        _tell(progress, done, total, group)
+        tell(progress, done, total, group)
         made, entry, vary = _group(group, members, target / for_file_name(group), formats, width, end)
         written += made
         entries.setdefault(vary, []).append(entry)
     for done, path in enumerate(drawings, len(groups)):
-        _tell(progress, done, total, path.name)
+        tell(progress, done, total, path.name)
         written += write_figure(_drawing(path), target, formats, width)
-    _tell(progress, total - 1, total, "comparison")
+    tell(progress, total - 1, total, "comparison")
     for vary, several in entries.items():
         if len(several) > 1:
             far = max(int(entry.curve[0].values[-1]) for entry in several)
             compared = compare_figure(several, vary=vary, log=far > 100, title=f"All bundles over {LABELS[vary]}")
             written += write_figure(compared, target, formats, width)
-    _tell(progress, total, total, "done")
+    tell(progress, total, total, "done")
     return written
 
 
@@ -101,11 +100,6 @@ def write_figure(figure: Figure, folder: Path, formats: Sequence[str], width: st
             handle.write(render(figure, format, width=width))
         paths.append(path)
     return paths
-
-
-def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
-    if progress is not None:
-        progress(done, total, what)
 
 
 def _grouped(bundles: list[_Bundle]) -> dict[str, list[_Bundle]]:

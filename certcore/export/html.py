@@ -6,10 +6,10 @@ import json
 from functools import lru_cache
 
 from certcore import __version__
+from certcore.common.plain import to_plain
 from certcore.figures.escape import for_html
 from certcore.figures.figure import Figure
 from certcore.figures.screen import PLOTLY_CONFIG, plotly
-from certcore.figures.serial import to_plain
 from certcore.figures.table import Table
 
 #: Even if a name slipped through, the page could not load anything. Plotly compiles its WebGL programs (eval).

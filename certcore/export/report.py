@@ -12,6 +12,7 @@ import numpy as np
 
 from certcore import words
 from certcore.common.errors import InputError
+from certcore.common.progress import StepsDone, tell
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.export.certificate import allocation, guarantee, provenance
@@ -35,9 +36,6 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.sweep import Session, curve, surface
-
-#: Called with (steps done, steps in all, what comes next).
-Progress = Callable[[int, int, str], None]
 
 _MAP_SIDE = 9
 _MOST_CLASSES = 12
@@ -88,7 +86,7 @@ def build_report(
     time_limit: float | None = None,
     rounds: int | None = None,
     quick: bool = False,
-    progress: Progress | None = None,
+    progress: StepsDone | None = None,
     cancel: threading.Event | None = None,
     session: Session | None = None,
     counted: np.ndarray | None = None,
@@ -128,7 +126,7 @@ def build_report(
         ("distribution of p", maker.distribution),
     ]
     total = len(steps) + 1
-    _tell(progress, 0, total, "certificate")
+    tell(progress, 0, total, "certificate")
     maker.certificate = maker.session.certify(
         threat, relaxation=relaxation, time_limit=time_limit, rounds=rounds, proof=True, cancel=cancel
     )
@@ -136,11 +134,11 @@ def build_report(
     for done, (what, step) in enumerate(steps, 1):
         if cancel is not None and cancel.is_set():
             raise InputError("the report was cancelled; nothing was written")
-        _tell(progress, done, total, what)
+        tell(progress, done, total, what)
         figure = step()
         if figure is not None:
             drawn.append(figure)
-    _tell(progress, total, total, "done")
+    tell(progress, total, total, "done")
     certificate = maker.certificate
     commands = [certify_command(maker.recipe("graph"), time_limit)]
     for figure in drawn:
@@ -159,11 +157,6 @@ def build_report(
         if counted is None
         else str(words.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
     )
-
-
-def _tell(progress: Progress | None, done: int, total: int, what: str) -> None:
-    if progress is not None:
-        progress(done, total, what)
 
 
 class _Maker:

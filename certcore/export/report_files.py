@@ -12,13 +12,13 @@ from pathlib import Path
 
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
+from certcore.common.plain import to_plain
 from certcore.export.certificate import proof
 from certcore.export.citation import bibtex
-from certcore.export.formats import file_name, render
+from certcore.export.rendering import file_name, render
 from certcore.export.report import Report
 from certcore.export.report_page import report_html
 from certcore.export.vector import printed_pages
-from certcore.figures.serial import to_plain
 from certcore.instance.instance import save_instance
 
 _FIGURES = ("pdf", "svg", "png", "latex", "html")

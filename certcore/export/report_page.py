@@ -7,6 +7,7 @@ import html
 import json
 
 from certcore import __version__, words
+from certcore.common.plain import to_plain
 from certcore.common.rounding import share_down
 from certcore.export.citation import bibtex
 from certcore.export.html import chart, facts_table, page
@@ -14,7 +15,6 @@ from certcore.export.report import Report
 from certcore.export.vector import printed
 from certcore.figures.escape import for_file_name, for_html
 from certcore.figures.figure import Figure
-from certcore.figures.serial import to_plain
 from certcore.figures.table import Table
 from certcore.result.certificate import Certificate
 

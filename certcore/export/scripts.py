@@ -9,13 +9,14 @@ from typing import Any
 from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.numbers import write_numbers
+from certcore.common.plain import to_plain
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 from certcore.figures.escape import for_comment, for_file_name, for_shell
 from certcore.figures.figure import Figure
 from certcore.figures.recipe import Recipe
-from certcore.figures.serial import to_json, to_plain
+from certcore.figures.serial import to_json
 from certcore.program.relaxation import Relaxation
 
 _PROGRAM = "python -m certcore"
@@ -57,7 +58,7 @@ def _words(recipe: Recipe) -> list[str]:
     targets = recipe.targets
     if targets is None and recipe.nodes is not None:
         targets = write_numbers(sorted(recipe.nodes))
-    words += threat_options(recipe.threat, targets)
+    words += _threat_options(recipe.threat, targets)
     if recipe.relaxation != Relaxation.TIGHT:
         words += ["--relaxation", for_shell(recipe.relaxation)]
     if recipe.base_rule != BaseRule.BINARY:
@@ -65,7 +66,7 @@ def _words(recipe: Recipe) -> list[str]:
     return words
 
 
-def threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]:
+def _threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]:
     """The threat model as options; what has no option is told in `untold`."""
     words: list[str] = []
     for name in TYPES:

@@ -6,7 +6,6 @@ import html
 import re
 import shlex
 import unicodedata
-from typing import Any
 
 MAX_NAME = 80
 
@@ -47,7 +46,7 @@ _LATEX_SIGNS = {
 }
 
 
-def clean(text: Any, limit: int = MAX_NAME) -> str:
+def clean(text: object, limit: int = MAX_NAME) -> str:
     """One line without control, invisible or direction-changing characters, at most `limit` long."""
     normal = " ".join(str(text).split())
     if normal.isascii() and normal.isprintable() and len(normal) <= limit:
@@ -68,19 +67,19 @@ def _few_marks(text: str) -> str:
     return "".join(kept)
 
 
-def for_html(text: Any, limit: int = 10_000) -> str:
+def for_html(text: object, limit: int = 10_000) -> str:
     """Text for an HTML page or attribute."""
     return html.escape(clean(text, limit), quote=True)
 
 
-def for_plotly(text: Any, limit: int = MAX_NAME) -> str:
+def for_plotly(text: object, limit: int = MAX_NAME) -> str:
     """Text for Plotly, which reads some HTML tags and `%{…}` and `$…$` in its strings."""
     escaped = html.escape(clean(text, limit), quote=False).replace("%{", "%\u200b{")
     # Plotly hands a string to MathJax if it begins and ends with a dollar sign.
     return escaped.replace("$", "&#36;")
 
 
-def for_latex(text: Any, limit: int = MAX_NAME) -> str:
+def for_latex(text: object, limit: int = MAX_NAME) -> str:
     """Text for pdfLaTeX with T1 fonts: specials escaped, letters it cannot set shown by their code."""
     parts: list[str] = []
     signs = clean(text, limit).replace("r̄", "\ue000")
@@ -97,24 +96,24 @@ def for_latex(text: Any, limit: int = MAX_NAME) -> str:
     return "".join(parts).replace("[", "{[}").replace("]", "{]}")
 
 
-def for_csv(text: Any) -> str:
+def for_csv(text: object) -> str:
     """Text for a cell of a spreadsheet, which must not become a formula."""
     cell = clean(text, 10_000)
     # Wide forms count as well in some languages, and in some a cell ends at every semicolon.
     return re.sub(r"(^|;)( *)(?=[=+\-@|%＝＋－＠])", r"\1\2'", cell)
 
 
-def for_shell(text: Any) -> str:
+def for_shell(text: object) -> str:
     """One argument of a command line."""
     return shlex.quote(str(text).replace("\0", ""))
 
 
-def for_comment(text: Any) -> str:
+def for_comment(text: object) -> str:
     """Text for one line of a comment (Python, shell, LaTeX): nothing in it can start a new line."""
     return clean(text, 400)
 
 
-def for_file_name(text: Any) -> str:
+def for_file_name(text: object) -> str:
     """A short, plain, portable file name without folders."""
     ascii_only = unicodedata.normalize("NFKD", clean(text, 200)).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", ascii_only).strip("-._")[:60].strip("-._")

@@ -81,7 +81,7 @@ class Figure:
         return "pdflatex"
 
 
-def numbers(owner: Any, name: str, shape: tuple[int | None, ...], what: str, *, finite: bool = True) -> None:
+def numbers(owner: object, name: str, shape: tuple[int | None, ...], what: str, *, finite: bool = True) -> None:
     """Replace a field by a read-only array of numbers of the expected shape (None stays None)."""
     value = getattr(owner, name)
     if value is None:
@@ -104,7 +104,7 @@ def numbers(owner: Any, name: str, shape: tuple[int | None, ...], what: str, *, 
     object.__setattr__(owner, name, array)
 
 
-def indices(owner: Any, name: str, shape: tuple[int | None, ...], limit: int, what: str) -> None:
+def indices(owner: object, name: str, shape: tuple[int | None, ...], limit: int, what: str) -> None:
     """The same for whole numbers from 0 to below `limit`."""
     numbers(owner, name, shape, what)
     array = getattr(owner, name)

@@ -47,7 +47,7 @@ def cell_edges(values: np.ndarray, log: bool = False) -> np.ndarray:
     return np.concatenate([[first], array + 0.5])
 
 
-def boundary(inside: np.ndarray, known: np.ndarray, x_edges: np.ndarray, y_edges: np.ndarray) -> list[np.ndarray]:
+def _boundary(inside: np.ndarray, known: np.ndarray, x_edges: np.ndarray, y_edges: np.ndarray) -> list[np.ndarray]:
     """The border between cells inside and outside a set, as polylines along the edges of the cells.
 
     Exact where a smooth contour would interpolate. Cells that are not known have no border.
@@ -82,7 +82,7 @@ def boundary(inside: np.ndarray, known: np.ndarray, x_edges: np.ndarray, y_edges
 def level_lines(grid: np.ndarray, level: float, x_edges: np.ndarray, y_edges: np.ndarray) -> list[np.ndarray]:
     """Where a map falls below a level."""
     known = np.isfinite(grid)
-    return boundary(np.where(known, grid, 0) >= level, known, x_edges, y_edges)
+    return _boundary(np.where(known, grid, 0) >= level, known, x_edges, y_edges)
 
 
 def label_spot(lines: list[np.ndarray], share: float) -> tuple[float, float] | None:
@@ -133,7 +133,7 @@ def plateau(values: np.ndarray, ratio: np.ndarray) -> int | None:
     return start if start > 0 and long_enough else None
 
 
-def spread_marks(x: np.ndarray, offset: int = 0, total: int = 1, wanted: int = 9) -> np.ndarray:
+def _spread_marks(x: np.ndarray, offset: int = 0, total: int = 1, wanted: int = 9) -> np.ndarray:
     """Indices that carry a marker: evenly along the axis, shifted between lines so that none hides."""
     if len(x) <= wanted:
         return np.arange(len(x))
@@ -149,7 +149,7 @@ def line_marks(x: np.ndarray, offset: int, total: int, family: bool) -> np.ndarr
     """
     if len(x) <= EVERY_MARK:
         return np.arange(len(x))
-    return spread_marks(x, offset, total) if family else np.arange(0)
+    return _spread_marks(x, offset, total) if family else np.arange(0)
 
 
 def graph_shares(positions: np.ndarray) -> np.ndarray:

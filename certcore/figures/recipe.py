@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from certcore.common.errors import InputError
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.threat import ThreatModel
 from certcore.figures.escape import clean
-from certcore.instance.instance import Instance, load_instance
+from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import read_attack
 from certcore.result.certificate import Certificate
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from certcore.figures.figure import Figure
 
 #: Kinds that are made by what stands on top of the engine: what they show, and the module whose `make` makes them.
-_ELSEWHERE = {"paper": ("a figure of the paper from the stored results", "certcore.reproduce.pictures")}
+ELSEWHERE = {"paper": ("a figure of the paper from the stored results", "certcore.reproduce.pictures")}
 
 #: Every kind of figure that can be made again, and what it shows.
-KINDS_OF_FIGURES = {kind: what for kind, (what, _) in _ELSEWHERE.items()}
+KINDS_OF_FIGURES = {kind: what for kind, (what, _) in ELSEWHERE.items()}
 
 
 @dataclass(frozen=True)
@@ -122,13 +121,13 @@ class LoadedRecipe:
         return dataclasses.replace(found, attack=attack)
 
     def curve(self, instance: Instance, threat: ThreatModel, relaxation: str) -> Curve:
-        rounds = self.rounds if relaxation == "strong" else None
+        rounds = self.rounds if relaxation == Relaxation.STRONG else None
         values = self.need("values")
         return curve(Session(instance), threat, self.need("vary"), values, relaxation=relaxation, rounds=rounds)
 
 
 _Maker = Callable[[LoadedRecipe], "Figure"]
-_MAKERS: dict[str, tuple[_Maker, bool]] = {}
+MAKERS: dict[str, tuple[_Maker, bool]] = {}
 
 
 def makes(kind: str, what: str, *, several: bool = False) -> Callable[[_Maker], _Maker]:
@@ -136,24 +135,7 @@ def makes(kind: str, what: str, *, several: bool = False) -> Callable[[_Maker], 
 
     def register(maker: _Maker) -> _Maker:
         KINDS_OF_FIGURES[kind] = what
-        _MAKERS[kind] = maker, several
+        MAKERS[kind] = maker, several
         return maker
 
     return register
-
-
-def make(recipe: Recipe) -> Figure:
-    """The figure of a recipe, with that recipe: the same numbers as on the screen where it was taken from."""
-    import certcore.figures.kinds  # noqa: F401 - the kinds register themselves
-
-    if recipe.kind in _ELSEWHERE:
-        made: Figure = import_module(_ELSEWHERE[recipe.kind][1]).make(recipe)
-        return made
-    if recipe.kind not in _MAKERS:
-        raise InputError(f"there is no figure {recipe.kind!r}; expected one of {', '.join(KINDS_OF_FIGURES)}")
-    maker, several = _MAKERS[recipe.kind]
-    if not recipe.instances or (len(recipe.instances) > 1 and not several):
-        wanted = "at least one instance" if several else "one instance"
-        raise InputError(f"a figure of kind {recipe.kind} takes {wanted}; {len(recipe.instances)} are given")
-    loaded = LoadedRecipe(recipe, [load_instance(path, base_rule=recipe.base_rule) for path in recipe.instances])
-    return dataclasses.replace(maker(loaded), recipe=recipe)

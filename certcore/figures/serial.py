@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from typing import Any
 
-import numpy as np
-
 from certcore.common.errors import InputError
+from certcore.common.plain import to_plain
 from certcore.common.reading import read_json
 from certcore.figures.figure import Figure
 from certcore.figures.kinds import FIGURES
@@ -22,25 +20,6 @@ def to_json(figure: Figure, *, indent: int | None = 1) -> str:
     """The whole figure as JSON text: every plotted number to its last digit, and how it was made."""
     plain = {"format": FORMAT, "type": type(figure).__name__, **to_plain(figure)}
     return json.dumps(plain, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def to_plain(value: Any) -> Any:
-    """Numbers, text, lists and dictionaries only; NaN becomes null."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {str(key): to_plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return to_plain(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [to_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return to_plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)
 
 
 def from_json(text: str | bytes) -> Figure:

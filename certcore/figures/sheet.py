@@ -130,7 +130,7 @@ class Sheet:
             handles=handles, loc="outside lower center", ncols=columns, fontsize=size, handlelength=sample
         )
 
-    def printable(self, text: Any, limit: int = 80) -> str:
+    def printable(self, text: object, limit: int = 80) -> str:
         """Text the font can set."""
         return printable(text, limit)
 
@@ -187,7 +187,7 @@ def _glyphs() -> frozenset[int]:
     return frozenset(get_font(findfont(_FONT)).get_charmap())
 
 
-def printable(text: Any, limit: int = 80) -> str:
+def printable(text: object, limit: int = 80) -> str:
     """Text the font can set: signs it lacks become a box instead of a warning."""
     known = _glyphs()
     return "".join(sign if ord(sign) in known else "□" for sign in clean(text, limit))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from certcore.common.choice import Choice
 from certcore.domain.perturbations import LABELS
 from certcore.result.states import TargetState
 
@@ -61,8 +62,34 @@ DASH_DOTTED: Final = Dash((0, (4.0, 1.4, 1.0, 1.4)), "dashdot", "densely dashdot
 DASHED: Final = Dash((0, (5.0, 2.0)), "dash", "densely dashed")
 
 
+class Kind(Choice):
+    """What a line, a bar or a map tells of."""
+
+    COLLECTIVE = "collective"
+    NAIVE = "naive"
+    PAPER = "paper"
+    EXACT = "exact"
+    CONTROL = "control"
+
+
+class MapOf(Choice):
+    """What fills the cells of a map."""
+
+    RATIO = "ratio"
+    REFERENCE = "reference"
+    DIFFERENCE = "difference"
+    BRACKET = "bracket"
+
+
+class Palette(Choice):
+    """What the colours of nodes mean."""
+
+    STATE = "state"
+    CLASS = "class"
+
+
 @dataclass(frozen=True)
-class Kind:
+class KindStyle:
     """How one kind of certificate looks: label, dashes, colour when it stands alone, hatch as a bar."""
 
     label: str
@@ -71,12 +98,12 @@ class Kind:
     hatch: str
 
 
-KINDS: Final[dict[str, Kind]] = {
-    "collective": Kind("collective", SOLID, BLUE, ""),
-    "naive": Kind("naive", DOTTED, VERMILLION, "////"),
-    "paper": Kind("paper's relaxation", DASH_DOTTED, GREEN, "...."),
-    "exact": Kind("exact", DASHED, PURPLE, "\\\\\\\\"),
-    "control": Kind("ignores edges", LONG_DASHED, GREY, "----"),
+KINDS: Final[dict[str, KindStyle]] = {
+    Kind.COLLECTIVE: KindStyle("collective", SOLID, BLUE, ""),
+    Kind.NAIVE: KindStyle("naive", DOTTED, VERMILLION, "////"),
+    Kind.PAPER: KindStyle("paper's relaxation", DASH_DOTTED, GREEN, "...."),
+    Kind.EXACT: KindStyle("exact", DASHED, PURPLE, "\\\\\\\\"),
+    Kind.CONTROL: KindStyle("ignores edges", LONG_DASHED, GREY, "----"),
 }
 
 
@@ -137,7 +164,6 @@ ADDED_COLOUR: Final = TYPE_COLOURS[2]
 PROTECTED_COLOUR: Final = SKY
 
 RATIO_LABEL: Final = "certified ratio"
-RADIUS_SIGN: Final = "r̄"
 PLATEAU_LABEL: Final = "constant from here on"
 BAND_LABEL: Final = "band: mean ± one sample deviation over splits"
 BRACKET_LABEL: Final = "band: from what is proven to what the best attack found leaves"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.common.plain import to_plain
 from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures.escape import for_csv, for_html
 
@@ -86,7 +87,7 @@ class Table:
 
 def make_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], meanings: Sequence[Meaning] = ()) -> Table:
     """A table of plain Python values (numpy scalars become numbers, NaN becomes None)."""
-    return Table(tuple(columns), tuple(tuple(_plain(cell) for cell in row) for row in rows), tuple(meanings))
+    return Table(tuple(columns), tuple(tuple(to_plain(cell) for cell in row) for row in rows), tuple(meanings))
 
 
 def without_empty(full: Table) -> Table:
@@ -99,12 +100,7 @@ def whole(count: Any) -> int | None:
     return None if count is None or not np.isfinite(count) else int(count)
 
 
-def _plain(cell: Any) -> Any:
-    value = cell.item() if isinstance(cell, np.generic) else cell
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _csv_cell(cell: Any) -> str:
+def _csv_cell(cell: object) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -112,7 +108,7 @@ def _csv_cell(cell: Any) -> str:
     return for_csv(cell) if isinstance(cell, str) else repr(cell)
 
 
-def _html_cell(cell: Any, text: str) -> str:
+def _html_cell(cell: object, text: str) -> str:
     kind = ' class="number"' if isinstance(cell, int | float) and not isinstance(cell, bool) else ""
     return f"<td{kind}>{for_html(text)}</td>"
 

@@ -78,7 +78,7 @@ class Instance:
             object.__setattr__(self, "layers", None)
             object.__setattr__(self, "edge_field", EdgeField.DEGREES)
         given = np.arange(n) if self.targets is None else self.targets
-        object.__setattr__(self, "targets", distinct_nodes(given, "targets", n))
+        object.__setattr__(self, "targets", _distinct_nodes(given, "targets", n))
         # A node may be in no part of the split: −1, as in the public splits of citation graphs.
         for name, least, largest in (("labels", 0, MAX_CLASSES - 1), ("split", -1, TEST)):
             if getattr(self, name) is not None:
@@ -405,7 +405,7 @@ def _name_tuple(names: Any, what: str, most: int) -> tuple[str, ...]:
     return result
 
 
-def _positions(layout: Any, n_nodes: int) -> np.ndarray:
+def _positions(layout: object, n_nodes: int) -> np.ndarray:
     given = np.asarray(layout)
     if given.shape != (n_nodes, 2) or given.dtype.kind not in "fiu":
         raise InputError(f"layout has shape {given.shape}; expected {n_nodes} finite (x, y) positions")
@@ -416,7 +416,7 @@ def _positions(layout: Any, n_nodes: int) -> np.ndarray:
     return positions
 
 
-def distinct_nodes(nodes: Any, what: str, n_nodes: int) -> np.ndarray:
+def _distinct_nodes(nodes: object, what: str, n_nodes: int) -> np.ndarray:
     """Indices of nodes, each once."""
     result = whole_numbers(nodes, what, 0, n_nodes - 1)
     if len(np.unique(result)) != len(result):
@@ -424,7 +424,7 @@ def distinct_nodes(nodes: Any, what: str, n_nodes: int) -> np.ndarray:
     return result
 
 
-def _plain_meta(meta: Any) -> dict[str, Any]:
+def _plain_meta(meta: object) -> dict[str, Any]:
     """The provenance as a file gives it back: what JSON cannot hold is refused, tuples become lists."""
     if not isinstance(meta, dict):
         raise InputError("meta is no object; expected a dictionary with the provenance")
@@ -460,6 +460,11 @@ def _meta_of(text: str) -> dict[str, Any]:
     if level:
         raise InputError(f"meta has more than {MAX_META_DEPTH} levels; expected an object with the provenance")
     return meta
+
+
+def names_targets(which: str) -> bool:
+    """Whether this is a name that `select_targets` knows, and no list of indices and no file."""
+    return which in ("all", "test", "correct") or which.startswith(("class:", "correct:"))
 
 
 def before_correct(which: str | None) -> str | None:

@@ -8,10 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from certcore.common.choice import Choice
 from certcore.common.errors import InputError
 
-#: How a network takes the edges.
-FORMS = ("edge_index", "edge_weight", "adjacency")
+
+class EdgeForm(Choice):
+    """How a network takes the edges."""
+
+    EDGE_INDEX = "edge_index"
+    EDGE_WEIGHT = "edge_weight"
+    ADJACENCY = "adjacency"
 
 
 class Called(nn.Module):
@@ -22,25 +28,25 @@ class Called(nn.Module):
     """
 
     def __init__(
-        self, model: Callable[..., Any], wrapper: Callable[..., Any] | None = None, form: str = "edge_index"
+        self, model: Callable[..., Any], wrapper: Callable[..., Any] | None = None, form: str = EdgeForm.EDGE_INDEX
     ) -> None:
         super().__init__()
         if not callable(model):
             raise InputError(
                 f"the model is a {type(model).__name__}; expected a torch module, or a function of tensors"
             )
-        if form not in FORMS:
-            raise InputError(f"the edges are to be given as {form!r}; expected one of {', '.join(FORMS)}")
-        if wrapper is not None and form != "edge_index":
+        given = EdgeForm.parse(form, "the form in which edges are to be given")
+        if wrapper is not None and given is not EdgeForm.EDGE_INDEX:
             raise InputError(f"a wrapper calls the model itself; leave edges={form!r} out, or the wrapper")
-        self.model, self.wrapper, self.form = model, wrapper, form
+        self.model, self.wrapper = model, wrapper
+        self.form = str(given)  # plain text: digests of votes walk over all that a module holds
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Any:
         if self.wrapper is not None:
             return self.wrapper(self.model, x, edge_index)
-        if self.form == "edge_weight":
+        if self.form == EdgeForm.EDGE_WEIGHT:
             return self.model(x, edge_index, torch.ones(edge_index.size(1), dtype=x.dtype, device=x.device))
-        if self.form == "adjacency":
+        if self.form == EdgeForm.ADJACENCY:
             return self.model(x, _adjacency(x, edge_index))
         return self.model(x, edge_index)
 

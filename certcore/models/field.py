@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import scipy.sparse as sp
 
+from certcore.common.choice import Choice
 from certcore.domain.edge_field import EdgeField
 
 
@@ -16,3 +17,11 @@ class Field:
     layers: int | None
     edge_field: EdgeField = EdgeField.DEGREES
     node_field: sp.csr_array | None = None
+
+
+class Fault(Choice):
+    """What makes a model no function of the graph, so that it has no field at all."""
+
+    CHANCE = "chance"
+    MEMORY = "memory"
+    """Of earlier calls."""

@@ -48,14 +48,14 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _NodeRows:
     """One row per node, which depends on nothing beyond `hops` hops."""
 
     hops: int = 0
     degrees: bool = False
 
-    def joined(self, other: _Rows) -> _Rows:
-        return _Rows(max(self.hops, other.hops), self.degrees or other.degrees)
+    def joined(self, other: _NodeRows) -> _NodeRows:
+        return _NodeRows(max(self.hops, other.hops), self.degrees or other.degrees)
 
 
 class _Word:
@@ -155,9 +155,9 @@ def read_module(module: nn.Module, x: Tensor, edge_index: Tensor) -> Reading:
     values = _follow(module, graph)
     calls = fx.GraphModule(module, graph)
     with torch.no_grad():
-        again = _Tables(calls, {node.name for node, value in values.items() if isinstance(value, _Rows)}, len(x)).run(
-            x, edge_index, *(None for _ in names[2:])
-        )
+        again = _Tables(
+            calls, {node.name for node, value in values.items() if isinstance(value, _NodeRows)}, len(x)
+        ).run(x, edge_index, *(None for _ in names[2:]))
         if not torch.equal(again, module(x, edge_index)):
             raise Unreadable("the calls found in its code give other scores than it does")
     found = values[next(node for node in graph.nodes if node.op == "output")]
@@ -232,13 +232,13 @@ def _follow(module: nn.Module, graph: fx.Graph) -> dict[fx.Node, Any]:
     inputs = 0
     for node in graph.nodes:
         if node.op == "placeholder":
-            values[node] = (_Rows(), EDGES)[inputs] if inputs < 2 else CONSTANT
+            values[node] = (_NodeRows(), EDGES)[inputs] if inputs < 2 else CONSTANT
             inputs += 1
         elif node.op == "get_attr":
             values[node] = CONSTANT
         elif node.op == "output":
             answer = _value(node.args[0], values)
-            if not isinstance(answer, _Rows):
+            if not isinstance(answer, _NodeRows):
                 raise Unreadable("it does not return one table of scores")
             values[node] = answer
         else:
@@ -267,7 +267,7 @@ def _call(module: nn.Module, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     known, methods = (node.target, None) if node.op == "call_function" else (None, str(node.target))
     if rows is not None and EDGES not in everything:
         first, rest = args[0] if args else None, [*args[1:], *kwargs.values()]
-        alone = isinstance(first, _Rows) and all(value is CONSTANT for value in rest)
+        alone = isinstance(first, _NodeRows) and all(value is CONSTANT for value in rest)
         if alone and (known in _ROWWISE_FUNCTIONS or methods in _ROWWISE_METHODS):
             return rows
         if known in _TWO_SIDED or methods in _TWO_SIDED_METHODS:
@@ -287,12 +287,12 @@ def _call(module: nn.Module, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     raise Unreadable(f"it calls {_name(node)} on node values, which may mix nodes or edges")
 
 
-def _call_module(target: Any, where: str, node: fx.Node, args: list[Any], kwargs: dict[str, Any]) -> _Rows:
+def _call_module(target: Any, where: str, node: fx.Node, args: list[Any], kwargs: dict[str, Any]) -> _NodeRows:
     kind = type(target)
     if kind in LAYERS:
         return _call_layer(target, where, args, kwargs)
     rows = _rows_of([*args, *kwargs.values()])
-    alone = isinstance(args[0], _Rows) and all(value is CONSTANT for value in [*args[1:], *kwargs.values()])
+    alone = isinstance(args[0], _NodeRows) and all(value is CONSTANT for value in [*args[1:], *kwargs.values()])
     if rows is not None and alone and _is_rowwise(target):
         return rows
     if rows is not None and kind is geometric.JumpingKnowledge and isinstance(args[0], list):
@@ -302,13 +302,13 @@ def _call_module(target: Any, where: str, node: fx.Node, args: list[Any], kwargs
     raise Unreadable(f"{where} is no module known to treat every node by itself")
 
 
-def _call_layer(target: Any, where: str, args: list[Any], kwargs: dict[str, Any]) -> _Rows:
+def _call_layer(target: Any, where: str, args: list[Any], kwargs: dict[str, Any]) -> _NodeRows:
     layer = LAYERS[type(target)]
     signature = list(inspect.signature(target.forward).parameters)
     given = dict(zip(signature, args)) | kwargs
     inputs = [given.pop(name, None) for name in signature[: layer.rows]]
     edges = given.pop("edge_index", None)
-    if edges is not EDGES or not all(isinstance(value, _Rows) for value in inputs):
+    if edges is not EDGES or not all(isinstance(value, _NodeRows) for value in inputs):
         raise Unreadable(f"{where} is not called with node values and the edge_index as it came")
     if any(value is not CONSTANT for value in given.values()):
         raise Unreadable(f"{where} is called with {', '.join(given)}, which is not followed")
@@ -323,14 +323,14 @@ def _call_layer(target: Any, where: str, args: list[Any], kwargs: dict[str, Any]
     rows = inputs[0]
     for other in inputs[1:]:
         rows = rows.joined(other)
-    return _Rows(rows.hops + layer.hops(target), rows.degrees or layer.degrees(target))
+    return _NodeRows(rows.hops + layer.hops(target), rows.degrees or layer.degrees(target))
 
 
-def _rows_of(values: Any) -> _Rows | None:
+def _rows_of(values: Any) -> _NodeRows | None:
     """All rows among the values, together."""
-    found: _Rows | None = None
+    found: _NodeRows | None = None
     for value in values:
-        inner = _rows_of(value) if isinstance(value, list) else value if isinstance(value, _Rows) else None
+        inner = _rows_of(value) if isinstance(value, list) else value if isinstance(value, _NodeRows) else None
         if inner is not None:
             found = inner if found is None else found.joined(inner)
     return found

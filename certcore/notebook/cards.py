@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from certcore.words.text import plain
 
 
 @singledispatch
-def card(result: Any) -> str:
+def card(result: object) -> str:
     """The HTML of a certificate, a curve, a surface or an instance."""
     raise TypeError(f"there is no card for a {type(result).__name__}")
 
@@ -138,7 +137,7 @@ def _label(name: str) -> str:
     return f"{LABELS[name.removeprefix('local_')]}{' per node' if name.startswith('local_') else ''}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
     if isinstance(value, list | tuple):

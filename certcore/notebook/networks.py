@@ -40,7 +40,7 @@ def attacked_graph(certificate: Certificate) -> Any:
     return graph
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, str):
         return plain(value, 200)  # a name from a file: characters that no XML can hold are left out
     return value.item() if hasattr(value, "item") else value

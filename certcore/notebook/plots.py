@@ -34,7 +34,7 @@ class Screen(go.Figure):
         self.show()
 
 
-def plot(result: Any, backend: str = "plotly", *, dark: bool = False) -> Any:
+def plot(result: object, backend: str = "plotly", *, dark: bool = False) -> Any:
     """The result for the screen (`plotly`, a `go.Figure`) or for print (`matplotlib`)."""
     if backend == "plotly":
         return Screen(plotly(figure(result), dark=dark))
@@ -53,7 +53,7 @@ def _png(sheet: Any) -> bytes:
 
 
 @singledispatch
-def figure(result: Any) -> Figure:
+def figure(result: object) -> Figure:
     """The figure of a curve, of a surface, or of the graph under a certificate's best attack."""
     raise TypeError(f"there is no figure for a {type(result).__name__}")
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from certcore.common.errors import InputError
+from certcore.domain.fronts import Fronts
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.sweep.curves import Curve
@@ -71,7 +72,7 @@ def nodes_frame(certificate: Certificate) -> NodeFrame:
     return NodeFrame(table)
 
 
-def _needed(certificate: Certificate, fronts: Any) -> list[int | None]:
+def _needed(certificate: Certificate, fronts: Fronts) -> list[int | None]:
     """Per node the smallest number of flips of a front point that uses only types with a budget."""
     without = np.array(certificate.threat.budgets) == 0
     possible = (fronts.points[:, without] == 0).all(axis=1)
@@ -83,7 +84,7 @@ def _needed(certificate: Certificate, fronts: Any) -> list[int | None]:
 
 
 @singledispatch
-def frame(result: Any) -> pd.DataFrame:
+def frame(result: object) -> pd.DataFrame:
     """The numbers of a certificate, a curve or a surface."""
     raise TypeError(f"there is no frame for a {type(result).__name__}")
 

@@ -22,6 +22,7 @@ from certcore.common.rounding import percent_down
 from certcore.data.dataset import Dataset
 from certcore.data.registry import get_dataset
 from certcore.data.split import TEST
+from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.layout import layout_graph
 from certcore.domain.noise import PAPER_THETA, Noise
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 #: A bundle is meant to travel with the dashboard.
 MAX_BYTES = 3 * 2**20
-TYPES_OF_BUNDLES = (*PAPER_THETA, "convex", "division")
-WITHOUT_NOISE = ("convex", "division")
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class BundleRecipe:
 
     dataset: str
     model: str = "gcn"
-    types: str = "attr"
+    types: str = BundleTypes.ATTR
     split: int = 0
     seed: int | None = None
     samples: int = 10**6
@@ -58,24 +57,23 @@ class BundleRecipe:
     salt: int = 0
 
     def __post_init__(self) -> None:
-        if self.types not in TYPES_OF_BUNDLES:
-            raise InputError(f"the types are {self.types!r}; expected one of {', '.join(TYPES_OF_BUNDLES)}")
+        object.__setattr__(self, "types", BundleTypes.parse(self.types, "what the bundle certifies by"))
         if self.edge_field is not None:
             object.__setattr__(self, "edge_field", EdgeField.parse(self.edge_field, "the edge field"))
-        if self.types == "convex" and self.model != "gcn":
+        if self.types == BundleTypes.CONVEX and self.model != "gcn":
             raise InputError(f"the convex certificate covers gcn, not {self.model}; choose gcn or smoothing types")
-        if (self.types == "division") != (self.model in DIVISION_MODELS):
+        if (self.types == BundleTypes.DIVISION) != (self.model in DIVISION_MODELS):
             raise InputError(
                 f"the model is {self.model} and the type {self.types}; expected one of {', '.join(DIVISION_MODELS)} "
                 "with division, and none of them without it"
             )
-        if self.types == "division" and (self.edge_field or self.theta):
+        if self.types == BundleTypes.DIVISION and (self.edge_field or self.theta):
             raise InputError(
                 "division voting has no noise and its models aggregate by means; leave out theta and edge field"
             )
         PairHash(self.groups, self.salt)  # both numbers are checked there
         check_numbers(self.split, self.seed, self.epochs)
-        if self.types not in WITHOUT_NOISE and self.noise.types != self.types:
+        if BundleTypes(self.types).has_noise and self.noise.types != self.types:
             raise InputError(
                 f"theta {' '.join(self.noise.theta)} smooths {self.noise.types}, but the types are {self.types}; "
                 "change one of them"
@@ -84,9 +82,9 @@ class BundleRecipe:
 
     @property
     def noise(self) -> Noise:
-        if self.types in WITHOUT_NOISE:
+        if not BundleTypes(self.types).has_noise:
             return Noise(("0", "0", "0", "0"))
-        return Noise.of(self.theta or PAPER_THETA[self.types])
+        return Noise.to_draw(self.theta or PAPER_THETA[self.types])
 
     @property
     def stem(self) -> str:
@@ -104,9 +102,9 @@ class BundleRecipe:
     def command(self) -> str:
         """What to type to get the same bundle."""
         words = [f"certcore bundle {Path(self.dataset).name} {self.model} {self.types} --split {self.split}"]
-        if self.types == "division":
+        if self.types == BundleTypes.DIVISION:
             words.append(f"--groups {self.groups}")
-        elif self.types != "convex":
+        elif self.types != BundleTypes.CONVEX:
             words.append(f"--samples {self.samples}")
         defaults = BundleRecipe(self.dataset)
         for option in ("seed", "selection", "alpha", "edge_field", "epochs", "salt"):
@@ -126,11 +124,13 @@ def make_bundle(
     jobs: int | None = None,
     scheduler: str | None = None,
     fresh: bool = False,
+    layout: bool = True,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[Path, Instance]:
     """Make one bundle; finished steps are kept in `work` (default: the cache) and not repeated.
 
+    Without `layout`, which takes longest where votes are few, the graph can be certified but has no places to be drawn.
     Votes that are there for another number of samples are refused, or with `fresh` dropped and drawn anew: adding to
     votes that somebody has seen is optional stopping.
     """
@@ -141,13 +141,13 @@ def make_bundle(
     require_writable(folder / "model")
     dataset = get_dataset(recipe.dataset)
     say(f"{dataset.name}: {dataset.graph.n_nodes:,} nodes, {dataset.graph.n_edges:,} edges")
-    if recipe.types == "division":
+    if recipe.types == BundleTypes.DIVISION:
         instance = _division_instance(recipe, dataset)
         right = percent_down(instance.meta["accuracy"]["division"])
         say(f"test accuracy of the majority of {recipe.groups} groups {right}")
         for label, share in instance.meta["controls"].items():
             say(f"{label}: {percent_down(share)}")
-    elif recipe.types == "convex":
+    elif recipe.types == BundleTypes.CONVEX:
         instance = _convex_instance(recipe, dataset, _trained_and_told(recipe, dataset, folder, progress, say))
     else:
         trained = _trained_and_told(recipe, dataset, folder, progress, say)
@@ -157,7 +157,7 @@ def make_bundle(
         instance = smoothed_instance(recipe, dataset, trained, votes)
         right = percent_down(instance.meta["accuracy"]["smoothed"])
         say(f"smoothed test accuracy {right}, where nodes that abstain count by the label most votes chose")
-    save_instance(path, with_layout(instance, dataset, folder))
+    save_instance(path, _with_layout(instance, dataset, folder) if layout else instance)
     size = path.stat().st_size
     if size > MAX_BYTES:
         say(f"note: {path.name} has {size / 2**20:.1f} MiB; dashboard bundles have less than {MAX_BYTES // 2**20}")
@@ -167,12 +167,12 @@ def make_bundle(
 def _trained_and_told(
     recipe: BundleRecipe, dataset: Dataset, folder: Path, progress: bool, say: Callable[[str], None]
 ) -> Trained:
-    trained = trained_model(recipe, dataset, folder, progress=progress)
+    trained = _trained_model(recipe, dataset, folder, progress=progress)
     say(f"{recipe.model}: clean test accuracy {trained.facts['accuracy_clean']:.3f}")
     return trained
 
 
-def trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
+def _trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
     """The model of a recipe: read from `folder` if it was trained before, trained and kept otherwise."""
     from certcore.data.split import make_split
     from certcore.models.storage import load_model, save_model
@@ -181,7 +181,7 @@ def trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progr
 
     settings = [
         dataset_digest(dataset),
-        recipe.types == "convex",
+        recipe.types == BundleTypes.CONVEX,
         recipe.noise.theta,
         recipe.split,
         recipe.seed,
@@ -192,7 +192,7 @@ def trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progr
     if not path.exists():
         trained = train(
             dataset, recipe.model, recipe.noise, split=recipe.split, seed=recipe.seed, epochs=recipe.epochs,
-            robust=recipe.types == "convex", progress=progress,
+            robust=recipe.types == BundleTypes.CONVEX, progress=progress,
         )  # fmt: skip
         save_model(path, trained.model, trained.facts)
     model, facts = load_model(path)
@@ -279,7 +279,7 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -
     weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
     network = GcnNetwork(normalised_adjacency(graph.adjacency), graph.attributes, *weights)
     # As in the paper: attribute additions, at most as many per node as in training.
-    certificate = convex_certificate(network, local_budget=LOCAL, mode="additions")
+    certificate = convex_certificate(network, local_budget=LOCAL)
     meta = _provenance(recipe, dataset, trained) | {"local_budget": LOCAL, "convex": certificate.summary()}
     return Instance(
         graph=graph,
@@ -340,12 +340,12 @@ def dataset_digest(dataset: Dataset) -> str:
     """SHA-256 over graph and labels."""
     graph = dataset.graph
     digest = hashlib.sha256(f"{graph.n_nodes}|{graph.n_attrs}|{graph.directed}".encode())
-    for array in (graph.adj_indptr, graph.adj_indices, graph.attr_indptr, graph.attr_indices, dataset.labels):
+    for array in (*graph.arrays, dataset.labels):
         digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
     return digest.hexdigest()
 
 
-def with_layout(instance: Instance, dataset: Dataset, folder: Path) -> Instance:
+def _with_layout(instance: Instance, dataset: Dataset, folder: Path) -> Instance:
     """The instance with node positions, which all bundles of a dataset share."""
     path = folder / f"layout-{dataset_digest(dataset)[:12]}.npz"
     if not path.exists():

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.common.exact import Probability
 from certcore.common.reading import whole_number
 from certcore.common.shown import ask
 from certcore.data.anything import as_dataset
@@ -26,6 +27,8 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.instance.fields import Fields, hop_fields
 from certcore.instance.instance import MAX_LAYERS
+from certcore.models.field import Fault
+from certcore.votes.threads import one_thread
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,12 +66,12 @@ class FieldCheck:
     comparisons: int
     graphs: int
     violation: Violation | None = None
-    fault: str = ""
-    """What makes the model no function of the graph: chance, or memory of earlier calls."""
+    fault: Fault | None = None
+    """What makes the model no function of the graph."""
 
     @property
     def passed(self) -> bool:
-        return self.violation is None and not self.fault
+        return self.violation is None and self.fault is None
 
     def __bool__(self) -> bool:
         return self.passed
@@ -88,13 +91,13 @@ class FieldCheck:
 
 def check_field(
     model: Callable[..., Any],
-    data: Any,
+    data: object,
     *,
     layers: int | None = None,
     edge_field: str | None = None,
-    attr_add: Any = "0.01",
-    attr_del: Any = "0.3",
-    adj_del: Any = "0.3",
+    attr_add: Probability = "0.01",
+    attr_del: Probability = "0.3",
+    adj_del: Probability = "0.3",
     wrapper: Callable[..., Any] | None = None,
     edges: str = "edge_index",
     nodes: int = 24,
@@ -115,7 +118,7 @@ def check_field(
     called = Called(model, wrapper, edges)
     called.train(getattr(model, "training", False))
     layers, rule, derived = declared_field(called, dataset.graph, layers, edge_field)
-    noise = Noise.of((attr_add, attr_del, 0, adj_del))
+    noise = Noise.to_draw((attr_add, attr_del, 0, adj_del))
     return falsify(called, dataset.graph, layers, rule, noise, derived=derived, nodes=nodes, graphs=graphs, seed=seed)
 
 
@@ -149,6 +152,7 @@ def declared_field(
     return reading.layers, rule or reading.edge_field, True
 
 
+@one_thread()  # thousands of small calls: several threads would mostly wait for each other
 def falsify(
     called: Called,
     graph: Graph,
@@ -266,15 +270,15 @@ class _Model:
         change = np.abs(one - other).max(axis=1)
         return np.where(change > self.rounding * scale, change, 0.0)
 
-    def fault(self, noisy: _Draw) -> str:
+    def fault(self, noisy: _Draw) -> Fault | None:
         """Whether chance or memory enters: then there is no function to speak about."""
         clean = _Draw.clean(self.graph)
         first, second = self.scores(clean.x, clean.kept), self.scores(clean.x, clean.kept)
         if self.differs(first, second).any():
-            return "chance"
+            return Fault.CHANCE
         used = self.scores(noisy.x, noisy.kept)
         self.called = self.fresh
-        return "memory" if self.differs(used, self.scores(noisy.x, noisy.kept)).any() else ""
+        return Fault.MEMORY if self.differs(used, self.scores(noisy.x, noisy.kept)).any() else None
 
 
 def _copy(called: Called) -> Called:

@@ -58,7 +58,7 @@ def _first(fields: Sequence[Any]) -> Any:
     return _plain(fields[0], "a field")
 
 
-def _plain(value: Any, what: str) -> Any:
+def _plain(value: object, what: str) -> Any:
     """Numbers as an array or sparse matrix; files and objects are refused."""
     if sp.issparse(value):
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from certcore import __version__
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
+from certcore.common.exact import Probability
 from certcore.common.reading import whole_number
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked, Dataset, numbered_classes
@@ -33,21 +34,21 @@ _NODES, _GRAPHS = 8, 2
 
 def smooth(
     model: Callable[..., Any],
-    data: Any,
+    data: object,
     *,
-    attr_add: Any = 0,
-    attr_del: Any = 0,
-    adj_add: Any = 0,
-    adj_del: Any = 0,
+    attr_add: Probability = 0,
+    attr_del: Probability = 0,
+    adj_add: Probability = 0,
+    adj_del: Probability = 0,
     samples: int = 100_000,
     selection: int = 1_000,
-    alpha: Any = 0.01,
+    alpha: Probability = 0.01,
     base_rule: str = "binary",
     seed: int = 0,
     layers: int | None = None,
     edge_field: str | None = None,
     check: bool = True,
-    targets: Any = None,
+    targets: str | Sequence[int] | np.ndarray | None = None,
     wrapper: Callable[..., Any] | None = None,
     edges: str = "edge_index",
     batch_size: int | None = None,
@@ -178,7 +179,7 @@ def _require_same_in_batches(voter: Any) -> None:
         )
 
 
-def _noise(given: tuple[Any, ...]) -> Noise:
+def _noise(given: tuple[Probability, ...]) -> Noise:
     for kind, value in zip(TYPES, given):
         counts = isinstance(value, int | np.integer) and not isinstance(value, bool) and value != 0
         if counts or (isinstance(value, float) and value > 1):
@@ -186,8 +187,8 @@ def _noise(given: tuple[Any, ...]) -> Noise:
                 f"smooth(…, {kind}={value}) is no flip probability; expected a number from 0 to 1 such as 0.6 (1.0 if "
                 f"you mean one). How many flips an attacker has is for certify(instance, {kind}={value})"
             )
-    noise = Noise.of(given)
-    if noise.types == "none":
+    noise = Noise.to_draw(given)
+    if not (noise.attributes or noise.adjacency):
         raise InputError(
             "nothing is smoothed: all four flip probabilities are 0; give some, for example attr_add=0.002, "
             "attr_del=0.6"
@@ -232,7 +233,7 @@ def _classes(called: Called, dataset: Dataset) -> int:
     return int(scores.shape[1])
 
 
-def _targets(dataset: Dataset, targets: Any) -> np.ndarray | None:
+def _targets(dataset: Dataset, targets: str | Sequence[int] | np.ndarray | None) -> np.ndarray | None:
     test = None if dataset.split is None else np.flatnonzero(dataset.split == TEST)
     if targets is None:
         return test if test is not None and len(test) else None
@@ -249,7 +250,7 @@ def _targets(dataset: Dataset, targets: Any) -> np.ndarray | None:
 
 
 def _meta(
-    model: Any,
+    model: object,
     dataset: Dataset,
     labelled: bool,
     noise: Noise,

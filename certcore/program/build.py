@@ -22,14 +22,6 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray | int]
 """Rows within a block, columns, coefficients."""
 
 
-def build_structure(problem: Problem, relaxation: str, extent: tuple[int, ...] | None = None) -> Structure:
-    """Build the program's structure for all budgets up to `extent` (default: the threat model's own)."""
-    from certcore.program.division import DivisionBuilder  # it builds on the blocks below
-
-    builder = DivisionBuilder if problem.by_division else Builder
-    return builder(problem, Relaxation(relaxation), extent or problem.threat.budgets).build()
-
-
 class Builder:
     """The usual program: flips inside a field against the points of a front."""
 
@@ -304,7 +296,9 @@ class _RowBlocks:
         self.count += len(rhs)
 
     def finish(self, n_columns: int) -> tuple[sp.csr_array, np.ndarray]:
-        rows, columns, data = (np.concatenate(part) for part in zip(*self.parts))
+        narrow = np.int32 if max(self.count, n_columns) < 2**31 else np.int64
+        rows, columns = (np.concatenate([part[i] for part in self.parts], dtype=narrow) for i in range(2))
+        data = np.concatenate([part[2] for part in self.parts])
         matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(self.count, n_columns)))
         matrix.sort_indices()
         return matrix, np.concatenate(self.rhs)

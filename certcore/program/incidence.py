@@ -27,9 +27,17 @@ class Incidence:
         """What each field receives of these flips."""
         return np.asarray(self.pattern @ flips)
 
+    def into_from(self, flips: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The same where only these flips are in use, with these values."""
+        return np.asarray(self._columns[flips].T @ values)
+
     def reach(self, values: np.ndarray) -> np.ndarray:
         """What each flip is worth if fields are worth this much per flip."""
         return np.asarray(self._columns @ values)
+
+    def reach_from(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The same where only these fields are worth something."""
+        return np.asarray(self.pattern[rows].T @ values)
 
 
 def _narrow(starts: np.ndarray) -> np.ndarray:

@@ -60,6 +60,7 @@ class Sites:
         self.site, of_column = np.unique(s.flips.site[self.columns], return_inverse=True)
         self.of_column = of_column.reshape(-1)
         """Position in `site` of each column: with σ an undirected edge has one for each end that may pay."""
+        self._place = {site: place for place, site in enumerate(self.site.tolist())}
         self.cap = np.zeros(len(self.site), dtype=np.int64)
         self.cap[self.of_column] = s.flips.cap[self.columns]
         cost = int(s.flips.cost[self.columns].min(initial=_INFINITE))
@@ -78,12 +79,13 @@ class Sites:
         start, stop = self.field.indptr[group : group + 2]
         return self.field.indices[start:stop]
 
-    def positions(self, sites: Any) -> np.ndarray:
+    def positions(self, sites: object) -> np.ndarray:
         """Where the named sites stand in `site`; refuses what is no strictly increasing list of sites with a column."""
-        wanted = np.array([_whole(value, 0, 2**62) for value in _list(sites)], dtype=np.int64)
-        if not len(wanted) or (np.diff(wanted) <= 0).any() or not np.isin(wanted, self.site).all():
+        wanted = [_whole(value, 0, 2**62) for value in _list(sites)]
+        places = [self._place.get(value, -1) for value in wanted]
+        if not places or places[0] < 0 or any(a >= b for a, b in pairwise(places)):
             raise InputError("the sites are no strictly increasing list of sites that can be flipped")
-        return np.searchsorted(self.site, wanted)
+        return np.array(places, dtype=np.int64)
 
     def capacity(self, positions: np.ndarray) -> int:
         """How many flips these sites can hold together, within what can be paid for."""
@@ -204,7 +206,7 @@ class Levels:
             (self._needing(g, kind.kind, q), c), (levels.between(elsewhere + 1, t), 1), (both, -1), rhs=c
         )  # fmt: skip
 
-    def _cover(self, type_: int, group: int, need: int, blocks: Any) -> Row:
+    def _cover(self, type_: int, group: int, need: int, blocks: object) -> Row:
         kind = self._kind(type_)
         g, q = self._group(group), _whole(need, 1, kind.most)
         covered = np.zeros(len(kind.site), dtype=bool)
@@ -234,7 +236,7 @@ class Levels:
             raise InputError("an edge of a block does not end at its node")
         return positions, int(kind.limits[node])
 
-    def _shift(self, group: int, chosen: Any, shifts: Any, weights: Any) -> Row:
+    def _shift(self, group: int, chosen: object, shifts: object, weights: object) -> Row:
         g = self._group(group)
         start, stop = self._points[g]
         places = [_whole(place, 0, stop - start - 1) for place in _list(chosen)]
@@ -266,7 +268,7 @@ class Levels:
         points = self.structure.columns.points.start + start + np.array(places)
         return _join((_each(points), total), *parts)
 
-    def _pack(self, type_: int, group: int, prefixes: Any) -> Row:
+    def _pack(self, type_: int, group: int, prefixes: object) -> Row:
         kind = self._kind(type_)
         g = self._group(group)
         taken = np.zeros(len(kind.columns), dtype=bool)
@@ -301,13 +303,13 @@ class Levels:
         points = np.flatnonzero(self.structure.points.amount[start:stop, kind] >= need)
         return _each(self.structure.columns.points.start + start + points)
 
-    def _set(self, number: Any) -> _Set:
+    def _set(self, number: object) -> _Set:
         return self.sets[_whole(number, 0, len(self.sets) - 1)]
 
-    def _group(self, number: Any) -> int:
+    def _group(self, number: object) -> int:
         return _whole(number, 0, len(self.structure.groups) - 1)
 
-    def _kind(self, number: Any) -> Sites:
+    def _kind(self, number: object) -> Sites:
         found = self.kinds.get(_whole(number, 0, 3))
         if found is None:
             raise InputError("a row or set is about a perturbation type that is not in play")
@@ -350,14 +352,14 @@ def _join(*parts: tuple[tuple[np.ndarray, np.ndarray], int], rhs: int = 0) -> Ro
     return columns, np.concatenate([factor * times for (_, times), factor in parts]), rhs
 
 
-def _whole(value: Any, low: int, high: int) -> int:
+def _whole(value: object, low: int, high: int) -> int:
     """A whole number within its limits, or a refusal."""
     if type(value) is not int or not low <= value <= high:
         raise InputError(f"{str(value)[:20]!r} is no whole number from {low} to {high}")
     return value
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         raise InputError(f"{str(value)[:20]!r} is no list")
     return list(value)

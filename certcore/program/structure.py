@@ -173,7 +173,12 @@ class Structure:
     @cached_property
     def incidence(self) -> Incidence:
         """Field rows × flips."""
-        return Incidence(sp.csr_array(self.matrix[self.field_rows][:, self.columns.flips]))
+        starts = self.matrix.indptr[self.field_rows.start : self.field_rows.stop + 1]
+        columns = self.matrix.indices[starts[0] : starts[-1]]
+        flips = columns < self.columns.flips.stop  # they are the first columns
+        before = np.concatenate([[0], np.cumsum(flips)])[starts - starts[0]]
+        shape = (len(starts) - 1, self.columns.flips.stop)
+        return Incidence(sp.csr_array((np.ones(before[-1], dtype=np.int8), columns[flips], before), shape=shape))
 
     @cached_property
     def field_of_point(self) -> np.ndarray:

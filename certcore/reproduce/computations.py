@@ -10,7 +10,7 @@ import numpy as np
 from certcore import certify
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.sweep import Session, curve, surface
+from certcore.sweep import Curve, Session, curve, surface
 
 
 def radius_curve(
@@ -172,7 +172,7 @@ def _local(vary: str, budget: int | None) -> dict[str, Any]:
     return {} if budget is None else {f"local_{vary}": budget}
 
 
-def _curve_values(found: Any) -> dict[str, Any]:
+def _curve_values(found: Curve) -> dict[str, Any]:
     return {
         "budgets": np.asarray(found.values),
         "certified": np.asarray(found.certified),

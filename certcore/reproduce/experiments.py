@@ -12,13 +12,6 @@ from certcore.reproduce.unit import Experiment, Variant
 PAPER, TIGHT, STRONG = Variant("paper"), Variant("tight"), Variant("strong")
 MULTICLASS = Variant("tight", rule="multiclass")
 FEWER, FEWEST = (Variant("paper", samples=number) for number in (findings.FEWER, findings.FEWEST))
-#: The paper's rule for edge fields next to the sound one (see docs/REPRODUCTION.md).
-EDGE_RULES = (
-    Variant("paper", EdgeField.MESSAGES),
-    Variant("paper", EdgeField.DEGREES),
-    Variant("tight", EdgeField.MESSAGES),
-    Variant("tight", EdgeField.DEGREES),
-)
 _SMALL = [*range(0, 10), *range(10, 31, 2)]
 _LOG = [
     0, 1, 2, 4, 6, 8, 10, 15, 21, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10000,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from certcore.common.rounding import percent_down, percent_up, rounded_down
 from certcore.common.splits import average_radius, deviation, mean
-from certcore.reproduce.store import Result, Results
+from certcore.reproduce.store import Result
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,6 @@ def sub_curve(result: Result, name: str, value: int | None) -> Result | None:
         if curve[name] == value:
             return Result(**{**vars(result), "values": curve})
     return None
-
-
-def combine(results: Results, parts: Sequence[tuple[str, str, str]], find: Callable[..., Ours | None]) -> Ours | None:
-    """Judge several lists of results together; None if one of them is missing."""
-    lists = [results.find(*part) for part in parts]
-    return find(*lists) if all(lists) else None
 
 
 def fewest(*lists: list[Result]) -> tuple[int, int | None]:

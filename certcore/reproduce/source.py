@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
@@ -170,7 +171,7 @@ def join_votes(path: str | Path, dataset: Dataset) -> Instance:
     )
 
 
-def _explicit_field(model: str, dataset: Dataset, theta: Sequence[str]) -> Any:
+def _explicit_field(model: str, dataset: Dataset, theta: Sequence[str]) -> sp.csr_array | None:
     """The support of the truncated PageRank rows, from the graph alone."""
     from certcore.domain.noise import Noise
     from certcore.models.registry import model_class

@@ -17,6 +17,7 @@ import numpy as np
 from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
+from certcore.common.plain import to_plain
 from certcore.common.reading import read_json
 from certcore.instance.instance import Instance
 from certcore.reproduce.source import RESULTS
@@ -109,7 +110,7 @@ def write_result(folder: Path, result: Result, key: str) -> Path:
         "provenance": result.provenance,
     }
     # One line per entry: short files, and differences that people can read.
-    body = ",\n".join(f"{json.dumps(name)}: {json.dumps(_plain(value))}" for name, value in record.items())
+    body = ",\n".join(f"{json.dumps(name)}: {json.dumps(to_plain(value, digits=6))}" for name, value in record.items())
     with atomic_write(path, "w") as handle:
         handle.write(f"{{\n{body}\n}}\n")
     return path
@@ -170,18 +171,3 @@ class Results:
             most[place] = max(most.get(place, 0), result.samples or 0)
         same = [result for result in found if (result.samples or 0) == most[result.source, result.variant]]
         return sorted(same, key=lambda result: (result.source, result.variant, result.split))
-
-
-def _plain(value: Any) -> Any:
-    """Numbers of numpy as numbers of Python, floats short enough to read."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float):
-        return round(value, 6)
-    return value

@@ -79,16 +79,16 @@ def write_table(results: Results, path: Path) -> list[Row]:
         INTRODUCTION,
         f"Of {len(found)} rows: {summary}.\n",
         "## Claims\n",
-        _markdown(HEADINGS, [cells(row) for row in found]),
+        markdown_table(HEADINGS, [cells(row) for row in found]),
         "## Beyond the paper, and corrected\n",
-        _markdown(HEADINGS, [cells(row) for row in beyond]),
+        markdown_table(HEADINGS, [cells(row) for row in beyond]),
         "## Average certifiable radii, all variants\n",
-        _markdown(
+        markdown_table(
             ("source", "variant", "splits", "votes", "naive r̄", "collective r̄", "smoothed accuracy"), _radii(results)
         ),
         *_sections(results),
         "## What was computed\n",
-        _markdown(("experiment", "figure", "results", "command"), _computed(results)),
+        markdown_table(("experiment", "figure", "results", "command"), _computed(results)),
     ]
     with atomic_write(path, "w") as handle:
         handle.write("\n".join(parts))
@@ -106,7 +106,7 @@ def _sections(results: Results) -> list[str]:
     told: list[str] = []
     for title, note, headings, lines in parts:
         if lines:
-            told += [f"## {title}\n", note.format(**votes) + "\n", _markdown(headings, lines)]
+            told += [f"## {title}\n", note.format(**votes) + "\n", markdown_table(headings, lines)]
     return told
 
 
@@ -153,7 +153,9 @@ def _computed(results: Results) -> list[tuple[str, ...]]:
     return lines
 
 
-def _markdown(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown."""
+
     def line(values: Sequence[str]) -> str:
         return "| " + " | ".join(value.replace("|", "\\|").replace("\n", " ") for value in values) + " |"
 

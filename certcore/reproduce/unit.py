@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.base.smoothing import SmoothingBase
 from certcore.instance.instance import Instance
 from certcore.reproduce.source import Folders, Source
 from certcore.reproduce.store import (
@@ -56,11 +57,12 @@ class Variant:
         if self.rule is not None:
             instance = replace(instance, base=replace(instance.base, rule=self.rule))  # type: ignore[type-var]
         if self.samples is not None and self.samples < instance.base.facts["samples"]:
+            assert isinstance(instance.base, SmoothingBase)
             instance = replace(instance, base=thinned(instance.base, self.samples))
         return instance
 
 
-def thinned(base: Any, samples: int) -> Any:
+def thinned(base: SmoothingBase, samples: int) -> SmoothingBase:
     """A base certificate from some of its votes, drawn without replacement: as if only these had been counted."""
     rng = np.random.default_rng([samples, base.n_samples])
     votes = np.array([rng.multivariate_hypergeometric(row, samples, method="marginals") for row in base.votes])
@@ -105,8 +107,9 @@ def run_experiment(
     force: bool = False,
     splits: Iterable[int] | None = None,
     say: Callable[[str], None] = lambda line: None,
+    option: str = "",
 ) -> Iterator[Done]:
-    """Do what is missing of an experiment, one unit after the other."""
+    """Do what is missing of an experiment, one unit after the other; `option` is what the command says beside it."""
     for source in experiment.sources:
         found = list(folders.splits(source))
         chosen = [split for split in found if splits is None or split in splits]
@@ -116,11 +119,17 @@ def run_experiment(
             where = "give its graph with --data" if not folders.has_graph(source) else "make it with `certcore bundle`"
             say(f"{experiment.name}: no votes of {source.group} at hand; {where}")
         for split in chosen:
-            yield from _run_split(experiment, source, split, folders, force, say)
+            yield from _run_split(experiment, source, split, folders, force, say, option)
 
 
 def _run_split(
-    experiment: Experiment, source: Source, split: int, folders: Folders, force: bool, say: Callable[[str], None]
+    experiment: Experiment,
+    source: Source,
+    split: int,
+    folders: Folders,
+    force: bool,
+    say: Callable[[str], None],
+    option: str,
 ) -> Iterator[Done]:
     original = folders.load(source, split)
     for variant in experiment.variants:
@@ -141,7 +150,7 @@ def _run_split(
         else:
             values = experiment.work(instance, **settings)
         seconds = time.perf_counter() - started
-        command = f"certcore reproduce {experiment.name}" + (" --data DIR" if source.local else "")
+        command = f"certcore reproduce {experiment.name}{option}" + (" --data DIR" if source.local else "")
         result = Result(
             experiment=experiment.name,
             source=source.group,

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 
 import numpy as np
 
@@ -30,6 +31,8 @@ POLISH = 0.75
 BLOCKS = 0.4
 #: How often everything is taken back at once.
 AFRESH = 0.02
+#: Steps that are made from the best attack before beginning there again.
+BURST = 25
 #: Steps of the first run per flip that can be spent, and at most.
 STEPS, MAX_STEPS = 30, 6000
 
@@ -45,7 +48,10 @@ class Annealer:
         self.best_amount = np.zeros(len(self.sites.site), dtype=np.int64)
         self.runs = 0
         useful = len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0
-        self._work = _State(problem, structure, self.sites, self.rng) if useful else None
+        self._work = _AttackState(problem, structure, self.sites, self.rng) if useful else None
+        self._rounding = _AttackState(problem, structure, self.sites, np.random.default_rng(seed)) if useful else None
+        self._going: Iterator[int] | None = None
+        """The run that is under way."""
         self._hint: np.ndarray | None = None
         self._waiting = False
 
@@ -65,13 +71,13 @@ class Annealer:
 
     def hint(self, x: np.ndarray) -> None:
         """A relaxed solution: its whole parts, filled up greedily, are an attack, and the next run starts from them."""
-        if self._work is None:
+        if self._rounding is None:
             return
         whole = self.sites.whole_parts(self.structure, x)
         if self._hint is not None and np.array_equal(whole, self._hint):
             return
         self._hint, self._waiting = whole, True
-        state = self._work
+        state = self._rounding
         state.reset(whole)
         state.value_by(0.5, 3.0)
         state.refill(0.0)
@@ -81,49 +87,55 @@ class Annealer:
     def run(
         self, *, steps: int | None = None, seconds: float = math.inf, stop: Callable[[], bool] | None = None
     ) -> None:
-        """Anneal for so many steps, or seconds, or until `stop` says so."""
+        """Anneal for so many steps, or seconds, or until `stop` says so; the next call goes on where this one ended."""
         if self._work is None:
             return
         deadline = time.perf_counter() + seconds
-        left = steps if steps is not None else MAX_STEPS * 1000
-        while left > 0 and time.perf_counter() < deadline and not (stop is not None and stop()):
-            left -= self._one_run(left, deadline, stop)
+        for done in count() if steps is None else range(steps):
+            if done % 16 == 0 and (time.perf_counter() > deadline or (stop is not None and stop())):
+                return
+            if self._going is None:
+                self._going = self._steps(self._work)
+            if next(self._going, None) is None:
+                self._going = None
 
-    def _one_run(self, most: int, deadline: float, stop: Callable[[], bool] | None) -> int:
-        assert self._work is not None
-        state, style = self._work, STYLES[self.runs % len(STYLES)]
+    def _steps(self, state: _AttackState) -> Iterator[int]:
+        """One run, step by step: bursts around the best attack, then one from hot to cold, and so on."""
+        share, power, hot = STYLES[self.runs // 2 % len(STYLES)]
         units = int(sum(self.problem.threat.budgets[k] for k in self.structure.types))
-        length = min(MAX_STEPS, max(200, STEPS * units) * (1 + self.runs // len(STYLES)))
-        share, power, hot = style
-        if self._waiting and self._hint is not None and self.runs % 2 == 0:
+        length = min(MAX_STEPS, max(200, STEPS * units) * (1 + self.runs // (2 * len(STYLES))))
+        self.runs += 1
+        if self.best is not None and self.runs % 2:
+            for step in range(length):
+                if step % BURST == 0:
+                    share, power, hot = STYLES[step // BURST % len(STYLES)]
+                    state.reset(self.best_amount, self.best)
+                    state.value_by(share, power)
+                self._step(state, min(hot, 1.0))
+                yield step
+            return
+        if self._waiting and self._hint is not None and self.runs % 4 == 0:
             state.reset(self._hint)
             self._waiting = False
-        elif self.runs % 3 == 1 or self.best is None:
+        elif self.runs % 6 == 2 or self.best is None:
             state.reset(np.zeros_like(self.best_amount))
         else:
             state.reset(self.best_amount, self.best)
-            hot = min(hot, 1.0)
-        self.runs += 1
         state.value_by(share, power)
         state.refill(hot)
-        done = 0
-        polishing = False
-        top = max(self.found - self.structure.constant, 0)
         for step in range(length):
-            if done >= most or (step % 16 == 0 and (time.perf_counter() > deadline or (stop is not None and stop()))):
-                break
-            done += 1
-            if not polishing and step > POLISH * length:
+            if step == int(POLISH * length) + 1:
                 state.value_by(0.02, 1.0)
-                polishing = True
-            state.take_back()
-            state.refill(hot * (COLD / hot) ** (step / length))
-            if state.broken > top:
-                top = state.broken
-                self._keep(state)
-        return max(done, 1)
+            self._step(state, hot * (COLD / hot) ** (step / length))
+            yield step
 
-    def _keep(self, state: _State) -> None:
+    def _step(self, state: _AttackState, heat: float) -> None:
+        state.take_back()
+        state.refill(heat)
+        if state.broken > self.found - self.structure.constant:
+            self._keep(state)
+
+    def _keep(self, state: _AttackState) -> None:
         attack = self.sites.allocation(self.problem, state.amount, state.attackers)
         reason = inadmissible(self.problem, attack)
         if reason is not None:
@@ -132,7 +144,7 @@ class Annealer:
             self.best, self.best_amount = attack, state.amount.copy()
 
 
-class _State:
+class _AttackState:
     """Where the flips are now, what is left to spend, and what one more flip of each type is worth to each group."""
 
     def __init__(self, problem: Problem, structure: Structure, sites: AttackSites, rng: np.random.Generator) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from certcore import __version__
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.instance.instance import Instance
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem
 from certcore.program.program import Program
@@ -24,6 +24,7 @@ from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, fractional
 from certcore.result.attack import find_attack, improved_attack
 from certcore.result.certificate import Certificate, ProgramSize
+from certcore.solve.engine import Method
 from certcore.solve.solver import Answer, ModelFactory
 from certcore.solve.status import Status
 from certcore.verify.bound import exact_bound
@@ -117,7 +118,7 @@ def _improved(
     """Ask the integer program. Its dual bound is the solver's word: never more than the verified bound allows."""
     structure = build_structure(problem, Relaxation.EXACT)
     model = factory(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
-    solution = model.solve(time_limit=max(time_limit, 0.1), cancel=cancel, method="choose")
+    solution = model.solve(time_limit=max(time_limit, 0.1), cancel=cancel, method=Method.BRANCH_AND_BOUND)
     if solution.status is Status.FAILED or not math.isfinite(solution.limit):
         return replace(relaxed, status=solution.status)
     bound = min(relaxed.bound, Fraction(structure.constant + max(0, math.floor(solution.limit + 1e-6))))

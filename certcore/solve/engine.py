@@ -9,6 +9,7 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.choice import Choice
 from certcore.solve.status import Status
 
 #: How often a running solve looks whether it has been cancelled, in seconds.
@@ -22,6 +23,17 @@ _STATUS = {
 }
 
 
+class Method(Choice):
+    """How HiGHS solves; the values are its own names."""
+
+    SIMPLEX = "simplex"
+    """From the basis at hand, if there is one."""
+    INTERIOR_POINT = "ipx"
+    """From nothing, and with a crossover at the end, so that it leaves a basis too."""
+    BRANCH_AND_BOUND = "choose"
+    """Integer programs: HiGHS chooses how to solve their relaxations."""
+
+
 def quiet_highs() -> Any:
     """A HiGHS without a model."""
     h = highspy.Highs()
@@ -30,16 +42,13 @@ def quiet_highs() -> Any:
     return h
 
 
-def run(h: Any, *, time_limit: float, cancel: threading.Event | None, method: str) -> Status:
-    """Solve what the model holds; `method` is `simplex`, `ipm` or `choose` (for integer programs).
-
-    The interior point method starts from nothing and ends with a crossover, so that it leaves a basis too.
-    """
+def run(h: Any, *, time_limit: float, cancel: threading.Event | None, method: Method) -> Status:
+    """Solve what the model holds."""
     if cancel is not None and cancel.is_set():
         return Status.INTERRUPTED
     h.setOptionValue("time_limit", float(h.getRunTime() + max(time_limit, 0.0)))
-    h.setOptionValue("solver", {"ipm": "ipx"}.get(method, method))
-    if method == "ipm":
+    h.setOptionValue("solver", method.value)
+    if method is Method.INTERIOR_POINT:
         h.clearSolver()  # with a basis at hand HiGHS would skip presolve
     if cancel is None:
         h.run()

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.products import dot
 from certcore.program.hull import Hull
 from certcore.program.incidence import Incidence
 from certcore.program.program import Program
@@ -32,12 +33,14 @@ LOOK = 8
 TELL = 0.25
 #: So many iterations without a gap smaller by a tenth are enough.
 STALLED = 400
+#: A product over a part of the flips or fields pays if the part has at most one in so many of the entries.
+FEW = 3
 #: Steps of the small problem that prices solve within a group with several points.
 INNER = 6
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class Iterate:
     """Where the method stands: flips, prices of the field rows, points, and the balance of the step lengths."""
 
     x: np.ndarray
@@ -51,7 +54,7 @@ class State:
 class Found:
     """The best prices and flips so far; `upper` and `lower` are floating-point and tell when to stop."""
 
-    state: State
+    state: Iterate
     y: np.ndarray
     x: np.ndarray
     upper: float = np.inf
@@ -134,7 +137,7 @@ class FirstOrder:
         sizes = np.diff(np.append(shape.first, len(shape.group)))
         self.width = int(sizes.max(initial=1))
         self.slot = np.arange(len(shape.group)) - shape.first[shape.group]
-        self.last: State | None = None
+        self.last: Iterate | None = None
 
     def run(
         self,
@@ -155,7 +158,7 @@ class FirstOrder:
 
 
 class _Run:
-    def __init__(self, method: FirstOrder, limits: Limits, start: State | None) -> None:
+    def __init__(self, method: FirstOrder, limits: Limits, start: Iterate | None) -> None:
         self.m = m = method
         self.budget, self.cap = limits.budget, limits.cap
         self._points(limits.open)
@@ -189,11 +192,11 @@ class _Run:
         self.simple = m.types == 1 and m.width == 1
         self.unit = float(m.weight.min(initial=1.0))
 
-    def _cold(self) -> State:
+    def _cold(self) -> Iterate:
         m = self.m
         total = np.bincount(m.block, weights=m.cost, minlength=m.types)
         x = (self.budget / np.maximum(total, 1.0))[m.block]
-        return State(np.minimum(x, self.cap), self.scale / m.types, np.zeros((m.width, m.count)), 1.0, self.budget)
+        return Iterate(np.minimum(x, self.cap), self.scale / m.types, np.zeros((m.width, m.count)), 1.0, self.budget)
 
     # The iteration.
 
@@ -263,7 +266,7 @@ class _Run:
                 settled[:] = False
                 first = now
             before = now
-        found.state = State(x, y, s, omega, self.budget)
+        found.state = Iterate(x, y, s, omega, self.budget)
         return found
 
     def _balance(self, omega: float, dx: np.ndarray, dy: np.ndarray) -> float:
@@ -285,13 +288,13 @@ class _Run:
             slope = tau[mine] * cost
             budget, price = self.budget[b], 0.0
             flips = np.minimum(value, cap)
-            if cost @ flips > budget:
+            if dot(cost, flips) > budget:
                 low, high, price = 0.0, np.inf, self.price[b]
                 for _ in range(60):
                     flips = value - slope * price
                     inner = (flips > 0) & (flips < cap)
                     flips = np.clip(flips, 0.0, cap)
-                    excess = float(cost @ flips) - budget
+                    excess = dot(cost, flips) - budget
                     if abs(excess) <= 1e-9 * budget:
                         break
                     low, high = (max(low, price), high) if excess > 0 else (low, min(high, price))
@@ -306,23 +309,17 @@ class _Run:
     def _into(self, x: np.ndarray) -> np.ndarray:
         inc = self.incidence
         used = np.flatnonzero(x)
-        lengths = inc.flip_starts[used + 1] - inc.flip_starts[used]
-        total = int(lengths.sum())
-        if 4 * total > inc.entries:
+        if FEW * int((inc.flip_starts[used + 1] - inc.flip_starts[used]).sum()) > inc.entries:
             return inc.into(x)
-        rows = inc.fields[_ranges(inc.flip_starts[used], lengths, total)]
-        return np.bincount(rows, weights=np.repeat(x[used], lengths), minlength=inc.shape[0])
+        return inc.into_from(used, x[used])
 
     # Prices.
 
     def _reach(self, gain: np.ndarray, y: np.ndarray, rows: np.ndarray, by: np.ndarray) -> np.ndarray:
         inc = self.incidence
-        lengths = inc.starts[rows + 1] - inc.starts[rows]
-        total = int(lengths.sum())
-        if 4 * total > inc.entries:
+        if FEW * int((inc.starts[rows + 1] - inc.starts[rows]).sum()) > inc.entries:
             return inc.reach(y)
-        flips = inc.flips[_ranges(inc.starts[rows], lengths, total)]
-        return gain + np.bincount(flips, weights=np.repeat(by, lengths), minlength=inc.shape[1])
+        return gain + inc.reach_from(rows, by)
 
     def _rows(self, groups: np.ndarray) -> np.ndarray:
         return (np.arange(self.m.types)[:, None] * self.m.count + groups).ravel()
@@ -404,7 +401,7 @@ class _Run:
             used = _used(self.need, s)
             scale = np.where(used > 0, flow / np.where(used > 0, used, 1.0), 1.0).min(axis=0)
             best = np.maximum(best, np.minimum(1.0, s.sum(axis=0) * np.clip(scale, 0.0, 1.0)))
-        return float(m.weight @ best)
+        return dot(m.weight, best)
 
 
 class _Mean:
@@ -460,8 +457,3 @@ def knapsack(worth: np.ndarray, cost: np.ndarray, cap: np.ndarray, budget: float
     last = int(np.searchsorted(spent, budget))
     price = float(ratio[order[last]]) if last < len(order) else 0.0
     return budget * price + float((np.maximum(ratio - price, 0.0) * size).sum()), price
-
-
-def _ranges(starts: np.ndarray, lengths: np.ndarray, total: int) -> np.ndarray:
-    offsets = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    return offsets + np.arange(total, dtype=offsets.dtype)

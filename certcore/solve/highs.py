@@ -15,7 +15,7 @@ from certcore.program.cuts import Rows
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.engine import add_rows, quiet_highs, run
+from certcore.solve.engine import Method, add_rows, quiet_highs, run
 from certcore.solve.status import Status
 
 
@@ -101,11 +101,10 @@ class HighsModel:
         """Forget basis and solution: the next solve starts cold, with presolve."""
         self._h.clearSolver()
 
-    def solve(self, *, time_limit: float, cancel: threading.Event | None = None, method: str = "simplex") -> Solution:
-        """Solve within the time limit; `method` is `simplex`, `ipm` or `choose` (for integer programs).
-
-        The interior point method starts from nothing and ends with a crossover, so that it leaves a basis too.
-        """
+    def solve(
+        self, *, time_limit: float, cancel: threading.Event | None = None, method: Method = Method.SIMPLEX
+    ) -> Solution:
+        """Solve within the time limit."""
         started = time.perf_counter()
         if cancel is not None and cancel.is_set():
             return Solution(Status.INTERRUPTED, None, None, float("nan"), float("nan"), 0.0, 0)

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.products import dot
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.program.structure import Structure
@@ -27,6 +28,8 @@ BLENDS = (0.75, 0.5, 0.25)
 
 class LargeWithSigma(Large):
     """The same machine where an attacker controls σ nodes."""
+
+    most_models = 1  # the cuts and prices below belong to one model
 
     def __init__(self, structure: Structure) -> None:
         super().__init__(structure)
@@ -102,7 +105,7 @@ class LargeWithSigma(Large):
         if best is not None:
             for share in BLENDS:
                 self._offer(program, outcome, best.prices.towards(prices, share), model.rows_in)
-        value = s.constant + float(program.objective @ x)
+        value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
         if outcome.gap <= CLOSE:
@@ -161,3 +164,8 @@ class LargeWithSigma(Large):
             new = Cuts(np.full(len(tags), family, dtype=np.int8), tags)
             model.add_rows(*new.rows(self.structure))
             self._cuts = self._cuts.plus(new)
+
+
+def large_program(structure: Structure) -> Large:
+    """The machine for a structure."""
+    return LargeWithSigma(structure) if structure.has_sigma else Large(structure)

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from certcore.program.hull import Hull
 from certcore.program.program import Program
-from certcore.solve.engine import add_columns, add_rows, quiet_highs, run
+from certcore.solve.engine import Method, add_columns, add_rows, quiet_highs, run
 from certcore.solve.highs import needed_rows
 from certcore.solve.status import Status
 
@@ -219,7 +219,9 @@ class Restricted:
 
     # Solving.
 
-    def solve(self, *, time_limit: float, cancel: threading.Event | None = None, method: str = "simplex") -> Proposal:
+    def solve(
+        self, *, time_limit: float, cancel: threading.Event | None = None, method: Method = Method.SIMPLEX
+    ) -> Proposal:
         """Solve the model: by primal simplex after new columns, by dual simplex after new rows and other budgets."""
         started = time.perf_counter()
         if self._stale_costs:

@@ -28,7 +28,7 @@ Found = tuple[float, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class RelaxedView:
     """A relaxed solution as one type sees it."""
 
     flips: np.ndarray
@@ -80,7 +80,7 @@ class Separator:
         self.keys: dict[bytes, int] = {}
         self.candidates = self._candidates()
 
-    def view(self, x: np.ndarray) -> View:
+    def view(self, x: np.ndarray) -> RelaxedView:
         sites, s = self.sites, self.structure
         flips = np.bincount(sites.of_column, weights=np.maximum(x[sites.columns], 0.0), minlength=len(sites.site))
         used = np.flatnonzero(flips > USED)
@@ -89,7 +89,7 @@ class Separator:
         live = live[np.argsort(-self.need[live], kind="stable")]
         groups, place = np.unique(self.group[live], return_inverse=True)
         near = sp.csr_array(self.field[groups][:, used]).toarray() if len(used) else np.zeros((len(groups), 0))
-        return View(flips, used, share[live], live, near[place.reshape(-1)].astype(np.float32))
+        return RelaxedView(flips, used, share[live], live, near[place.reshape(-1)].astype(np.float32))
 
     # Sets.
 
@@ -104,7 +104,7 @@ class Separator:
             parts.append(sp.csr_array(star.tocsr()[:, :count]))
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
-    def best_sets(self, view: View, most: int) -> list[LevelSet]:
+    def best_sets(self, view: RelaxedView, most: int) -> list[LevelSet]:
         """Sets whose level rows together contradict the solution most."""
         used, flips = view.used, view.flips[view.used]
         if not len(used) or not self.top:
@@ -150,7 +150,7 @@ class Separator:
         self.numbers.append(number)
         return number
 
-    def _scores(self, view: View, loads: np.ndarray) -> np.ndarray:
+    def _scores(self, view: RelaxedView, loads: np.ndarray) -> np.ndarray:
         """For each candidate: how far what its levels must be at least and can be at most contradict its flips."""
         near, need, share = _distinct(view, self.need[view.live])
         inside = loads.astype(np.float32) @ near.T
@@ -174,13 +174,21 @@ class Separator:
 
     # Rows of the sets that are there.
 
-    def level_rows(self, view: View, x: np.ndarray) -> list[Found]:
-        """The worst `in` and `conflict` row of each set and need, and monotone rows."""
-        if not self.numbers:
+    def guess(self, view: RelaxedView, x: np.ndarray, first: int) -> None:
+        """Values for the levels of sets from the first on that the solution does not know: their flips, one by one."""
+        for row in range(first, len(self.numbers)):
+            mine = self.levels.sets[self.numbers[row]]
+            inside = float(view.flips[self.masks[row]].sum())
+            x[mine.start : mine.start + mine.levels] = np.clip(inside - np.arange(mine.levels), 0.0, 1.0)
+
+    def level_rows(self, view: RelaxedView, x: np.ndarray, first: int = 0) -> list[Found]:
+        """The worst `in` and `conflict` row of each set (from the first on) and need, and monotone rows."""
+        numbers = self.numbers[first:]
+        if not numbers:
             return []
-        sums = np.zeros((len(self.numbers), self.top + 1))
+        sums = np.zeros((len(numbers), self.top + 1))
         found: list[Found] = []
-        for row, number in enumerate(self.numbers):
+        for row, number in enumerate(numbers):
             mine = self.levels.sets[number]
             z = x[mine.start : mine.start + mine.levels]
             sums[row, 1 : len(z) + 1] = z
@@ -189,12 +197,14 @@ class Separator:
         np.cumsum(sums, axis=1, out=sums)
         if not len(view.live) or not len(view.used):
             return found
-        loads = self.masks[:, view.used] * view.flips[view.used]
+        loads = self.masks[first:, view.used] * view.flips[view.used]
         inside = loads @ view.near.T
         outside = (view.near @ view.flips[view.used])[None, :] - inside
         need, weight = self.need[view.live], self.weight[view.live]
-        found += self._worst("in", view, weight, *self._inside(need, view.share, outside, sums))
-        found += self._worst("conflict", view, weight, *self._conflicts(need, view.share, inside, sums))
+        found += self._worst("in", numbers, view, weight, *self._inside(need, view.share, outside, sums))
+        found += self._worst(
+            "conflict", numbers, view, weight, *self._conflicts(numbers, need, view.share, inside, sums)
+        )
         return found
 
     def _inside(
@@ -212,11 +222,11 @@ class Separator:
         return best, level
 
     def _conflicts(
-        self, need: np.ndarray, share: np.ndarray, inside: np.ndarray, sums: np.ndarray
+        self, numbers: list[int], need: np.ndarray, share: np.ndarray, inside: np.ndarray, sums: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         best, level = np.full(inside.shape, LEAST), np.zeros(inside.shape, dtype=np.int64)
         most = self.sites.most
-        has = np.array([self.levels.sets[number].levels for number in self.numbers])
+        has = np.array([self.levels.sets[number].levels for number in numbers])
         start = sums[:, np.clip(most - need, 0, self.top)] + inside
         for t in range(1, self.top + 1):
             count = int(np.searchsorted(-need, -(most - t + 1), side="right"))
@@ -230,7 +240,14 @@ class Separator:
         return best, level
 
     def _worst(
-        self, family: str, view: View, weight: np.ndarray, excess: np.ndarray, level: np.ndarray, most: int = 1500
+        self,
+        family: str,
+        numbers: list[int],
+        view: RelaxedView,
+        weight: np.ndarray,
+        excess: np.ndarray,
+        level: np.ndarray,
+        most: int = 1500,
     ) -> list[Found]:
         value = np.where(level > 0, excess * weight, 0.0)
         order = np.flatnonzero(value.ravel() > 0)
@@ -239,13 +256,13 @@ class Separator:
         rows, columns = np.divmod(order, value.shape[1])
         group, need = self.group[view.live], self.need[view.live]
         return [
-            (float(value[i, j]), (family, self.numbers[i], int(group[j]), int(need[j]), int(level[i, j])))
+            (float(value[i, j]), (family, numbers[i], int(group[j]), int(need[j]), int(level[i, j])))
             for i, j in zip(rows.tolist(), columns.tolist())
         ]
 
     # Covers.
 
-    def covers(self, view: View, most: int) -> list[Found]:
+    def covers(self, view: RelaxedView, most: int) -> list[Found]:
         """Targets that use sites, or the edges at a node, beyond what these can carry alone."""
         sites = self.sites
         if not len(view.used) or (sites.cap[view.used] > 2**40).all():
@@ -267,7 +284,7 @@ class Separator:
                 found.append((value, ("cover", self.kind, int(self.group[view.live[j]]), int(need[j]), blocks)))
         return found
 
-    def _blocks(self, view: View, j: int, flips: np.ndarray, cap: np.ndarray) -> tuple[list[Any], float, int]:
+    def _blocks(self, view: RelaxedView, j: int, flips: np.ndarray, cap: np.ndarray) -> tuple[list[Any], float, int]:
         """Greedy: stars of nodes whose edges carry more than the local limit allows, then single sites."""
         sites, share, need = self.sites, float(view.share[j]), int(self.need[view.live[j]])
         here = np.flatnonzero(view.near[j])
@@ -298,13 +315,13 @@ class Separator:
                 gain, held = gain + float(over[i]), held + int(cap[here[i]])
         return blocks, gain, held
 
-    def _field_of(self, view: View, j: int) -> np.ndarray:
+    def _field_of(self, view: RelaxedView, j: int) -> np.ndarray:
         start, stop = self.field.indptr[self.group[view.live[j]] :][:2]
         positions: np.ndarray = self.field.indices[start:stop]
         return positions
 
 
-def _distinct(view: View, need: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _distinct(view: RelaxedView, need: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Needs with equal amounts and equal used sites in their fields, merged: the largest share of each counts."""
     salt = np.random.default_rng(11).random(view.near.shape[1])
     order = np.lexsort((-view.share, np.round(view.near @ salt, 4), -need))

@@ -14,7 +14,7 @@ import numpy as np
 
 from certcore.program.levels import Levels, LevelSet
 from certcore.program.program import Program
-from certcore.solve.separate import LEAST, Found, Separator, View
+from certcore.solve.separate import LEAST, Found, RelaxedView, Separator
 
 #: Levels above these are taken off, in each combination of two types; the first takes off nothing.
 MARKS = (2.0, 0.999, 0.75, 0.5, 0.25)
@@ -46,7 +46,7 @@ class Shifts:
             self.front[g] = fronts[key]
         self._facets: dict[tuple[int, int, int, int, int], np.ndarray] = {}
 
-    def new_sites(self, views: dict[int, View]) -> list[LevelSet]:
+    def new_sites(self, views: dict[int, RelaxedView]) -> list[LevelSet]:
         """Single sites that the solution uses and that have no levels yet."""
         new = []
         for k, view in views.items():
@@ -70,7 +70,7 @@ class Shifts:
         sites = self.separators[new.kind].sites.site
         self.numbers[new.kind][int(np.searchsorted(sites, new.sites[0]))] = number
 
-    def guess(self, x: np.ndarray, known: int, views: dict[int, View]) -> None:
+    def guess(self, x: np.ndarray, known: int, views: dict[int, RelaxedView]) -> None:
         """Values of levels that the solution does not know yet: the flips at the site, level by level."""
         for k, numbers in self.numbers.items():
             for position, number in numbers.items():
@@ -80,7 +80,7 @@ class Shifts:
                         views[k].flips[position] - np.arange(mine.levels), 0.0, 1.0
                     )
 
-    def rows(self, x: np.ndarray, views: dict[int, View]) -> list[Found]:
+    def rows(self, x: np.ndarray, views: dict[int, RelaxedView]) -> list[Found]:
         """For each target the most violated shifted cover over two types."""
         s = self.structure
         share = np.bincount(s.points.group, weights=np.maximum(x[s.columns.points], 0), minlength=len(s.groups))
@@ -104,7 +104,7 @@ class Shifts:
         return found
 
     def _marked(
-        self, x: np.ndarray, view: View, groups: np.ndarray, kind: int
+        self, x: np.ndarray, view: RelaxedView, groups: np.ndarray, kind: int
     ) -> dict[float, tuple[np.ndarray, np.ndarray]]:
         """For each mark: levels taken off in the field of each group, and the flips that are left there."""
         field = self.separators[kind].field[groups]
@@ -192,7 +192,7 @@ class Shifts:
     def _tag(
         self,
         x: np.ndarray,
-        views: dict[int, View],
+        views: dict[int, RelaxedView],
         group: int,
         a: int,
         b: int,

@@ -19,14 +19,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.program.build import build_structure
+from certcore.common.products import dot
+from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
 from certcore.program.problem import Problem
 from certcore.program.program import Place, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
+from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel, Solution
-from certcore.solve.large import Large, large_program
+from certcore.solve.large import Large
+from certcore.solve.large_sigma import large_program
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
 from certcore.verify.multipliers import Multipliers, counted, plain_bound
@@ -218,7 +221,8 @@ class Solver:
                     best, by = attempt.bound, attempt.multipliers
                 self._forget_model()
                 self._fresh(program)
-                attempt = self._attempt(program, "simplex" if method == "ipm" else "ipm", deadline, cancel)
+                other = Method.INTERIOR_POINT if method is Method.SIMPLEX else Method.SIMPLEX
+                attempt = self._attempt(program, other, deadline, cancel)
                 solves, recomputed = solves + 1, True
             if attempt.bound is not None and (attempt.bound < best or (by is None and attempt.bound == best)):
                 best, by = attempt.bound, attempt.multipliers  # of equal ones, those with fewer cuts
@@ -232,7 +236,7 @@ class Solver:
                 status = Status.RECOMPUTED if recomputed else Status.OPTIMAL
                 break
             self._add_cuts(new)
-            method = "simplex"
+            method = Method.SIMPLEX
         self.solves += solves
         if status.is_final:
             self._keep_basis(place, basis)
@@ -260,7 +264,7 @@ class Solver:
             best, by = min((best, by), self.best(place), key=lambda pair: pair[0])
         return Answer(place, best, lower, status, found.x, by, 0.0, found.solves)
 
-    def _attempt(self, program: Program, method: str, deadline: float, cancel: threading.Event | None) -> _Attempt:
+    def _attempt(self, program: Program, method: Method, deadline: float, cancel: threading.Event | None) -> _Attempt:
         """One solve and its check."""
         assert self._model is not None
         left = deadline - time.perf_counter()
@@ -278,7 +282,7 @@ class Solver:
         trusted = agrees if solution.status is Status.OPTIMAL else solution.status is not Status.FAILED
         return _Attempt(solution, constant + objective, bound, multipliers, trusted)
 
-    def _start(self, place: Place, program: Program) -> str:
+    def _start(self, place: Place, program: Program) -> Method:
         """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
         effort = efforts([entry[0] for entry in self._bases], place)
         nearest = int(np.argmin(effort)) if len(effort) else -1
@@ -295,7 +299,7 @@ class Solver:
         # The model's own basis comes with a factorisation: it is preferred unless another one is clearly nearer.
         if self._at is None or effort[nearest] < 0.7 * efforts([self._at], place)[0]:
             self._set_basis(*self._bases[nearest][1:])
-        return "simplex"
+        return Method.SIMPLEX
 
     def _fresh(self, program: Program) -> None:
         self._model = self._factory(program)
@@ -337,7 +341,7 @@ class Solver:
         for matrix, rhs in [(program.matrix, program.rhs), *([self._cut_rows] if self._cut_rows is not None else [])]:
             excess = (matrix @ x - rhs) / np.maximum(np.abs(rhs), 1)
             wrong = max(wrong, float(excess.max(initial=0.0)))
-        return float(program.objective @ x) if wrong <= TOLERANCE else -math.inf
+        return dot(program.objective, x) if wrong <= TOLERANCE else -math.inf
 
     # Memory.
 
@@ -380,16 +384,16 @@ def is_large(structure: Structure) -> bool:
     return usual and (many or len(structure.groups) > LARGE_GROUPS)
 
 
-def cold_method(structure: Structure) -> str:
+def cold_method(structure: Structure) -> Method:
     """Simplex for small programs, interior point for large ones (where they cross was measured).
 
     Division voting has many short rows between flips and points, where the simplex method is two to three times faster.
     """
     if structure.columns.inner.stop > structure.columns.inner.start:
-        return "simplex"
+        return Method.SIMPLEX
     rows, entries = structure.matrix.shape[0], structure.matrix.nnz
     slow = len(structure.types) > 1 and IPM_ENTRIES < entries <= DENSE_ROW * rows
-    return "ipm" if slow or rows > IPM_ROWS else "simplex"
+    return Method.INTERIOR_POINT if slow or rows > IPM_ROWS else Method.SIMPLEX
 
 
 @lru_cache(maxsize=4096)

@@ -17,13 +17,15 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.errors import InputError
 from certcore.program.cuts import Cuts, Rows, violated
-from certcore.program.levels import Levels, LevelSet
+from certcore.program.levels import Levels, LevelSet, Tag
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
+from certcore.solve.pricing import Completed, Pricing
 from certcore.solve.restricted import Proposal, Restricted
-from certcore.solve.separate import Found, Separator, View
+from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.shifts import Shifts
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
@@ -31,11 +33,13 @@ from certcore.verify.bound import SCALE, scaled
 from certcore.verify.strong import StrongMultipliers, repaired, strong_bound, used_only
 
 #: New rows in one round, and covers where local limits or capacities of one make them the main thing.
-MAX_ROWS, MAX_COVERS = 400, 1500
+MAX_ROWS, MAX_COVERS = 500, 300
 #: With fewer violated rows than this there are new sets, so many for each type.
 FEW_ROWS, NEW_SETS = 100, 10
+#: So are there after a round that gained less than this part of what is open.
+SLOW = 0.05
 #: Rows that hold nothing for so many rounds are dropped, when there are so many of them.
-IDLE_ROUNDS, IDLE_ROWS = 3, 200
+IDLE_ROUNDS, IDLE_ROWS = 2, 100
 #: Sites in the model from the start, per type, and new ones in a round.
 FIRST_SITES, NEW_SITES = 100, 40
 #: A round that gains less than this, several times, ends the search; so does this many rounds.
@@ -72,9 +76,10 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class Seeds:
-    """What another budget of the same threat model has left: sets with their number of uses."""
+    """What another budget of the same threat model has left: sets, and covers with a target for its group."""
 
     sets: tuple[LevelSet, ...] = ()
+    covers: tuple[Tag, ...] = ()
 
 
 class StrongSearch:
@@ -99,15 +104,19 @@ class StrongSearch:
     @property
     def progress(self) -> Progress:
         assert self.bound is not None
-        return Progress(self.seconds, self.bound, self._found, self.rounds)
+        return Progress(self.seconds, self.bound, self.found, self.rounds)
 
     @property
     def seeds(self) -> Seeds:
-        """What a search at another budget can begin with: the sets that proved something here."""
-        return Seeds(self.by.sets) if self.by is not None else self._seeds
+        """What a search at another budget can begin with: the sets and covers that proved something here."""
+        if self.by is None:
+            return self._seeds
+        target = self.structure.groups.representative
+        covers = [tag for tag in self.by.tags if tag[0] == "cover"]
+        return Seeds(self.by.sets, tuple((name, k, int(target[g]), *rest) for name, k, g, *rest in covers))
 
     @property
-    def _found(self) -> int:
+    def found(self) -> int:
         return max(self.structure.constant, -1 if self.attack is None else self.attack.found)
 
     def run(
@@ -195,12 +204,22 @@ class StrongSearch:
 
         def enough() -> bool:
             assert self.bound is not None
-            return bool(stop() or self._found >= math.floor(self.bound))
+            return bool(stop() or self.found >= math.floor(self.bound))
 
         if seconds is None:
             self.attack.run(steps=ATTACK_STEPS, stop=enough)
         else:
             self.attack.run(seconds=seconds, stop=enough)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pending:
+    """A proposal to be proven, and the rows it is about."""
+
+    found: Completed
+    tags: list[Any]
+    cuts: Cuts
+    rows: Rows
 
 
 class _Core:
@@ -227,12 +246,14 @@ class _Core:
         self.x: np.ndarray | None = None
         self.status: Status | None = None
         self.promised = float(answer.bound)
-        self._slow = 0
-        self._pending: tuple[np.ndarray, list[Any], Cuts, int] | None = None
+        self._slow, self._gain = 0, math.inf
+        self._pending: _Pending | None = None
         self.model = self._begin(answer)
+        self.pricing = Pricing(self.program, self.model)
         for new in seeds.sets:
             if new.kind in self.separators:
                 self._seed(new)
+        self._seed_covers(seeds.covers)
 
     def _begin(self, answer: Answer) -> Restricted:
         s, program = self.structure, self.program
@@ -281,9 +302,11 @@ class _Core:
                     self._consider(proposal)
                 return False
             self.x = proposal.x
-            self._consider(proposal)
-            if not self._price(proposal, turn):
+            if not self._price(self._consider(proposal), turn):
                 break
+        if self._worth_proving():
+            self._prove()
+        self._gain = before - self.promised
         self._slow = self._slow + 1 if before - self.promised < LEAST_GAIN * max(1.0, before) else 0
         return self._slow < PATIENCE
 
@@ -310,14 +333,25 @@ class _Core:
             if len(cuts):
                 added += len(cuts)
                 self._add_cuts(self.model, cuts)
-        if added < FEW_ROWS:
-            for k, separator in self.separators.items():
-                for new in separator.best_sets(views[k], NEW_SETS):
-                    self._add_set(new)
-                    added += 1
+        if added < FEW_ROWS or self._gain < SLOW * (self.promised - self.search.found):
+            added += self._new_sets(views)
         return added
 
-    def _shift(self, views: dict[int, View]) -> int:
+    def _new_sets(self, views: dict[int, RelaxedView]) -> int:
+        """Sets that contradict the solution, with the rows that say so."""
+        assert self.x is not None
+        count, found = 0, []
+        for k, separator in self.separators.items():
+            first = len(separator.numbers)
+            for new in separator.best_sets(views[k], NEW_SETS):
+                self._add_set(new)
+                count += 1
+            x = np.concatenate([self.x, np.zeros(self.levels.count - len(self.x))])
+            separator.guess(views[k], x, first)
+            found += separator.level_rows(views[k], x, first)
+        return count + self._add_tags(found, MAX_ROWS)
+
+    def _shift(self, views: dict[int, RelaxedView]) -> int:
         assert self.shifts is not None
         assert self.x is not None
         new = self.shifts.new_sites(views)
@@ -327,25 +361,12 @@ class _Core:
         self.shifts.guess(x, len(self.x), views)
         return len(new) + self._add_tags(self.shifts.rows(x, views), MAX_ROWS)
 
-    def _price(self, proposal: Proposal, turn: int) -> bool:
+    def _price(self, found: Completed, turn: int) -> bool:
         """Take in sites that would pay; False if there are none, or too few to matter."""
-        s = self.structure
-        assert proposal.y is not None
-        assert proposal.x is not None
-        reduced = self.model.reduced_costs(proposal.y)[s.columns.flips]
-        absent = ~self.model.has(np.arange(len(s.flips)))
-        missing = np.flatnonzero(absent & (reduced > 1e-7))
-        if not len(missing):
+        flips, lack = self.pricing.missing(found, NEW_SITES)
+        if not len(flips) or (turn >= 2 and lack < 0.05):
             return False
-        if turn >= 2:
-            most = np.array([self.levels.kinds[k].most if k in self.levels.kinds else 0 for k in range(4)])
-            worst = np.zeros(4)
-            np.maximum.at(worst, s.flips.kind[missing], reduced[missing])
-            loss = float(worst @ most)
-            if loss < 0.05:
-                return False
-        order = missing[np.argsort(-reduced[missing], kind="stable")]
-        self.model.admit(order[: NEW_SITES * len(s.types)])
+        self.model.admit(flips)
         return True
 
     # Rows and sets.
@@ -400,6 +421,18 @@ class _Core:
                 if len(sites) == 1 and self.shifts is not None:
                     self.shifts.adopt(new, number)
 
+    def _seed_covers(self, covers: tuple[Tag, ...]) -> None:
+        """Covers of another budget, as far as their targets, sites and needs are there at this one."""
+        fitting: list[Found] = []
+        for name, k, target, *rest in covers:
+            tag = (name, k, int(self.structure.groups.of_target[target]), *rest)
+            try:
+                self.levels.row(tag)
+            except InputError:
+                continue
+            fitting.append((1.0, tag))
+        self._add_tags(fitting, MAX_ROWS)
+
     def _purge(self) -> None:
         """Drop rows that have held nothing for some rounds; those of σ and of the levels themselves stay."""
         if not self.tags:
@@ -421,55 +454,35 @@ class _Core:
 
     # Bounds.
 
-    def _consider(self, proposal: Proposal) -> None:
-        """Estimate what a proposal proves; if it is worth it, prove it."""
+    def _consider(self, proposal: Proposal) -> Completed:
+        """Estimate what a proposal proves, and keep the best one to be proven."""
         assert proposal.y is not None
         y = np.where(np.isfinite(proposal.y), np.maximum(proposal.y, 0.0), 0.0)
-        value = self._estimate(y)
+        found = self.pricing.complete(y)
+        value = self.pricing.bound(found, self.rhs)
         if value >= self.promised - 1e-9:
-            return
+            return found
         self.promised = value
-        self._pending = (y, list(self.tags), self.cuts, self.rows.shape[0])
-        self._pending_rows = Rows(self.rows, self.rhs)
-        known = self.search.bound
-        assert known is not None
-        if math.floor(value + 1e-7) < math.floor(known) or value < float(known) - WORTH_PROVING:
-            self._prove()
+        self._pending = _Pending(found, list(self.tags), self.cuts, Rows(self.rows, self.rhs))
+        return found
 
-    def _estimate(self, y: np.ndarray) -> float:
-        """The bound of multipliers over all columns, in floating point."""
-        s, program = self.structure, self.program
-        surplus = self.model.reduced_costs(y)
-        first = s.matrix.shape[0]
-        total = s.constant + float(y[:first] @ program.rhs) + float(y[first:] @ self.rhs)
-        flips = np.maximum(surplus[s.columns.flips], 0.0)
-        upper = program.upper
-        for k in s.types:
-            mine = s.flips.kind == k
-            if mine.any():
-                separately = float(flips[mine] @ upper[s.columns.flips][mine])
-                together = float((flips[mine] / s.flips.cost[mine]).max()) * program.budgets[k]
-                total += min(separately, together)
-        if s.has_sigma:
-            attackers = np.maximum(surplus[s.columns.attackers], 0.0)
-            total += min(float(attackers.sum()), float(attackers.max(initial=0.0)) * (program.sigma or 0))
-        points = np.where(program.open, np.maximum(surplus[s.columns.points], 0.0), 0.0)
-        if len(s.groups):
-            total += float(np.maximum.reduceat(points, s.points.first).sum())
-        return total + float(np.maximum(surplus[s.columns.count :], 0.0).sum())
+    def _worth_proving(self) -> bool:
+        known, value = self.search.bound, self.promised
+        assert known is not None
+        return math.floor(value + 1e-7) < math.floor(known) or value < float(known) - WORTH_PROVING
 
     def _prove(self) -> None:
         """Round the best proposal to integers and evaluate it exactly, every row made anew from its tag."""
         if self._pending is None:
             return
-        y, tags, cuts, _ = self._pending
-        rows = self._pending_rows
-        self._pending = None
+        held, self._pending = self._pending, None
+        y, tags, rows = held.found.y, held.tags, held.rows
+        cuts = held.cuts.plus(held.found.links)
         first = self.structure.matrix.shape[0]
         is_cut = np.array([tag is None for tag in tags], dtype=bool)
         further = scaled(y[first:])
         own = [tag for tag in tags if tag is not None]
-        base = np.concatenate([scaled(y[:first]), further[is_cut]])
+        base = np.concatenate([scaled(y[:first]), further[is_cut], scaled(held.found.values)])
         values = further[~is_cut]
         strong = Rows(sp.csr_array(rows.matrix[np.flatnonzero(~is_cut)]), rows.rhs[~is_cut])
         cut_rows = cuts.rows(self.structure) if len(cuts) else None

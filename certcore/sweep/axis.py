@@ -51,7 +51,7 @@ class Axis:
         """The value in a threat model."""
         return getattr(threat, self.name)
 
-    def at(self, threat: ThreatModel, value: Any) -> ThreatModel:
+    def at(self, threat: ThreatModel, value: object) -> ThreatModel:
         """The threat model with this quantity changed."""
         return threat.replace(**{self.name: value})
 
@@ -92,11 +92,11 @@ def naive_counts(
     """Targets certified one by one at each value; σ and local budgets make no difference to that."""
     if axis.is_sigma or axis.is_local:
         return np.full(len(values), int(fronts.certified(budgets)[targets].sum()))
-    smallest = breaking_value(fronts, budgets, axis.kind)[fronts.front_of_node[targets]]
+    smallest = _breaking_value(fronts, budgets, axis.kind)[fronts.front_of_node[targets]]
     return len(targets) - np.searchsorted(np.sort(smallest), np.asarray(values), side="right")
 
 
-def breaking_value(fronts: Fronts, budgets: Sequence[int], kind: int) -> np.ndarray:
+def _breaking_value(fronts: Fronts, budgets: Sequence[int], kind: int) -> np.ndarray:
     """For each front the smallest budget of one type that leaves it uncertified, the other budgets being given."""
     others = np.array(budgets, dtype=np.int64)
     others[kind] = np.iinfo(np.int64).max

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from certcore.common.shown import Shown
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.solve.status import Status
 
 
-class Counts(ABC):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Counts(ABC, Shown):
     """Certified and naive counts at many places, beside the number of targets."""
 
     targets: int
     certified: np.ndarray
+    """Certified counts, also where the work was stopped before its end; proven where `verified`."""
     naive: np.ndarray
-    relaxation: str
-    by_totals: bool
+    relaxation: Relaxation
     status: Status
+    threat: ThreatModel
+    """What stayed fixed."""
     solves: int
     seconds: float
+    facts: dict[str, Any] = field(default_factory=dict)
+    by_totals: bool = False
+    """Whether every field is the whole graph at every place: then totals decide, and no solver is asked."""
+    instance: Instance | None = None
+    """What was certified."""
 
     @property
     def ratio(self) -> np.ndarray:
@@ -34,7 +46,7 @@ class Counts(ABC):
     @property
     def verified(self) -> np.ndarray:
         """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
-        return np.full(self.naive.shape, Relaxation(self.relaxation).is_proven or self.by_totals)
+        return np.full(self.naive.shape, self.relaxation.is_proven or self.by_totals)
 
     @abstractmethod
     def columns(self) -> dict[str, Any]:

@@ -6,57 +6,43 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
-from certcore.common.shown import Shown
 from certcore.common.splits import average_radius
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, whole_graph
-from certcore.program.relaxation import Relaxation
 from certcore.result.assemble import result_facts
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.counts import Counts
+from certcore.sweep.effort import Effort
 from certcore.sweep.interrupt import interruptible
 from certcore.sweep.line import LineOfBounds, sweep_line
-from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
+from certcore.sweep.session import Cancelled, Session, as_session, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.
 PORTION = 64
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Curve(Counts, Shown):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Curve(Counts):
     """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
     vary: str
     values: np.ndarray
-    targets: int
-    certified: np.ndarray
-    naive: np.ndarray
-    bounds: tuple[Fraction, ...] = field(repr=False)
+    bounds: tuple[Fraction, ...]
     """Upper limits on how many targets can be left uncertified, exactly; proven where `verified`."""
-    final: np.ndarray = field(repr=False)
+    final: np.ndarray
     """Where the bound is the best this relaxation has to give; elsewhere the sweep was stopped before."""
-    status: Status
-    relaxation: str
-    threat: ThreatModel = field(repr=False)
-    solves: int
-    seconds: float
-    facts: dict[str, Any] = field(default_factory=dict, repr=False)
-    by_totals: bool = False
-    """Whether every field is the whole graph at every value: then totals decide, and no solver is asked."""
-    instance: Instance | None = field(default=None, repr=False)
-    """What was certified."""
 
     def __repr__(self) -> str:
         span = f"{self.vary} {self.values[0]}…{self.values[-1]}"
@@ -118,13 +104,13 @@ def curve(
     for each solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other
     bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
     """
-    form, limit = read_options(relaxation, time_limit, rounds)
+    effort = Effort.read(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    job = _CurveWork(session, threat, axis, numbers, form, limit, rounds, cancel, progress)
+    job = _CurveWork(session, threat, axis, numbers, effort, cancel, progress)
 
     def work(stop: threading.Event | None) -> LineOfBounds:
         stoppable = replace(job, cancel=stop)
@@ -143,7 +129,7 @@ def curve(
         bounds=tuple(line.bounds),
         final=np.array(line.final),
         status=line.status,
-        relaxation=form,
+        relaxation=effort.relaxation,
         threat=threat,
         solves=line.solves,
         seconds=time.perf_counter() - started,
@@ -162,8 +148,8 @@ def _resumed(job: _CurveWork, path: str | os.PathLike[str]) -> LineOfBounds:
         "threat": {**job.threat.to_json(), "vary": job.axis.name, job.axis.name: None},
         "targets": None if own is None else np.asarray(own).tolist(),
         "values": [str(v) for v in job.values],
-        "relaxation": job.relaxation,
-        **({} if job.rounds is None else {"rounds": job.rounds}),
+        "relaxation": job.effort.relaxation,
+        **({} if job.effort.rounds is None else {"rounds": job.effort.rounds}),
     }
     saved = Checkpoint(path, key, (len(job.values), 1))
     final, bounds = saved.load() or (np.zeros(saved.shape, dtype=bool), np.zeros(saved.shape, dtype=object))
@@ -194,14 +180,12 @@ class _CurveWork:
     threat: ThreatModel
     axis: Axis
     values: list[Any]
-    relaxation: Relaxation
-    time_limit: float
-    rounds: int | None
+    effort: Effort
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
     def run(self) -> LineOfBounds:
-        if self.relaxation.is_timed or self.axis.is_local:
+        if self.effort.relaxation.is_timed or self.axis.is_local:
             return self._one_by_one()
         return self._together()
 
@@ -216,13 +200,13 @@ class _CurveWork:
             types = [k for k in range(len(TYPES)) if self.axis.at(self.threat, head[-1]).budgets[k] > 0]
             start = self.axis.at(self.threat, head[-1])
             try:
-                solver = self.session.solver(start, self.relaxation, types, self.cancel)
+                solver = self.session.solver(start, self.effort.relaxation, types, self.cancel)
             except Cancelled:
                 line = self._unsolved(largest, head)
             else:
                 line = sweep_line(
                     solver, (start.budgets, start.sigma), self.axis, head,
-                    time_limit=self.time_limit, cancel=self.cancel, progress=self.progress,
+                    time_limit=self.effort.seconds, cancel=self.cancel, progress=self.progress,
                 )  # fmt: skip
         for value in self.values[len(head) :]:
             problem = Problem(self.session.instance, self.axis.at(self.threat, value), largest)
@@ -246,20 +230,13 @@ class _CurveWork:
             threat = self.axis.at(self.threat, value)
             problem = Problem(self.session.instance, threat)
             room = np.minimum(problem.capacities, np.array(threat.budgets)[:, None])
-            if self.relaxation.is_proven and before is not None and np.array_equal(room, before[0]):
+            if self.effort.relaxation.is_proven and before is not None and np.array_equal(room, before[0]):
                 # What one node can take has not changed, so nothing else has: a plateau.
                 line = line.plus(line.bounds[-1], final=line.final[-1], status=line.status)
             else:
                 solver = self._warm(problem, before[1] if before is not None else None)
                 before = room, solver
-                certificate = self.session.certify(
-                    threat,
-                    relaxation=self.relaxation,
-                    time_limit=self.time_limit if self.rounds is None else None,
-                    rounds=self.rounds,
-                    attack=False,
-                    cancel=self.cancel,
-                )
+                certificate = self.session.certify(threat, **self.effort.arguments, attack=False, cancel=self.cancel)
                 status = certificate.status
                 line = line.plus(certificate.bound, final=status.is_final, status=status, solves=certificate.solves)
             if self.progress is not None:
@@ -267,10 +244,10 @@ class _CurveWork:
         return line.monotone()
 
     def _warm(self, problem: Problem, before: Solver | None) -> Solver | None:
-        if self.relaxation.is_timed or problem.whole_graph:
+        if self.effort.relaxation.is_timed or problem.whole_graph:
             return None
         try:
-            solver = self.session.solver(problem.threat, self.relaxation, (), self.cancel)
+            solver = self.session.solver(problem.threat, self.effort.relaxation, (), self.cancel)
         except Cancelled:
             return None
         if before is not None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
-from certcore.sweep.session import Session, as_session, read_options
+from certcore.sweep.effort import Effort
+from certcore.sweep.session import Session, as_session
 from certcore.verify.bound import SCALE
 
 #: How many of the best ranked candidates are tried in each step.
@@ -96,7 +98,8 @@ def defend(
     A node's rank is what the relaxed adversary gains through it at the prices of the multipliers. The `tries` best
     are solved for, and the one that leaves the adversary least is taken. Ends early when no node helps any more.
     """
-    form, limit = read_options(relaxation, time_limit, rounds)
+    effort = Effort.read(relaxation, time_limit, rounds)
+    form = effort.relaxation
     if not form.is_proven:
         raise InputError("defend works with the relaxations tight, strong and paper; every step is then verified")
     k = whole_number(k, "the number of nodes to protect", 1, 1000)
@@ -109,7 +112,7 @@ def defend(
         allowed[:] = False
         allowed[whole_numbers(candidates, "candidates", 0, instance.graph.n_nodes - 1)] = True
     scratch = Session(instance, max_solvers=2)
-    first = _look(session, threat, form, limit, rounds, cancel)
+    first = _look(session, threat, effort, cancel)
     steps: list[Step] = []
     now, bound, current = first, first.bound, threat
     status = first.status
@@ -119,7 +122,7 @@ def defend(
         best: tuple[_Look, int] | None = None
         for node in ranked:
             wider = current.replace(protected=np.append(np.asarray(current.protected), node))
-            look = _look(scratch, wider, form, limit, rounds, cancel)
+            look = _look(scratch, wider, effort, cancel)
             status = look.status
             if not _usable(status, form):
                 break
@@ -151,7 +154,7 @@ class _Look:
     threat: ThreatModel
     targets: int
     certified: int
-    bound: Any
+    bound: Fraction
     status: Status
     solver: Solver | None
     answer: Answer | None
@@ -165,9 +168,7 @@ def _usable(status: Status, relaxation: Relaxation) -> bool:
 def _look(
     session: Session,
     threat: ThreatModel,
-    relaxation: Relaxation,
-    limit: float,
-    rounds: int | None,
+    effort: Effort,
     cancel: threading.Event | None,
 ) -> _Look:
     problem = Problem(session.instance, threat)
@@ -176,18 +177,11 @@ def _look(
             "with edge additions every field is the whole graph and no node matters more than another; "
             "set their budget to 0"
         )
-    certificate = session.certify(
-        threat,
-        relaxation=relaxation,
-        time_limit=limit if rounds is None else None,
-        rounds=rounds,
-        attack=False,
-        cancel=cancel,
-    )
+    certificate = session.certify(threat, **effort.arguments, attack=False, cancel=cancel)
     solver = answer = None
     if any(threat.budgets) and certificate.status is not Status.INTERRUPTED:
-        solver = session.solver(threat, relaxation.relaxed)
-        answer = solver.solve((threat.budgets, threat.sigma), time_limit=limit, cancel=cancel, want_x=True)
+        solver = session.solver(threat, effort.relaxation.relaxed)
+        answer = solver.solve((threat.budgets, threat.sigma), time_limit=effort.seconds, cancel=cancel, want_x=True)
     return _Look(
         threat, certificate.targets, certificate.certified, certificate.bound, certificate.status, solver, answer
     )

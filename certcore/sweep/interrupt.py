@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 
 from certcore.common.interrupt import run_beside
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
-def in_notebook() -> bool:
+def _in_notebook() -> bool:
     """Whether this is the kernel of a notebook (and not a terminal, where Ctrl-C should end the program)."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and hasattr(shell, "kernel")
 
 
-def interruptible(work: Callable[[threading.Event | None], Result], cancel: threading.Event | None) -> Result:
+def interruptible(work: Callable[[threading.Event | None], T], cancel: threading.Event | None) -> T:
     """Run `work(cancel)`; in the main thread of a notebook an interrupt cancels it instead of losing it."""
-    if cancel is not None or not in_notebook() or threading.current_thread() is not threading.main_thread():
+    if cancel is not None or not _in_notebook() or threading.current_thread() is not threading.main_thread():
         return work(cancel)
     return run_beside(work)[0]

@@ -31,15 +31,7 @@ class CurveTask:
     rounds: int | None = None
 
     def run(self) -> Curve:
-        return curve(
-            self.instance,
-            self.threat,
-            self.vary,
-            self.values,
-            relaxation=self.relaxation,
-            time_limit=self.time_limit,
-            rounds=self.rounds,
-        )
+        return curve(self.instance, self.threat, self.vary, self.values, **_effort(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +49,12 @@ class SurfaceTask:
     rounds: int | None = None
 
     def run(self) -> Surface:
-        return surface(
-            self.instance,
-            self.threat,
-            self.x,
-            self.x_values,
-            self.y,
-            self.y_values,
-            relaxation=self.relaxation,
-            time_limit=self.time_limit,
-            rounds=self.rounds,
-        )
+        x, y = (self.x, self.x_values), (self.y, self.y_values)
+        return surface(self.instance, self.threat, *x, *y, **_effort(self))
+
+
+def _effort(task: CurveTask | SurfaceTask) -> dict[str, Any]:
+    return {"relaxation": task.relaxation, "time_limit": task.time_limit, "rounds": task.rounds}
 
 
 def run_many(
@@ -84,7 +71,7 @@ def run_many(
     """
     found: dict[int, Curve | Surface] = {}
     with open_executor(min(jobs, max(len(tasks), 1)) if jobs else jobs, scheduler) as (executor, workers):
-        for (number, _), result in run_tasks(executor, workers, run_task, enumerate(tasks)):
+        for (number, _), result in run_tasks(executor, workers, _run_task, enumerate(tasks)):
             found[number] = result
             if progress is not None:
                 progress(len(found) / len(tasks))
@@ -93,7 +80,7 @@ def run_many(
     return [found[number] for number in sorted(found)]
 
 
-def run_task(number: int, task: CurveTask | SurfaceTask) -> Curve | Surface:
+def _run_task(number: int, task: CurveTask | SurfaceTask) -> Curve | Surface:
     """Run one task; the number travels along to put the results in order."""
     return task.run()
 

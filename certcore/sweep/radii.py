@@ -7,20 +7,21 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.common.exact import bounded_decimal
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
-from certcore.sweep.session import Session, as_session, read_options, threat_for
+from certcore.sweep.effort import Effort
+from certcore.sweep.session import Session, as_session, threat_for
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def radius(
 
     What stays fixed is a `ThreatModel`, or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
     """
-    read_options(relaxation, time_limit, rounds)
+    effort = Effort.read(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
@@ -100,7 +101,7 @@ def radius(
     problem = Problem(session.instance, axis.at(threat, 0))
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
-    search = _RadiusSearch(session, threat, axis, relaxation, time_limit, rounds, cancel)
+    search = _RadiusSearch(session, threat, axis, effort, cancel)
     largest, all_there_is = largest_useful(problem, axis)
     low, high = -1, largest + 1  # certified enough at `low`, not at `high`
     if search.enough(0, needed):
@@ -133,8 +134,8 @@ def radius(
         next_certified=search.counts.get(high),
         targets=targets,
         needed=needed,
-        relaxation=relaxation,
-        verified=relaxation != "exact" or problem.whole_graph,
+        relaxation=effort.relaxation,
+        verified=effort.relaxation.is_proven or problem.whole_graph,
         status=search.status,
         solves=search.solves,
         seconds=time.perf_counter() - started,
@@ -147,12 +148,11 @@ def read_share(value: float | str | Fraction) -> Fraction:
         if isinstance(value, Fraction):
             share = value
         else:
-            decimal = Decimal(str(value))
-            # 1e999999 would fill the memory as a fraction, and a number as JSON holds no more than 15 digits.
-            if decimal and (abs(decimal.adjusted()) > 30 or len(decimal.normalize().as_tuple().digits) > 15):
-                raise ValueError("too large, too small or too long")
+            decimal = bounded_decimal(str(value))
+            if len(decimal.normalize().as_tuple().digits) > 15:  # a number as JSON holds no more
+                raise ValueError("too long")
             share = Fraction(decimal)
-    except (InvalidOperation, ValueError, OverflowError) as error:
+    except ValueError as error:
         raise InputError(f"the share is {value!r}; expected a number from 0 to 1 with at most 15 digits") from error
     if not 0 <= share <= 1:
         raise InputError(f"the share is {value}; expected a number from 0 to 1")
@@ -165,17 +165,14 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
     Nothing changes once everything that exists can be paid for, or once every target can get all the flips that any
     point of its front asks for. Where both come to more than a threat model can hold, the rest stays unknown.
     """
-    graph, threat = problem.instance.graph, problem.threat
+    graph = problem.instance.graph
     if axis.is_sigma:
         return graph.n_nodes, True
-    costs: np.ndarray | None = None
     if axis.kind == ADJ_DEL:
-        amounts, costs = np.ones(graph.n_edges, np.int64), threat.edge_costs  # type: ignore[assignment]
+        amounts, paid = np.ones(graph.n_edges, np.int64), problem.edge_costs
     else:
         amounts = problem.capacities[axis.kind]
-        if axis.kind in (ATTR_ADD, ATTR_DEL):
-            costs = threat.node_costs  # type: ignore[assignment]
-    paid = np.ones(len(amounts), np.int64) if costs is None else np.asarray(costs)
+        paid = np.ones(len(amounts), np.int64) if axis.kind == ADJ_ADD else problem.node_costs
     # In Python's integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
     exists = sum(int(amounts[paid == cost].sum()) * cost for cost in np.unique(paid).tolist())
     asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(paid.max(initial=1))
@@ -191,13 +188,10 @@ class _RadiusSearch:
         session: Session,
         threat: ThreatModel,
         axis: Axis,
-        relaxation: str,
-        time_limit: float | None,
-        rounds: int | None,
+        effort: Effort,
         cancel: threading.Event | None,
     ) -> None:
-        self.session, self.threat, self.axis, self.relaxation = session, threat, axis, relaxation
-        self.time_limit, self.rounds, self.cancel = time_limit, rounds, cancel
+        self.session, self.threat, self.axis, self.effort, self.cancel = session, threat, axis, effort, cancel
         self.counts: dict[int, int] = {}
         self.status = Status.OPTIMAL
         self.solves = 0
@@ -205,7 +199,7 @@ class _RadiusSearch:
     def enough(self, value: int, needed: int) -> bool:
         """Whether the value certifies enough; a preview that shows it already saves the solve."""
         if value not in self.counts:
-            preview = self.session.preview(self.axis.at(self.threat, value), relaxation=self.relaxation)
+            preview = self.session.preview(self.axis.at(self.threat, value), relaxation=self.effort.relaxation)
             if preview.certified >= needed and not preview.final:
                 return True
         return self.count(value) >= needed
@@ -213,12 +207,7 @@ class _RadiusSearch:
     def count(self, value: int) -> int:
         if value not in self.counts:
             certificate = self.session.certify(
-                self.axis.at(self.threat, value),
-                relaxation=self.relaxation,
-                time_limit=self.time_limit,
-                rounds=self.rounds,
-                attack=False,
-                cancel=self.cancel,
+                self.axis.at(self.threat, value), **self.effort.arguments, attack=False, cancel=self.cancel
             )
             self.solves += certificate.solves
             self.status = self.status.then(certificate.status)

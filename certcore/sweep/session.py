@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections import OrderedDict
@@ -11,10 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar, Unpack
 
-import numpy as np
-
-from certcore.common.errors import InputError
-from certcore.common.reading import whole_number
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
@@ -28,6 +23,8 @@ from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
+from certcore.sweep.effort import Effort
+from certcore.sweep.family import ThreatFamily
 from certcore.sweep.interrupt import interruptible
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
@@ -36,7 +33,7 @@ from certcore.verify.proof import certified_count, whole_graph_attacked
 MAX_SOLVERS, MAX_ENTRIES = 24, 12_000_000
 #: Attacks kept to start others from.
 MAX_ATTACKS = 64
-Result = TypeVar("Result")
+T = TypeVar("T")
 Other = TypeVar("Other")
 
 
@@ -109,15 +106,16 @@ class Session:
         the best bound known. A strong search is continued where an earlier request for the same threat model left it:
         `time_limit` and `rounds` are what it may take in all. `progress` sees each proven improvement of it.
         """
-        form, limit = read_options(relaxation, time_limit, rounds)
+        effort = Effort.read(relaxation, time_limit, rounds)
+        form = effort.relaxation
         started = time.perf_counter()
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
             # Division voting has a program of its own, to which strong rows do not apply: its tight bound stands.
             if form is Relaxation.STRONG and not (problem.whole_graph or problem.by_division):
-                return self._strong(problem, limit, rounds, proof, cancel, started, progress)
-            return self._certify(problem, form, limit, attack, proof, cancel, started)
+                return self._strong(problem, effort, proof, cancel, started, progress)
+            return self._certify(problem, effort, attack, proof, cancel, started)
 
         if cancel is None or self._once:
             return work()
@@ -145,8 +143,8 @@ class Session:
         time_limit: float | None = None,
         rounds: int | None = None,
         cancel: threading.Event | None = None,
-    ) -> Any:
-        """A proof file's content for this threat model, solved on its own minimal program."""
+    ) -> dict[str, Any] | None:
+        """A proof file's content for this threat model, solved on its own minimal program; None if cancelled first."""
         form = Relaxation.parse(relaxation, "the relaxation")
         if form is Relaxation.STRONG:
             options: dict[str, Any] = {"time_limit": time_limit, "rounds": rounds, "cancel": cancel, "proof": True}
@@ -213,14 +211,13 @@ class Session:
     def _certify(
         self,
         problem: Problem,
-        relaxation: Relaxation,
-        limit: float,
+        effort: Effort,
         attack: bool,
         proof: bool,
         cancel: threading.Event | None,
         started: float,
     ) -> Certificate:
-        threat = problem.threat
+        threat, relaxation, limit = problem.threat, effort.relaxation, effort.seconds
         if problem.whole_graph:
             return from_totals(problem, relaxation, started=started, attack=attack, proof=proof)
         solver = self.solver(threat, relaxation.relaxed)
@@ -240,15 +237,13 @@ class Session:
             attacks=self._known_attacks(problem),
         )
         self._keep_attack(problem, certificate)
-        if proof and not self._once:
-            certificate = _with_proof(certificate, self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel))
-        return certificate
+        found = self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel) if proof and not self._once else None
+        return certificate if found is None else _with_proof(certificate, found)
 
     def _strong(
         self,
         problem: Problem,
-        limit: float,
-        rounds: int | None,
+        effort: Effort,
         proof: bool,
         cancel: threading.Event | None,
         started: float,
@@ -259,12 +254,12 @@ class Session:
             problem,
             ThreatFamily.of(problem.threat),
             started=started,
-            limit=limit,
-            rounds=rounds,
+            limit=effort.seconds,
+            rounds=effort.rounds,
             proof=proof,
             cancel=cancel,
             progress=progress,
-            attacks=self._known_attacks(problem) if rounds is None else [],
+            attacks=self._known_attacks(problem) if effort.rounds is None else [],
         )
         self._keep_attack(problem, certificate)
         bound = certificate.bound if proof else min(certificate.bound, self._best_known(problem, Relaxation.STRONG)[0])
@@ -320,9 +315,7 @@ class Session:
         bound, _ = self._best_known(problem, relaxation)
         return with_bound(problem, relaxation, bound, Status.INTERRUPTED, started)
 
-    def _cancellable(
-        self, work: Callable[[], Result], cancel: threading.Event, otherwise: Callable[[], Other]
-    ) -> Result | Other:
+    def _cancellable(self, work: Callable[[], T], cancel: threading.Event, otherwise: Callable[[], Other]) -> T | Other:
         """Run the work in a thread and leave it behind when cancelled: building a program cannot be interrupted."""
         if cancel.is_set():
             return otherwise()
@@ -348,7 +341,7 @@ class Session:
             raise
         if outcome[1] is not None:
             raise outcome[1]
-        result: Result = outcome[0]
+        result: T = outcome[0]
         return result
 
 
@@ -403,51 +396,9 @@ def as_session(source: Instance | Session) -> Session:
     return source if isinstance(source, Session) else Session(source)
 
 
-def read_options(relaxation: str, time_limit: float | None, rounds: int | None = None) -> tuple[Relaxation, float]:
-    """The relaxation and the seconds to use, checked."""
-    form = Relaxation.parse(relaxation, "the relaxation")
-    if rounds is not None:
-        if form is not Relaxation.STRONG:
-            raise InputError(f"rounds are given with the relaxation {form!r}; they count the search of 'strong' only")
-        if time_limit is not None:
-            raise InputError("both rounds and a time limit are given; rounds are there to do without a clock")
-        whole_number(rounds, "the number of rounds", 1, 100_000)
-    return form, form.seconds(time_limit)
-
-
-@dataclass(frozen=True)
-class ThreatFamily:
-    """What stays the same of a threat model while the global budgets and the value of σ move."""
-
-    sigma: bool
-    local: str
-    rest: str
-
-    @classmethod
-    def of(cls, threat: ThreatModel) -> ThreatFamily:
-        local = _digest(threat.local_mode, *threat.local) if threat.has_local else ""
-        rest = _digest(threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
-        return cls(threat.sigma is not None, local, rest)
-
-    def holds_for(self, other: ThreatFamily) -> bool:
-        """Whether bounds found for this family hold for the other one: its attacker can do no more."""
-        return self.rest == other.rest and self.sigma <= other.sigma and self.local in ("", other.local)
-
-
-def _digest(*parts: Any) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, np.ndarray) and part.dtype != object:
-            digest.update(str(part.shape).encode() + part.tobytes())
-        else:
-            digest.update(repr(part.tolist() if isinstance(part, np.ndarray) else part).encode())
-        digest.update(b"|")
-    return digest.hexdigest()
-
-
 def _with_proof(certificate: Certificate, proof: dict[str, Any]) -> Certificate:
     """Attach a proof; what is claimed next to it is what it proves."""
-    if certificate.relaxation == "exact":
+    if certificate.relaxation == Relaxation.EXACT:
         return replace(certificate, proof=proof, verified_certified=proof["certified"])
     count = proof["certified"]
     return replace(

@@ -87,5 +87,7 @@ def _points(
             return
         if progress is not None:
             progress(done, len(order))
-        certificate = session.certify(threats[place], relaxation="strong", time_limit=time_limit, cancel=cancel)
+        certificate = session.certify(
+            threats[place], relaxation=Relaxation.STRONG, time_limit=time_limit, cancel=cancel
+        )
         yield place, certificate.bound

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from certcore.result.certificate import Certificate
 from certcore.solve.solver import coordinates, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress, Seeds, StrongSearch
+from certcore.sweep.family import ThreatFamily
 from certcore.verify.multipliers import plain_multipliers
 from certcore.verify.proof import make_proof
 from certcore.verify.strong import StrongMultipliers, strong_bound
@@ -43,12 +43,12 @@ class Searches:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: OrderedDict[Any, _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[ThreatFamily, Place, bool], _KeptSearch] = OrderedDict()
 
     def certify(
         self,
         problem: Problem,
-        family: Any,
+        family: ThreatFamily,
         *,
         started: float,
         limit: float,
@@ -70,7 +70,7 @@ class Searches:
         finally:
             entry.lock.release()
 
-    def best(self, family: Any, place: Place) -> tuple[Fraction | None, bool]:
+    def best(self, family: ThreatFamily, place: Place) -> tuple[Fraction | None, bool]:
         """The best bound that any search has proven at a place, or at larger ones, and whether its own is finished."""
         found: Fraction | None = None
         finished = False
@@ -83,7 +83,7 @@ class Searches:
 
     def _work(
         self,
-        entry: _Entry,
+        entry: _KeptSearch,
         search: StrongSearch,
         limit: float,
         rounds: int | None,
@@ -109,13 +109,13 @@ class Searches:
 
     # Memory.
 
-    def _entry(self, problem: Problem, family: Any, rounds: int | None) -> _Entry:
+    def _entry(self, problem: Problem, family: ThreatFamily, rounds: int | None) -> _KeptSearch:
         place: Place = (problem.threat.budgets, problem.threat.sigma)
         key = (family, place, rounds is not None)
         with self._lock:
             found = self._entries.get(key)
             if found is None:
-                found = self._entries[key] = _Entry(family, place, rounds is not None)
+                found = self._entries[key] = _KeptSearch(family, place, rounds is not None)
             self._entries.move_to_end(key)
             while len(self._entries) > MAX_RESULTS:
                 self._entries.popitem(last=False)
@@ -123,28 +123,28 @@ class Searches:
                 old.rest()
         return found
 
-    def _all(self) -> list[_Entry]:
+    def _all(self) -> list[_KeptSearch]:
         with self._lock:
             return list(self._entries.values())
 
-    def _neighbours(self, entry: _Entry) -> list[_Entry]:
+    def _neighbours(self, entry: _KeptSearch) -> list[_KeptSearch]:
         """Other searches of the same kind, the nearest first."""
         here = coordinates(entry.place)
         others = [o for o in self._all() if o is not entry and o.family == entry.family and o.counted == entry.counted]
         return sorted(others, key=lambda other: float(np.abs(coordinates(other.place) - here).sum()))
 
-    def _seeds(self, entry: _Entry) -> Seeds:
+    def _seeds(self, entry: _KeptSearch) -> Seeds:
         found = [other.seeds for other in self._neighbours(entry) if other.seeds is not None]
         return found[0] if found else Seeds()
 
-    def _attacks(self, entry: _Entry) -> list[Allocation]:
+    def _attacks(self, entry: _KeptSearch) -> list[Allocation]:
         return [other.attack for other in self._neighbours(entry)[:8] if other.attack is not None]
 
 
-class _Entry:
+class _KeptSearch:
     """One search, or what is left of it."""
 
-    def __init__(self, family: Any, place: Place, counted: bool) -> None:
+    def __init__(self, family: ThreatFamily, place: Place, counted: bool) -> None:
         self.family, self.place, self.counted = family, place, counted
         self.lock = threading.Lock()
         self.search: StrongSearch | None = None
@@ -181,7 +181,7 @@ class _Entry:
 
 
 def _certificate(
-    problem: Problem, search: StrongSearch, entry: _Entry, rounds: int | None, started: float, proof: bool
+    problem: Problem, search: StrongSearch, entry: _KeptSearch, rounds: int | None, started: float, proof: bool
 ) -> Certificate:
     entry.seeds = search.seeds
     bound, by = search.bound, search.by

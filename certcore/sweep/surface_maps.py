@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,20 +14,19 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
-from certcore.common.shown import Shown
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, by_division, whole_graph
-from certcore.program.relaxation import Relaxation
 from certcore.result.assemble import result_facts
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint, exact
 from certcore.sweep.counts import Counts
+from certcore.sweep.effort import Effort
 from certcore.sweep.interrupt import interruptible
-from certcore.sweep.session import Cancelled, Session, as_session, read_options, threat_for
+from certcore.sweep.session import Cancelled, Session, as_session, threat_for
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 Cell = tuple[int, int]
@@ -38,32 +37,18 @@ _OPTIONS = frozenset({"relaxation", "time_limit", "rounds", "checkpoint", "jobs"
 REFRESH = 0.25
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Surface(Counts, Shown):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Surface(Counts):
     """Certified counts over two quantities. Cells that are not `done` carry a sound bound from what is known so far."""
 
     x: str
     y: str
     x_values: np.ndarray
     y_values: np.ndarray
-    targets: int
-    certified: np.ndarray
-    """(nx, ny): certified counts, also where the cell is not done yet; proven where `verified`."""
-    naive: np.ndarray
-    bounds: np.ndarray = field(repr=False)
+    bounds: np.ndarray
     """(nx, ny): upper limits on how many targets can be left uncertified, exactly."""
-    done: np.ndarray = field(repr=False)
+    done: np.ndarray
     """(nx, ny): whether the bound is the best this relaxation has to give."""
-    status: Status
-    relaxation: str
-    threat: ThreatModel = field(repr=False)
-    solves: int
-    seconds: float
-    facts: dict[str, Any] = field(default_factory=dict, repr=False)
-    by_totals: bool = False
-    """Whether every field is the whole graph in every cell: then totals decide, and no solver is asked."""
-    instance: Instance | None = field(default=None, repr=False)
-    """What was certified."""
 
     def __repr__(self) -> str:
         size = f"{len(self.x_values)} × {len(self.y_values)} cells"
@@ -161,13 +146,13 @@ def surfaces(
     `scheduler`, share the cells. A `coarser` surface of the same question is refined: its cells are taken over, and its
     bounds hold at all smaller budgets. With `near`, cells around those two values come first.
     """
-    form, limit = read_options(relaxation, time_limit, rounds)
+    effort = Effort.read(relaxation, time_limit, rounds)
     session = as_session(source)
     axes = Axis.parse(x, local=False), Axis.parse(y, local=False)
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    task = Task(threat, axes, values, form, limit, rounds)
+    task = _SurfaceSpec(threat, axes, values, effort)
     grid = _Grid(session, task)
     saved = None
     if checkpoint is not None:
@@ -227,15 +212,13 @@ def around(shape: Cell, values: tuple[list[int], list[int]], near: tuple[float, 
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class _SurfaceSpec:
     """What to compute: everything about a surface but the instance."""
 
     threat: ThreatModel
     axes: tuple[Axis, Axis]
     values: tuple[list[int], list[int]]
-    relaxation: Relaxation
-    time_limit: float
-    rounds: int | None = None
+    effort: Effort
 
     def threat_at(self, cell: Cell) -> ThreatModel:
         changes = {axis.name: values[c] for axis, values, c in zip(self.axes, self.values, cell)}
@@ -254,15 +237,15 @@ class Task:
             "targets": None if own is None else np.asarray(own).tolist(),
             "axes": [axis.name for axis in self.axes],
             "values": list(self.values),
-            "relaxation": self.relaxation,
-            **({} if self.rounds is None else {"rounds": self.rounds}),
+            "relaxation": self.effort.relaxation,
+            **({} if self.effort.rounds is None else {"rounds": self.effort.rounds}),
         }
 
 
 class _Grid:
     """The cells of a surface as they fill."""
 
-    def __init__(self, session: Session, task: Task) -> None:
+    def __init__(self, session: Session, task: _SurfaceSpec) -> None:
         self.session, self.task = session, task
         self.started = time.perf_counter()
         nx, ny = (len(v) for v in task.values)
@@ -293,8 +276,10 @@ class _Grid:
     def refine(self, coarser: Surface) -> None:
         """Take over the cells of a coarser surface: those that are here too, and its bounds for all smaller budgets."""
         axes = Axis.parse(coarser.x, local=False), Axis.parse(coarser.y, local=False)
-        theirs = replace(self.task, threat=coarser.threat, axes=axes, relaxation=Relaxation(coarser.relaxation))
-        if coarser.instance is None or theirs.key(coarser.instance) != self.task.key(self.session.instance):
+        theirs = replace(self.task, threat=coarser.threat, axes=axes)
+        of = self.session.instance if coarser.instance is None else coarser.instance
+        same = coarser.instance is not None and coarser.relaxation == self.task.effort.relaxation
+        if not same or theirs.key(of) != self.task.key(self.session.instance):
             raise InputError("the coarser surface answers another question; refine it with what it was made of")
         for cell in np.ndindex(*self.shape):
             at = [values[c] for values, c in zip(self.task.values, cell)]
@@ -313,7 +298,7 @@ class _Grid:
             last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
             local = last if by_division(self.session.instance, last) else last.replace(adj_add=0)
             types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
-            self._solver = self.session.solver(local, self.task.relaxation, types, cancel)
+            self._solver = self.session.solver(local, self.task.effort.relaxation, types, cancel)
         return self._solver
 
     def solve(self, cell: Cell, cancel: threading.Event | None) -> tuple[Fraction, Status, int]:
@@ -325,29 +310,22 @@ class _Grid:
         # Cells without attribute flips have a program of their own against division voting.
         last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
         alone = by_division(self.session.instance, threat) and not by_division(self.session.instance, last)
-        if alone or self.task.relaxation.is_timed:
-            certificate = self.session.certify(
-                threat,
-                relaxation=self.task.relaxation,
-                time_limit=self.task.time_limit if self.task.rounds is None else None,
-                rounds=self.task.rounds,
-                attack=False,
-                cancel=cancel,
-            )
+        if alone or self.task.effort.relaxation.is_timed:
+            certificate = self.session.certify(threat, **self.task.effort.arguments, attack=False, cancel=cancel)
             return certificate.bound, certificate.status, certificate.solves
         try:
             solver = self.solver(cancel)
         except Cancelled:
             return self.bounds[cell], Status.INTERRUPTED, 0
         place = (threat.budgets, threat.sigma)
-        answer = solver.solve(place, time_limit=self.task.time_limit, cancel=cancel)
+        answer = solver.solve(place, time_limit=self.task.effort.seconds, cancel=cancel)
         return answer.bound, answer.status, answer.solves
 
     def enter(self, cell: Cell, bound: Fraction, status: Status, solves: int) -> None:
         self.solves += solves
         self.bounds[cell] = min(self.bounds[cell], bound)
         # More than its time is not spent on a search or an integer program again.
-        enough = status is Status.TIME_LIMIT and self.task.relaxation.is_timed
+        enough = status is Status.TIME_LIMIT and self.task.effort.relaxation.is_timed
         self.done[cell] = status.is_final or enough
         self.status = self.status.then(status)
 
@@ -367,7 +345,7 @@ class _Grid:
             bounds=bounds,
             done=self.done.copy(),
             status=self.status,
-            relaxation=self.task.relaxation,
+            relaxation=self.task.effort.relaxation,
             threat=self.task.threat,
             solves=self.solves,
             seconds=time.perf_counter() - self.started,
@@ -396,7 +374,7 @@ def _elsewhere(
         size = max(1, min(24, -(-len(order) // (4 * workers))))
         blocks = [order[i : i + size] for i in range(0, len(order), size)]
         tasks = [(grid.session.instance, grid.task, block) for block in blocks]
-        for (_, _, block), results in run_tasks(executor, workers, solve_block, tasks):
+        for (_, _, block), results in run_tasks(executor, workers, _solve_block, tasks):
             for cell, result in zip(block, results):
                 grid.enter(cell, *result)
             if cancel is not None and cancel.is_set():
@@ -408,7 +386,7 @@ def _elsewhere(
 _worker: tuple[str, Session] | None = None
 
 
-def solve_block(instance: Instance, task: Task, cells: list[Cell]) -> list[tuple[Fraction, Status, int]]:
+def _solve_block(instance: Instance, task: _SurfaceSpec, cells: list[Cell]) -> list[tuple[Fraction, Status, int]]:
     """Solve some cells in a worker; it keeps its session for the next block of the same instance."""
     global _worker
     if _worker is None or _worker[0] != instance.digest:

@@ -52,7 +52,7 @@ def train_division(
     """Train `decoupled` or `sage`, and the controls that belong beside their curves."""
     seed = split if seed is None else seed
     graph, parts = dataset.graph, make_split(dataset.labels, split)
-    run = _Run(dataset, parts, seed, epochs)
+    run = _TrainingRun(dataset, parts, seed, epochs)
     size = (graph.n_attrs, dataset.n_classes)
     with one_thread(), torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -127,7 +127,7 @@ class _Sage(nn.Module):
         return self.last(hidden) + mean @ self.last_mean(hidden)
 
 
-class _Run:
+class _TrainingRun:
     """Full-batch training with early stopping on validation nodes; test nodes are only ever reported."""
 
     def __init__(self, dataset: Dataset, parts: np.ndarray, seed: int, epochs: int | None) -> None:

@@ -62,7 +62,7 @@ def train_smoothed(
         optimizer = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay)
         best_loss, best_epoch, best_state = float("inf"), 0, copy.deepcopy(model.state_dict())
         for epoch in range(schedule.epochs):
-            sample = draw_inputs(sampler, seed, TRAINING, epoch)
+            sample = _draw_inputs(sampler, seed, TRAINING, epoch)
             model.train()
             optimizer.zero_grad()
             loss = functional.cross_entropy(model(*sample)[train], labels[train])
@@ -97,14 +97,14 @@ def train_smoothed(
     return Trained(model, parts, facts)
 
 
-def draw_inputs(sampler: Sampler, seed: int, kind: int, sample: int) -> tuple[torch.Tensor, torch.Tensor, Edges]:
+def _draw_inputs(sampler: Sampler, seed: int, kind: int, sample: int) -> tuple[torch.Tensor, torch.Tensor, Edges]:
     """One sample in the form the models take."""
     indptr, indices = sampler.attributes(seed, kind, sample)
     edges = Edges.stack(sampler.graph.n_nodes, [sampler.edges(seed, kind, sample)])
     return torch.from_numpy(indices), torch.from_numpy(indptr[:-1].copy()), edges
 
 
-def predict_clean(model: NodeClassifier, dataset: Dataset) -> np.ndarray:
+def _predict_clean(model: NodeClassifier, dataset: Dataset) -> np.ndarray:
     """Labels that the model gives to the clean graph."""
     graph = dataset.graph
     offsets = torch.from_numpy(graph.attr_indptr[:-1].copy())
@@ -115,4 +115,4 @@ def predict_clean(model: NodeClassifier, dataset: Dataset) -> np.ndarray:
 
 def clean_accuracy(model: NodeClassifier, dataset: Dataset, parts: np.ndarray) -> float:
     """Share of test nodes that the model labels right without noise."""
-    return float((predict_clean(model, dataset) == dataset.labels)[parts == TEST].mean())
+    return float((_predict_clean(model, dataset) == dataset.labels)[parts == TEST].mean())

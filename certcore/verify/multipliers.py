@@ -19,6 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from certcore.common.products import dot
 from certcore.domain.perturbations import ADJ_ADD
 from certcore.program.cuts import Cuts, Rows
 from certcore.program.division import DivisionStructure
@@ -58,7 +59,7 @@ class Multipliers:
         if len(cuts) and rows is None:
             rows = cuts.rows(s)
         columns = s.steady_columns
-        payers = float(y[s.attackers.rows].astype(np.float64) @ s.attackers.caps.astype(np.float64))
+        payers = dot(y[s.attackers.rows].astype(np.float64), s.attackers.caps.astype(np.float64))
         payers += float(s.groups.weight.max(initial=0)) * SCALE
         room = float(y.astype(np.float64).sum()) * s.largest_coefficient + payers
         if room >= _SAFE:
@@ -262,6 +263,6 @@ def _total(values: np.ndarray) -> int:
 
 def _dot(a: np.ndarray, b: np.ndarray) -> int:
     """Σ a·b of non-negative integers, exactly."""
-    if float(a.astype(np.float64) @ b.astype(np.float64)) < _SAFE:
+    if dot(a.astype(np.float64), b.astype(np.float64)) < _SAFE:
         return int(a @ b)
     return sum(x * z for x, z in zip(a.tolist(), b.tolist()))

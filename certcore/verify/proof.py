@@ -18,7 +18,7 @@ from certcore.common.reading import read_json, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.levels import LevelSet
 from certcore.program.problem import Problem, whole_graph_totals
@@ -214,7 +214,7 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
 
 def _recompute(problem: Problem, format_: Any, relaxation: Any, multipliers: Any) -> Fraction:
     strong = format_ == STRONG_FORMAT
-    expected = ("strong",) if strong else ("paper", "tight")
+    expected = (Relaxation.STRONG,) if strong else (Relaxation.PAPER, Relaxation.TIGHT)
     if relaxation not in expected:
         raise InputError(f"the relaxation is {relaxation!r}; expected {' or '.join(map(repr, expected))}")
     if problem.whole_graph:
@@ -227,7 +227,7 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, multipliers: Any
         raise InputError("the multipliers are not in the form that certify --proof writes")
     if type(multipliers["scale_bits"]) is not int or multipliers["scale_bits"] != SCALE_BITS:
         raise InputError(f"the multipliers have scale 2^{multipliers['scale_bits']}; expected 2^{SCALE_BITS}")
-    structure = build_structure(problem, "tight" if strong else relaxation)
+    structure = build_structure(problem, Relaxation.TIGHT if strong else Relaxation(relaxation))
     family = _integers(multipliers["cuts_touch"], 1)
     index = _integers(multipliers["cuts_index"], max(len(structure.groups), len(structure.flips), 1) - 1)
     cuts = Cuts(family, index)
@@ -266,13 +266,13 @@ def whole_graph_attacked(problem: Problem) -> int:
     return int((~certified[problem.targets]).sum())
 
 
-def _integers(values: Any, largest: int) -> np.ndarray:
+def _integers(values: object, largest: int) -> np.ndarray:
     if not isinstance(values, list):
         raise InputError(f"expected a list of whole numbers from 0 to {largest}")
     return whole_numbers(values, "a list of the proof", 0, largest)
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise InputError("expected a list")
     return value

@@ -14,7 +14,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.registry import model_class
-from certcore.votes.fused import digest_of, pad_weights
+from certcore.votes.fused import pad_weights, voter_digest
 from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
 
@@ -72,7 +72,7 @@ class TorchVoter:
         revision = model_class(self.model).revision
         name = self.model if revision == 1 else f"{self.model}-{revision}"
         kind = f"torch|{name}|{sorted(self.options.items())}|{'|'.join(self.noise.theta)}|{self.seed}"
-        return digest_of(kind, self.graph, tuple(self.weights[key] for key in sorted(self.weights)))
+        return voter_digest(kind, self.graph, tuple(self.weights[key] for key in sorted(self.weights)))
 
     @cached_property
     def _network(self) -> NodeClassifier:

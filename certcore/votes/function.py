@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
-from certcore.votes.fused import digest_of
+from certcore.votes.fused import voter_digest
 from certcore.votes.identity import identity
 from certcore.votes.sampler import Sampler
 
@@ -44,7 +44,7 @@ class FunctionVoter:
     def digest(self) -> str:
         """Of the function as it is now: nothing that is reached from it is remembered, for it may have changed."""
         who = f"{identity(self.function)}|{self.version!r}"
-        return digest_of(f"callable|{who}|{self.n_classes}|{self.noise.theta}|{self.seed}", self.graph, ())
+        return voter_digest(f"callable|{who}|{self.n_classes}|{self.noise.theta}|{self.seed}", self.graph, ())
 
     @cached_property
     def _sampler(self) -> Sampler:

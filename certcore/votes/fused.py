@@ -66,7 +66,7 @@ class FusedVoter:
     def digest(self) -> str:
         """Names what the votes depend on, and nothing else."""
         kind = f"fused|{self.symmetric}|{'|'.join(self.noise.theta)}|{self.seed}"
-        return digest_of(kind, self.graph, (self.weights1, self.bias1, self.weights2, self.bias2))
+        return voter_digest(kind, self.graph, (self.weights1, self.bias1, self.weights2, self.bias2))
 
     @cached_property
     def _tables(self) -> tuple:
@@ -106,9 +106,9 @@ def pad_weights(weights: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(padded.reshape(-1, blocks, WIDE).transpose(1, 0, 2))
 
 
-def digest_of(kind: str, graph: Graph, arrays: tuple[np.ndarray, ...]) -> str:
+def voter_digest(kind: str, graph: Graph, arrays: tuple[np.ndarray, ...]) -> str:
     """SHA-256 over a description, a graph and weights."""
     digest = hashlib.sha256(f"certcore-votes-1|{kind}|{graph.n_nodes}|{graph.n_attrs}|{graph.directed}".encode())
-    for array in (graph.adj_indptr, graph.adj_indices, graph.attr_indptr, graph.attr_indices, *arrays):
+    for array in (*graph.arrays, *arrays):
         digest.update(f"|{array.dtype.str}{array.shape}|".encode() + np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

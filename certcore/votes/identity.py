@@ -161,7 +161,7 @@ class _Walk:
         else:
             self._visit_instance(value, where)
 
-    def _apart(self, value: Any, where: str) -> str:
+    def _apart(self, value: object, where: str) -> str:
         """Members of sets have no order: each gets a digest of its own."""
         walk = _Walk()
         walk.visit(value, where)
@@ -225,7 +225,7 @@ class _Walk:
         for name, value in inside.items():
             self.visit(value, f"{name!r} of the class {kind.__qualname__}")
 
-    def _visit_instance(self, value: Any, where: str) -> None:
+    def _visit_instance(self, value: object, where: str) -> None:
         """What `copy` and `pickle` would take along, which C objects without a description refuse to give."""
         name = f"{where} ({type(value).__name__})"
         if hasattr(value, "py_func"):
@@ -265,7 +265,7 @@ def _imports_of(code: types.CodeType) -> Iterator[str]:
         yield from (str(step.argval) for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME")
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     torch = sys.modules.get("torch")  # who has a tensor has imported it
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -285,7 +285,7 @@ def _library(name: str | None) -> str | None:
     return str(getattr(module, "__version__", "")) if top in LIBRARIES and installed else None
 
 
-def _library_name(value: Any) -> tuple[str, str] | None:
+def _library_name(value: object) -> tuple[str, str] | None:
     """Name and version of a module, class or function that a known library has under its own name."""
     if isinstance(value, types.ModuleType):
         version = _library(value.__name__)
@@ -304,7 +304,7 @@ def _library_name(value: Any) -> tuple[str, str] | None:
     return f"{module}.{name}", version
 
 
-def _is_constant(value: Any, name: str) -> bool:
+def _is_constant(value: object, name: str) -> bool:
     """Whether a known library has this very object under this name (ufuncs, dtypes)."""
     homes = (sys.modules.get(home) for home in (type(value).__module__, "scipy.special"))
     return any(home is not None and _library(home.__name__) and getattr(home, name, None) is value for home in homes)

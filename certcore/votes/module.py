@@ -15,7 +15,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges
 from certcore.models.called import Called
-from certcore.votes.fused import digest_of, pad_weights
+from certcore.votes.fused import pad_weights, voter_digest
 from certcore.votes.identity import identity
 from certcore.votes.sampler import Sampler
 from certcore.votes.split import Split, split_first
@@ -50,7 +50,7 @@ class ModuleVoter:
     def digest(self) -> str:
         """Of the network as it is now, and of what decides how its sums are rounded."""
         who = f"{identity(self.module)}|{self.batch}|{self.split}|{self.device}"
-        return digest_of(f"module|{who}|{self.n_classes}|{self.noise.theta}|{self.seed}", self.graph, ())
+        return voter_digest(f"module|{who}|{self.n_classes}|{self.noise.theta}|{self.seed}", self.graph, ())
 
     def __getstate__(self) -> dict[str, Any]:
         """What was built on the way stays here: traced calls do not travel."""

@@ -23,6 +23,9 @@ class Sampler:
     graph: Graph
     noise: Noise
 
+    def __post_init__(self) -> None:
+        self.noise.check_drawable()
+
     @cached_property
     def attribute_tables(self) -> tuple:
         """What the compiled code needs to know about the attributes."""

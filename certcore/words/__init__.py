@@ -7,19 +7,11 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
-from certcore.words.accuracy import (
-    Accuracy,
-    accuracy,
-    accuracy_words,
-    certified_accuracy,
-    has_training_nodes,
-    not_for_training,
-    share_of_right,
-)
 from certcore.words.attacker import attacks_nothing, threat_words
 from certcore.words.division import how_it_votes, votes_over_groups, why_controls
 from certcore.words.field import field_words
-from certcore.words.guarantee import (
+from certcore.words.nodes import node_words, state_words
+from certcore.words.promises import (
     accepted,
     base_kind,
     bracket,
@@ -38,8 +30,16 @@ from certcore.words.guarantee import (
     summary,
     uncovered,
 )
-from certcore.words.nodes import node_words, state_words
 from certcore.words.registry import SENTENCES, Sentence
+from certcore.words.right_labels import (
+    Accuracy,
+    accuracy,
+    accuracy_words,
+    certified_accuracy,
+    has_training_nodes,
+    not_for_training,
+    share_of_right,
+)
 from certcore.words.sites import attack_words, named_sites
 from certcore.words.solve import limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words

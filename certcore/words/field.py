@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from certcore.domain.edge_field import EdgeField
+from certcore.models.field import Fault
 from certcore.words.registry import sentence
 from certcore.words.text import Text, code, count, listing, say, some
 
@@ -14,10 +15,8 @@ if TYPE_CHECKING:
 
 def field_words(check: FieldCheck) -> Text:
     """The outcome of an attempt to falsify a field."""
-    if check.fault == "chance":
-        return field_chance()
-    if check.fault:
-        return field_memory()
+    if check.fault is not None:
+        return field_chance() if check.fault is Fault.CHANCE else field_memory()
     if check.violation is None and not check.comparisons:
         return field_everything(check.layers, check.edge_field)
     if check.violation is None:

@@ -11,13 +11,14 @@ from certcore.common.rounding import rounded_up, share_down
 from certcore.domain.perturbations import LABELS
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.sweep.radii import Radius
-from certcore.words.accuracy import share_of_right
 from certcore.words.attacker import beside
-from certcore.words.guarantee import confidence, no_targets, subject
+from certcore.words.promises import confidence, no_targets, subject
 from certcore.words.registry import sentence
+from certcore.words.right_labels import share_of_right
 from certcore.words.text import Text, count, paragraph, say, strong
 
 
@@ -31,7 +32,7 @@ def status(certificate: Certificate) -> Text:
         return totals()
     if certificate.closed:
         return closed(certificate.targets - certificate.verified_certified)
-    if certificate.relaxation == "strong" and certificate.status in _SEARCHED:
+    if certificate.relaxation == Relaxation.STRONG and certificate.status in _SEARCHED:
         return searched(certificate.status)
     return proven_status(certificate.status)
 

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from certcore.domain.perturbations import LABELS, TYPES
 
@@ -85,7 +85,7 @@ def code(text: str) -> Piece:
     return Piece(text, "code")
 
 
-def name(text: Any, longest: int = 60) -> Piece:
+def name(text: object, longest: int = 60) -> Piece:
     """A name from a file: shown, never obeyed."""
     return Piece(plain(text, longest), "name")
 
@@ -113,7 +113,7 @@ def samples(number: int) -> str:
     return count(number)
 
 
-def plain(name: Any, longest: int = 60) -> str:
+def plain(name: object, longest: int = 60) -> str:
     """A name from a file, on one line and without characters that steer the text around it."""
     text = str(name)
     kept = "".join(
@@ -125,7 +125,7 @@ def plain(name: Any, longest: int = 60) -> str:
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"
 
 
-def markdown(text: Any, longest: int = 60) -> str:
+def markdown(text: object, longest: int = 60) -> str:
     """A name from a file for use inside Markdown: every sign that means something there is escaped."""
     return name(text, longest).markdown
 

@@ -38,7 +38,7 @@ def _session(digest: str, _instance: Instance) -> Session:
 
 def certificate(view: View) -> Work:
     """The certificate at the sliders' position; the attack is looked for afterwards, the number comes first."""
-    exact = view.relaxation == "exact"
+    exact = view.relaxation is Relaxation.EXACT
 
     def run(job: Job) -> Certificate:
         limit = view.time_limit if exact else None
@@ -61,13 +61,14 @@ def strengthened(view: View, result: Certificate) -> Work:
             proven = certified_count(result.targets, better)
             note = words.strengthening(result.verified_certified, proven, result.targets)
             part = replace(
-                result, bound=better, certified=proven, verified_certified=proven, relaxation="strong", attack=None,
-                status=Status.TIME_LIMIT, rounds=step.rounds, seconds=step.seconds,
+                result, bound=better, certified=proven, verified_certified=proven,
+                relaxation=Relaxation.STRONG, attack=None, status=Status.TIME_LIMIT, rounds=step.rounds,
+                seconds=step.seconds,
             )  # fmt: skip
             job.report(min(1.0, step.seconds / view.time_limit), str(note), part)
 
         return session(view.instance).certify(
-            view.threat, relaxation="strong", time_limit=view.time_limit, cancel=job.cancel, progress=told
+            view.threat, relaxation=Relaxation.STRONG, time_limit=view.time_limit, cancel=job.cancel, progress=told
         )
 
     key = ("strengthen", *view.key)
@@ -80,7 +81,7 @@ def attacked(view: View, result: Certificate) -> Work:
         return Work("attack", view.key, result, True)
 
     def run(job: Job) -> Certificate:
-        relaxation = Relaxation(view.relaxation).relaxed
+        relaxation = view.relaxation.relaxed
         return session(view.instance).certify(view.threat, relaxation=relaxation, cancel=job.cancel)
 
     same = ("attack", view.instance.digest)
@@ -90,15 +91,11 @@ def attacked(view: View, result: Certificate) -> Work:
 def proof(view: View) -> Work:
     """The proof of the number on show, solved on its own minimal program."""
 
-    def run(job: Job) -> dict[str, Any]:
+    def run(job: Job) -> dict[str, Any] | None:
         known = session(view.instance)
         if view.strengthen:
-            found: dict[str, Any] = known.proof(
-                view.threat, relaxation="strong", time_limit=view.time_limit, cancel=job.cancel
-            )
-        else:
-            found = known.proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
-        return found
+            return known.proof(view.threat, relaxation=Relaxation.STRONG, time_limit=view.time_limit, cancel=job.cancel)
+        return known.proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
 
     return ask(
         "proof",
@@ -128,7 +125,7 @@ def per_class(view: View) -> Work:
         for number, label in enumerate(classes):
             job.report(number / len(classes), f"class {number + 1} of {len(classes)}")
             threat = view.threat.replace(targets=view.targets[labels == label])
-            relaxation = Relaxation(view.relaxation).relaxed
+            relaxation = view.relaxation.relaxed
             result = session(view.instance).certify(threat, relaxation=relaxation, attack=False, cancel=job.cancel)
             if job.cancel.is_set():
                 break
@@ -140,7 +137,7 @@ def per_class(view: View) -> Work:
 
 def suggest(view: View, number: int) -> Work:
     """Which nodes to protect next."""
-    relaxation = Relaxation(view.relaxation).relaxed
+    relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> Defence:
         return defend(
@@ -157,7 +154,7 @@ def suggest(view: View, number: int) -> Work:
 
 def report(view: View, source: str) -> Work:
     """A complete report at the sliders' position, as the bytes of a zip."""
-    relaxation = Relaxation(view.relaxation).relaxed
+    relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> bytes:
         # Imported only now: drawing for print is not needed to show a page.

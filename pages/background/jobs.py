@@ -9,6 +9,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
+from enum import StrEnum
 from typing import Any
 
 from certcore.common.errors import InputError
@@ -32,6 +33,16 @@ GONE_AFTER = 5.0
 _log = set_up()
 
 
+class JobState(StrEnum):
+    """How far a piece of work is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
 class Job:
     """One piece of work. `run(job)` reports progress through it and stops when `cancel` is set."""
 
@@ -44,7 +55,7 @@ class Job:
         self.cancel = threading.Event()
         self.finished = threading.Event()
         self.owners: set[str] = set()
-        self.state = "waiting"
+        self.state = JobState.WAITING
         self.result: Any = None
         self.error: str | None = None
         self.partial: Any = None
@@ -92,7 +103,7 @@ class Pool:
                 job.cancel.set()
         deadline = time.monotonic() + patience
         for job in live:
-            if job.state == "running":
+            if job.state is JobState.RUNNING:
                 job.finished.wait(max(0.0, deadline - time.monotonic()))
 
     def _tidy(self) -> None:
@@ -123,7 +134,7 @@ class Pool:
         """Ask for work; the owner's older work in the same slot is given up. Equal keys are computed once."""
         with self._lock:
             old = self._slots.get((owner, slot))
-            usable = old is not None and old.state in ("waiting", "running") and not old.cancel.is_set()
+            usable = old is not None and old.state in (JobState.WAITING, JobState.RUNNING) and not old.cancel.is_set()
             if old is not None and old.key == key and usable:
                 old.touched = time.monotonic()
                 return old
@@ -159,8 +170,8 @@ class Pool:
         if job.owners:
             return
         job.cancel.set()
-        if job.state == "waiting":
-            job.state = "cancelled"
+        if job.state is JobState.WAITING:
+            job.state = JobState.CANCELLED
             job.finished.set()
             self._live.pop(job.key, None)
             # What nobody wants must not count as waiting, or moving a slider often would fill the queue.
@@ -213,24 +224,24 @@ class Pool:
                     job = self._next()
                 if job.finished.is_set():
                     continue
-                job.state, job.started = "running", time.monotonic()
+                job.state, job.started = JobState.RUNNING, time.monotonic()
                 self._running.add(job)
             self._carry_out(job)
 
     def _carry_out(self, job: Job) -> None:
-        result, state = None, "done"
+        result, state = None, JobState.DONE
         try:
             result = job.run(job)
         except InputError as error:
-            job.error, state = str(error), "failed"
+            job.error, state = str(error), JobState.FAILED
         except BaseException:  # a worker that ended here would leave its page waiting for ever
             _log.exception("work failed", extra={"work": job.label})
-            job.error, state = "the computation failed unexpectedly; the server's log has the details", "failed"
+            job.error, state = "the computation failed unexpectedly; the server's log has the details", JobState.FAILED
         with self._lock:
             job.result = result
             if job.cancel.is_set():
-                state = "cancelled"
-            elif state == "done":
+                state = JobState.CANCELLED
+            elif state is JobState.DONE:
                 self._results[job.key] = result
                 while len(self._results) > MOST_RESULTS:
                     self._results.popitem(last=False)
@@ -240,5 +251,5 @@ class Pool:
                 del self._live[job.key]
             waiting = sum(len(queue) for queue in self._waiting.values())
         job.finished.set()
-        about = {"work": job.label, "state": state, "seconds": round(job.seconds, 3), "waiting": waiting}
+        about = {"work": job.label, "state": str(state), "seconds": round(job.seconds, 3), "waiting": waiting}
         _log.info("work ended", extra=about)

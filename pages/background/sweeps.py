@@ -96,13 +96,13 @@ def values_to(end: int | None, to_zero: bool, instance: Instance, vary: str) -> 
     return stops(end_of(instance, vary) if end is None else end)
 
 
-def refined(values: list[int], vary: str) -> list[int]:
+def _refined(values: list[int], vary: str) -> list[int]:
     """Every integer of an axis; only the given ones where each would cost a solve of its own."""
     most = MOST_VALUES if vary in TYPES else MOST_SLOW_VALUES
     return list(range(values[-1] + 1)) if values[-1] <= most else values
 
 
-def _to_zero(members: list[Member], vary: str, relaxation: str, job: Job) -> list[int]:
+def _to_zero(members: list[Member], vary: str, relaxation: Relaxation, job: Job) -> list[int]:
     """Every integer up to the first at which no line certifies anything."""
     last = 0
     for member in members:
@@ -189,7 +189,7 @@ def curves(
     vary: str,
     values: list[int] | None,
     paper: bool,
-    relaxation: str,
+    relaxation: Relaxation,
     slot: str,
     fine: bool = True,
 ) -> Work:
@@ -198,11 +198,12 @@ def curves(
     A few values first; then, if `fine`, every integer, line by line. Without values: at every integer up to where
     nothing is certified any more.
     """
-    kinds = [relaxation if relaxation != "exact" else "tight"] + (["paper"] if paper and relaxation != "paper" else [])
+    ours = relaxation.relaxed
+    kinds = [ours] + ([Relaxation.PAPER] if paper and ours is not Relaxation.PAPER else [])
 
     def run(job: Job) -> dict[str, list[list[Any]]]:
         first = values if values is not None else _to_zero(members, vary, kinds[0], job)
-        stages = [first] + ([refined(first, vary)] if fine and refined(first, vary) != first else [])
+        stages = [first] + ([_refined(first, vary)] if fine and _refined(first, vary) != first else [])
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
         total = sum(len(member.instances) for member in members) * len(kinds) * len(stages)
         count = 0
@@ -232,7 +233,7 @@ def curves(
 def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
     """The lines of the chosen relaxation strengthened, point by point; None if that is not wanted or not the time."""
     lines = first_kind(found)
-    if not view.strengthen or view.relaxation != "tight" or not found.fresh or not lines:
+    if not view.strengthen or not found.fresh or not lines:
         return None
 
     def run(job: Job) -> list[list[Curve]]:
@@ -257,7 +258,7 @@ def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
 
 def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
     """The map strengthened cell by cell; None if that is not wanted or not the time."""
-    if not view.strengthen or view.relaxation != "tight" or not found.fresh or found.result is None:
+    if not view.strengthen or not found.fresh or found.result is None:
         return None
 
     def run(job: Job) -> Surface:
@@ -297,9 +298,9 @@ class Attacks:
     left: np.ndarray
 
 
-def attacks(member: Member, vary: str, values: list[int], relaxation: str, slot: str) -> Work:
+def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
     """The best replayed attack at each of a few values; the picture grows while they are looked for."""
-    kind = Relaxation(relaxation).relaxed
+    kind = relaxation.relaxed
 
     def run(job: Job) -> Attacks:
         found = Attacks([], np.zeros(0, dtype=np.int64))
@@ -342,7 +343,9 @@ def first_kind(work: Work) -> list[list[Curve]]:
     return next(iter(work.result.values()), []) if work.result else []
 
 
-def _curve(instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: str, job: Job) -> Curve:
+def _curve(
+    instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: Relaxation, job: Job
+) -> Curve:
     return curve(session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel)
 
 
@@ -366,7 +369,7 @@ def map_stages(ends: tuple[int, int], finest: bool = True) -> list[tuple[list[in
 
 
 def map_over(
-    view: View, x: str, y: str, ends: tuple[int, int], relaxation: str, slot: str, finest: bool = True
+    view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation, slot: str, finest: bool = True
 ) -> Work:
     """A map over two budgets, shown while it grows: coarse, then finer, the corner around the sliders first."""
     fixed = _free(view.threat, x, y)
@@ -405,9 +408,9 @@ def is_coarse(found: Surface, ends: tuple[int, int], finest: bool = True) -> boo
     return len(found.x_values) <= len(map_stages(ends, finest)[0][0])
 
 
-def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: str, slot: str) -> Work:
+def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation, slot: str) -> Work:
     """The best replayed attacks at a few cells of a map, those around the sliders first: (x, y, left) each."""
-    fixed, kind = _free(view.threat, x, y), Relaxation(relaxation).relaxed
+    fixed, kind = _free(view.threat, x, y), relaxation.relaxed
     xs, ys = map_stages(ends)[0]
     near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
 
@@ -429,7 +432,7 @@ def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: s
 
 def largest(view: View, vary: str, share: int) -> Work:
     """The largest budget that still certifies this share (in per cent)."""
-    relaxation = Relaxation(view.relaxation).relaxed
+    relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> Radius:
         return radius(

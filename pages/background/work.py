@@ -17,7 +17,7 @@ from certcore.common.errors import InputError
 
 from ..parts.text import markdown, seconds
 from .delivery import keep_in_order
-from .jobs import URGENT, Job, Pool
+from .jobs import URGENT, Job, JobState, Pool
 
 #: So long a page waits before it shows progress instead: most solves are done by then and nothing flickers.
 PATIENCE = 0.9
@@ -81,7 +81,7 @@ def ask(
     stopped: dict[str, Hashable] = st.session_state.setdefault("_stopped", {})
     ready = pool().result(key)
     last: Job | None = st.session_state.get("_jobs", {}).get(slot)
-    if ready is None and last is not None and last.key == key and last.state == "done":
+    if ready is None and last is not None and last.key == key and last.state is JobState.DONE:
         ready = last.result  # others' results may have pushed it out of the pool; this page goes on showing it
     if ready is not None:
         shown[slot] = (same, key, ready)
@@ -93,7 +93,7 @@ def ask(
         kept = old is not None and old[1] == key
         return Work(slot, key, before, kept, cancelled=True)
     stopped.pop(slot, None)
-    if last is not None and last.key == key and last.state == "failed":
+    if last is not None and last.key == key and last.state is JobState.FAILED:
         return Work(slot, key, before, False, error=last.error)
     try:
         job = pool().submit(owner(), slot, key, run, label, exact=exact)
@@ -102,10 +102,10 @@ def ask(
     st.session_state.setdefault("_jobs", {})[slot] = job
     st.session_state.setdefault("_same", {})[slot] = same
     if job.wait(patience):
-        if job.state == "done":
+        if job.state is JobState.DONE:
             shown[slot] = (same, key, job.result)
             return Work(slot, key, job.result, True)
-        if job.state == "failed":
+        if job.state is JobState.FAILED:
             return Work(slot, key, before, False, job=job, error=job.error)
         # Given up, but not by this visitor: an older run of the page took the slot, or the connection was away for a
         # moment. The page asks again.
@@ -179,7 +179,7 @@ def _poll(slot: str) -> None:
         return
     job.touched = time.monotonic()
     if job.finished.is_set():
-        if job.state == "cancelled" and job.result is not None:
+        if job.state is JobState.CANCELLED and job.result is not None:
             # What was proven before the cancel still stands: show it, marked as such, and only for what it is about.
             st.session_state["_shown"][slot] = (st.session_state["_same"][slot], job.key, job.result)
         st.rerun()
@@ -188,7 +188,7 @@ def _poll(slot: str) -> None:
         seen[slot] = job.partial
         st.rerun()
     preview = st.session_state.get("_previews", {}).get(slot, "")
-    waiting = job.state == "waiting"
+    waiting = job.state is JobState.WAITING
     what = "Waiting for a free worker" if waiting else markdown(job.label)
     share = "" if job.share is None else f" · {job.share:.0%}"
     note = f" · {markdown(job.note)}" if job.note else ""

@@ -68,7 +68,7 @@ def data(
         "share": pack(allocation.attackers[controlled], np.float64),
         "protected": pack(np.asarray(result.threat.protected, dtype=np.int64), np.uint32),
         "sentence": sentence(instance, found, relaxed=relaxed),
-        "alt": f"{words.attack_words(found, lambda i: name_of(instance, i), relaxed=relaxed)} Keys: {KEYS}.",
+        "alt": f"{words.attack_words(found, lambda i: _name_of(instance, i), relaxed=relaxed)} Keys: {KEYS}.",
     }
     if found.inside is not None:
         start = found.inside.indptr
@@ -82,14 +82,14 @@ def data(
     return sent
 
 
-def name_of(instance: Instance, node: int) -> str:
+def _name_of(instance: Instance, node: int) -> str:
     """A node in a sentence that says already that it speaks about nodes."""
     return node_name(instance, node) if instance.node_names is not None else str(node)
 
 
 def sentence(instance: Instance, found: Reach, *, relaxed: bool) -> list[dict[str, Any]]:
     """The sentence above the map in pieces; a name carries the number of its site."""
-    said = words.attack_words(found, lambda node: name_of(instance, node), relaxed=relaxed)
+    said = words.attack_words(found, lambda node: _name_of(instance, node), relaxed=relaxed)
     sites = iter([site for kind in words.named_sites(found) for site in kind])
     pieces: list[dict[str, Any]] = []
     for piece in said.pieces:
@@ -107,7 +107,7 @@ def sites_table(instance: Instance, result: Certificate, found: Reach, *, relaxe
     node = np.where(found.is_edge, -1, found.ends[:, 0])
     other = np.where(found.is_edge, found.ends[:, 1], -1)
     named = [
-        node_name(instance, a) if a == b else f"{name_of(instance, a)} – {name_of(instance, b)}"
+        node_name(instance, a) if a == b else f"{_name_of(instance, a)} – {_name_of(instance, b)}"
         for a, b in found.ends.tolist()
     ]
     columns: dict[str, Any] = {

@@ -56,7 +56,7 @@ def frames(view: View, result: Certificate, axis: str) -> Work:
     """The certificates of a film, each with its attack; the last one is the very certificate of the map."""
     last = int(Axis.parse(axis).of(view.threat))
     values = values_of(last)
-    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+    relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> list[Frame]:
         found = []
@@ -115,7 +115,7 @@ def gif(instance: Instance, found: list[Frame], seconds: float = 0.5) -> bytes:
     """The film as an animated picture, drawn as the printed map is."""
     from PIL import Image
 
-    from certcore.export.formats import render
+    from certcore.export.rendering import render
 
     pictures = []
     for frame in found:

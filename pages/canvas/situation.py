@@ -35,7 +35,7 @@ def read(view: View, text: str) -> ThreatModel:
 def certified(view: View, threat: ThreatModel) -> Work:
     """The certificate of the kept situation, with its attack."""
     other = replace(view, threat=threat)
-    relaxation = "tight" if view.relaxation == "exact" else view.relaxation
+    relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> Certificate:
         return session(view.instance).certify(threat, relaxation=relaxation, cancel=job.cancel)

@@ -98,13 +98,14 @@ def _asked(view: View) -> Asked:
 def draw(view: View) -> None:
     asked = _asked(view)
     x, y, ends, show = asked.x, asked.y, asked.ends, asked.show
-    relaxation = Relaxation(view.relaxation).relaxed
+    relaxation = view.relaxation.relaxed
+    tight = relaxation is Relaxation.TIGHT
     # A gain is drawn where both of its maps are known: those two are not refined.
     finest = show != "paper"
     task = sweeps.map_over(view, x, y, ends, relaxation, "surface", finest)
     other = None
     if not finest:
-        against = "paper" if relaxation == "tight" else "tight"
+        against = Relaxation.PAPER if tight else Relaxation.TIGHT
         other = sweeps.map_over(view, x, y, ends, against, "surface_paper", finest)
     better = sweeps.strengthened_map(view, task, "surface_strong")
     strong = task if better is None or better.result is None else better
@@ -119,7 +120,7 @@ def draw(view: View) -> None:
     if ready:
         main, reference = strong.result, None
         if other is not None:
-            main, reference = (strong.result, other.result) if relaxation == "tight" else (other.result, task.result)
+            main, reference = (strong.result, other.result) if tight else (other.result, task.result)
         accuracy_of = None if view.counted is None else len(view.counted)
         across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
         figure = figures.contour_figure(
@@ -131,7 +132,7 @@ def draw(view: View) -> None:
             attacks=best_within(main.x_values, main.y_values, known) if known else None,
             reference=reference,
             reference_kind="paper" if show == "paper" else "naive",
-            kind="paper" if relaxation == "paper" and show != "paper" else "collective",
+            kind="paper" if not tight and show != "paper" else "collective",
             levels=asked.levels,
             marker=None if across is None or up is None else (across, up),
             accuracy_of=accuracy_of,

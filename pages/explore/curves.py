@@ -6,6 +6,7 @@ import streamlit as st
 
 from certcore import figures, words
 from certcore.common.errors import InputError
+from certcore.program.relaxation import Relaxation
 
 from ..background import sweeps, work
 from ..files import bundles
@@ -123,7 +124,7 @@ def draw(view: View) -> None:
         few = values if values is not None else stops(int(ours[0][0].values[-1]))
         search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
     if ours:
-        shows_paper = paper and view.relaxation != "paper"
+        shows_paper = paper and view.relaxation is not Relaxation.PAPER
         accuracy_of = None if view.counted is None else len(view.counted)
         beside = figures.controls_beside(view.instance, view.threat, vary, accuracy_of)
         figure = figures.curve_figure(

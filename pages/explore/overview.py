@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from certcore import figures
+from certcore.program.relaxation import Relaxation
 
 from ..background import engine, sweeps, work
 from ..frame.sidebar import class_name
@@ -51,7 +52,7 @@ def draw(view: View) -> None:
                 if search.running:
                     work.watch(search)
         charts.show_latest(figure, view.instance.digest, key="mini", height=330)
-        if view.relaxation == "exact":
+        if view.relaxation is Relaxation.EXACT:
             st.caption("The curve shows what is verified (the tight program); the solver's word is not drawn.")
         if ready:
             work.line(line)

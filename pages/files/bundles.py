@@ -8,7 +8,6 @@ import hashlib
 import io
 import os
 import re
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ import streamlit as st
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.common.npz import read_npz
+from certcore.domain.noise import Noise
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance, load_instance, named
 from certcore.words import dataset_title
@@ -47,7 +47,12 @@ def on_disk() -> list[str]:
 
 
 def first(names: list[str]) -> str:
-    """The instance a first visit shows: the paper's first example if it is there."""
+    """The instance a first visit shows: the paper's first example, at ten deletions (`state.START`), if it is there.
+
+    It has the most votes, and it tells the story with every part in sight: naive 38 %, collective 84 % of 1,870 labels,
+    an attack that leaves 87 %, and a switch (strengthen) that closes most of what is in between within seconds.
+    At 21 deletions the naive count is nothing at all, but what separates proof and attack is then too wide to close.
+    """
     wanted = ("citeseer-gcn-attr-s0", "gcn-attr")
     return next((name for part in wanted for name in names if part in name), names[0])
 
@@ -96,8 +101,8 @@ def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
 def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None]:
     arrays = read_npz(path, keys=("theta", "n_samples", "base_axes"))
     if "theta" in arrays:
-        flips = zip(TYPES, arrays["theta"].reshape(-1))
-        return tuple(name for name, share in flips if Fraction(str(share))), int(arrays["n_samples"])
+        flips = zip(TYPES, Noise.of(arrays["theta"].reshape(-1)).fractions)
+        return tuple(name for name, share in flips if share), int(arrays["n_samples"])
     return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
 
 

@@ -15,7 +15,7 @@ def npz(arrays: dict[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-def graph_arrays() -> dict[str, np.ndarray]:
+def _graph_arrays() -> dict[str, np.ndarray]:
     """A ring of twelve nodes, each with two of six attributes, in two classes."""
     around = np.arange(N)
     pairs = np.concatenate([np.stack([around, (around + 1) % N]), np.stack([(around + 1) % N, around])], axis=1)
@@ -41,12 +41,12 @@ def instance() -> bytes:
     strength = np.arange(N) % 4
     added, deleted = np.arange(3)[None, :, None], np.arange(5)[None, None, :]
     grid = 2 * added + deleted < strength[:, None, None]
-    arrays = graph_arrays() | {"base_grid": grid, "base_axes": np.array(["attr_add", "attr_del"])}
+    arrays = _graph_arrays() | {"base_grid": grid, "base_axes": np.array(["attr_add", "attr_del"])}
     return npz(arrays | {"prediction": (np.arange(N) >= N // 2).astype(np.int64)})
 
 
 def graph() -> bytes:
-    return npz(graph_arrays())
+    return npz(_graph_arrays())
 
 
 def votes() -> bytes:

@@ -11,10 +11,12 @@ import streamlit as st
 
 from certcore import words
 from certcore.common.errors import InputError
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.program.relaxation import Relaxation
 
 from ..files import bundles
 from ..parts.text import count, markdown, plain
@@ -73,7 +75,7 @@ def draw(page: str, own: dict[str, Control]) -> View | Absence:
         help=WHICH,
     )
     st.session_state["_view"]["instance"] = name  # also if it turns out to be damaged: every page says the same
-    rule = st.session_state["rule"] or "binary"
+    rule = BaseRule(st.session_state["rule"] or "binary")
     try:
         instance = bundles.load(name, rule)
     except InputError as error:
@@ -399,9 +401,9 @@ def node_name(instance: Instance, node: int) -> str:
     return plain(names[node], 40) if names is not None else f"node {node}"
 
 
-def _relaxation(instance: Instance) -> tuple[str, int, bool]:
+def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:
     votes = words.votes_over_groups(instance) is not None
-    if votes and st.session_state["relaxation"] == "paper":
+    if votes and st.session_state["relaxation"] == Relaxation.PAPER:
         state.replace("relaxation", "tight", "the publication defines none for votes over groups of edges")
     relaxation = controls.segmented_control(
         st,
@@ -413,32 +415,33 @@ def _relaxation(instance: Instance) -> tuple[str, int, bool]:
         "Exact: the integer program with a time limit; what it adds is the solver's word and is not verified.",
     )
     limit = st.session_state["limit"]
-    strengthen = (relaxation or "tight") == "tight" and controls.toggle(
+    form = Relaxation(relaxation or "tight")
+    strengthen = form is Relaxation.TIGHT and controls.toggle(
         st,
         "Strengthen",
         key="strengthen",
         help="Improves the number in place: a search for rows that every whole-number attack satisfies. Each step is "
         "verified in exact integers, and it stops by itself when an attack shows that no more can be certified.",
     )
-    if relaxation == "exact" or strengthen:
+    if form is Relaxation.EXACT or strengthen:
         limit = controls.number_input(
             st, "Time limit (s)", 1, 600, key="limit", help="The search stops here; what it has proven stays."
         )
     if "votes" not in instance.base.arrays():
-        if st.session_state["rule"] != "binary":
+        if st.session_state["rule"] != BaseRule.BINARY:
             state.replace("rule", "binary", "the base certificate of this instance does not come from votes")
     else:
         controls.segmented_control(
             st,
             "Base rule",
-            ["binary", "multiclass"],
+            list(map(str, BaseRule)),
             format_func={"binary": "Binary", "multiclass": "Multi-class"}.__getitem__,
             key="rule",
             help="How votes become a base certificate: the label against one half (binary, as in the paper), "
             "or against the strongest other class (multi-class). Choose before you look: taking the better of the two "
             "afterwards spends α twice, so α would have to be halved.",
         )
-    return str(relaxation or "tight"), int(limit), bool(strengthen)
+    return form, int(limit), bool(strengthen)
 
 
 def _protected(instance: Instance) -> tuple[np.ndarray, str | None]:

@@ -36,7 +36,7 @@ CHOICES = [member.name.lower() for member in TargetState]
 COLOURS = {"state": "State", "margin": "Margin", "class": "Predicted class", "correct": "Right or wrong"}
 
 
-def read_states(text: str) -> list[str]:
+def _read_states(text: str) -> list[str]:
     """The states to show, from the address."""
     found = state.words(*CHOICES, *FORMER)(text)
     return [FORMER[word].name.lower() if word in FORMER else word for word in found]
@@ -45,7 +45,7 @@ def read_states(text: str) -> list[str]:
 OWN: dict[str, state.Control] = {
     "adversary": ("attack", state.one_of("attack", "relaxed", "both")),
     "colour": ("state", state.one_of(*COLOURS)),
-    "only": ([], read_states),
+    "only": ([], _read_states),
     "picked": (None, state.whole()),
     "edge": ("", state.short_text),
     "role": ("site", state.one_of("site", "target")),

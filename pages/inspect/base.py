@@ -8,6 +8,7 @@ import streamlit as st
 from certcore import figures, words
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import LABELS, TYPES
 
 from ..parts import charts, exports, groups, why
@@ -102,7 +103,7 @@ def draw(view: View) -> None:
             p = why.lower_bounds(instance)
             spread = figures.distribution_figure(p[view.targets], recipe=exports.recipe(view, "distribution"))
             charts.show(spread, key="p_distribution", height=330)
-            half = " (p ≤ ½)" if view.rule == "binary" else ""
+            half = " (p ≤ ½)" if view.rule is BaseRule.BINARY else ""
             st.caption(
                 f"{count(int((~clean[view.targets]).sum()))} of {count(len(view.targets))} targets abstain{half}: "
                 "they are uncertified without any attack."

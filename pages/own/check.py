@@ -26,7 +26,7 @@ MOST_MB = 100
 
 
 @dataclass(frozen=True)
-class Claim:
+class CheckedProof:
     """What is checked: a proof, the instance it speaks about, and where the proof comes from."""
 
     proof: dict[str, Any]
@@ -56,7 +56,7 @@ def draw(view: View | None) -> None:
         _try_forgeries(claim)
 
 
-def _claim(proof_file: Any, instance_file: Any, view: View | None) -> Claim | None:
+def _claim(proof_file: Any, instance_file: Any, view: View | None) -> CheckedProof | None:
     """The files that were dropped; what is missing comes from the present view. None: not everything is there yet."""
     made = _own_proof(view) if proof_file is None else None
     if proof_file is None and made is None:
@@ -74,7 +74,7 @@ def _claim(proof_file: Any, instance_file: Any, view: View | None) -> Claim | No
     except InputError as error:
         st.error(f"**Unreadable.** {markdown(error, 400)}", icon=":material/broken_image:")
         return None
-    return Claim(proof, instance, "own" if proof_file is None else proof_file.file_id)
+    return CheckedProof(proof, instance, "own" if proof_file is None else proof_file.file_id)
 
 
 def _own_proof(view: View | None) -> dict[str, Any] | None:
@@ -100,7 +100,7 @@ def _own_proof(view: View | None) -> dict[str, Any] | None:
     return made.result if made.fresh else None
 
 
-def _accepted(claim: Claim) -> bool:
+def _accepted(claim: CheckedProof) -> bool:
     """Check the claim and say what came out; whether it was accepted."""
     proof, instance = claim.proof, claim.instance
 
@@ -130,7 +130,7 @@ def _accepted(claim: Claim) -> bool:
     return True
 
 
-def _try_forgeries(claim: Claim) -> None:
+def _try_forgeries(claim: CheckedProof) -> None:
     """False claims with a right checksum, and what rejects each of them."""
     proof, instance = claim.proof, claim.instance
     if not st.toggle(

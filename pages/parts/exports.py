@@ -29,7 +29,7 @@ def menu(figure: Figure, key: str, dark: bool = False) -> None:
     if not popover.open:
         return
     # Imported only now: drawing for print is not needed to show a page.
-    from certcore.export.formats import file_name, formats, render
+    from certcore.export.rendering import file_name, formats, render
 
     with popover:
         width = st.segmented_control(

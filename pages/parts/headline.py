@@ -11,8 +11,8 @@ import streamlit as st
 
 from certcore import words
 from certcore.common.rounding import rounded_up, share_down
+from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
-from certcore.solve.status import Status
 
 from ..background import engine, work
 from ..files import bundles
@@ -46,7 +46,7 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
 
 def _strengthened(view: View, result: Certificate) -> work.Work | None:
     """The search that improves the number in place, if it is wanted and there is something to improve."""
-    if not view.strengthen or view.relaxation != "tight" or result.size is None:
+    if not view.strengthen or result.size is None:
         return None
     return engine.strengthened(view, result)
 
@@ -98,7 +98,7 @@ def with_attack(view: View) -> Certificate | None:
         line = (
             f"{words.summary(result).markdown} · node by node {share_down(result.naive_certified, result.targets)} · "
             f"left uncertified: {text} · "
-            + ("integer program" if result.relaxation == "exact" else f"{result.relaxation} relaxation")
+            + ("integer program" if result.relaxation == Relaxation.EXACT else f"{result.relaxation} relaxation")
             + f", {seconds(result.seconds)}"
         )
         work.line(search if search is not None and not search.fresh else task, line)
@@ -107,7 +107,7 @@ def with_attack(view: View) -> Certificate | None:
 
 
 def _done(result: Certificate) -> str:
-    ended = result.status in (Status.OPTIMAL, Status.RECOMPUTED)
+    ended = result.status.is_final
     icon = ":material/hourglass_bottom:" if not ended else ":material/info:" if result.unproven else ":material/check:"
     return f"{icon} {words.status(result).markdown}"
 

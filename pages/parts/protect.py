@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 
 from ..background import engine, work
@@ -23,7 +22,7 @@ def _gain(view: View, result: Certificate) -> None:
     bare = replace(view, threat=view.threat.replace(protected=()))
 
     def run(job: Job) -> Certificate:
-        relaxation = Relaxation(view.relaxation).relaxed
+        relaxation = view.relaxation.relaxed
         return engine.session(view.instance).certify(
             bare.threat, relaxation=relaxation, attack=False, cancel=job.cancel
         )

@@ -12,7 +12,7 @@ from certcore.models.registry import MODELS
 from certcore.words import dataset_title
 
 from ..background import training
-from ..background.jobs import Job
+from ..background.jobs import Job, JobState
 from ..background.work import owner
 from ..files import bundles
 from ..files.bundles import import_folder
@@ -81,7 +81,7 @@ def form(take: Callable[[list[tuple[str, bytes]]], None]) -> None:
         return
     if not active.finished.is_set():
         _watch()
-    elif active.error or active.state == "cancelled":
+    elif active.error or active.state is JobState.CANCELLED:
         st.warning(markdown(active.error or "cancelled", 300), icon=":material/info:")
     else:
         path = Path(str(active.result))

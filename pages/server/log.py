@@ -18,7 +18,7 @@ NAME = "certcore.dashboard"
 FIELDS = ("work", "state", "seconds", "waiting", "turned_away", "error")
 
 
-class _Line(logging.Formatter):
+class _JsonLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
@@ -44,7 +44,7 @@ def set_up() -> logging.Logger:
     log = logging.getLogger(NAME)
     if not log.handlers:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(_Line())
+        handler.setFormatter(_JsonLine())
         log.addHandler(handler)
         log.propagate = False
         log.setLevel(logging.CRITICAL + 1 if os.environ.get("CERTCORE_LOG") == "off" else logging.INFO)
@@ -59,7 +59,7 @@ def _tame_streamlit() -> None:
     def quiet(other: logging.Logger) -> None:
         plain(other)
         for handler in other.handlers:
-            handler.setFormatter(_Line())
+            handler.setFormatter(_JsonLine())
 
     plain, logger.setup_formatter = logger.setup_formatter, quiet
     logger.update_formatter()

@@ -45,13 +45,13 @@ def _quietly() -> None:
         prepare()
 
 
-def leave_pages_to_navigation() -> None:
+def _leave_pages_to_navigation() -> None:
     """Beside a folder called `pages` Streamlit makes a menu of its own until `st.navigation` is called once.
 
     A fresh server's first visitor, if led here by a link to one page, would be told that there is no such page.
     """
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
-    st.navigation([st.Page(leave_pages_to_navigation)])
+    st.navigation([st.Page(_leave_pages_to_navigation)])
 
 
 def _leave_with(parent: int) -> None:
@@ -68,7 +68,7 @@ def main(script: str) -> None:
     parent = os.environ.pop("CERTCORE_DASHBOARD_PARENT", "")
     if parent.isdigit():
         threading.Thread(target=_leave_with, args=(int(parent),), daemon=True, name="leave").start()
-    leave_pages_to_navigation()
+    _leave_pages_to_navigation()
     early = threading.Thread(target=_quietly, daemon=True, name="prepare")
     early.start()
     early.join(PATIENCE)

@@ -1,7 +1,8 @@
 """Widgets that are drawn with their present value as the default.
 
-Values come from the link or from memory and are set by code. The browser hears of such a value only once; if that
-message is overtaken by a rerun, a widget drawn with a fixed default would show, and later send back, that default.
+Values come from the link or from memory and are set by code. Streamlit tells the browser of such a value only once, and
+drops messages that were not sent yet when a rerun begins; a widget drawn with a fixed default would then show, and
+later send back, that default.
 """
 
 from __future__ import annotations

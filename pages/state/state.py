@@ -12,11 +12,13 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
+from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.instance.local_limits import most_per_node as most_per_node
 from certcore.instance.local_limits import within_base as within_base
+from certcore.program.relaxation import Relaxation
 
 from ..parts.text import plain
 
@@ -113,9 +115,9 @@ class View:
     name: str
     instance: Instance
     threat: ThreatModel
-    relaxation: str
+    relaxation: Relaxation
     time_limit: float
-    rule: str
+    rule: BaseRule
     problem: str | None = None
     strengthen: bool = False
     """Whether the tight number is improved in place by the strong search."""
@@ -217,11 +219,12 @@ def move(**changes: Any) -> None:
 
 
 def restore(page: str, own: dict[str, Control]) -> None:
-    """Before any widget is drawn: set every control from the link, or from memory, or leave it as the user set it.
+    """Before any widget is drawn: set controls from the link or from memory; what the user sees set stays as it is.
 
-    Streamlit forgets a widget's value when the page changes or the widget is hidden. So the values live in
-    `_view`, and the widgets are set from there. A new session and the browser's back button read the URL; turning
-    to another page keeps the view, and takes only what belongs to that page from the link.
+    Streamlit keeps the sidebar's widgets from page to page, but forgets a widget that is not drawn: one of another
+    page, or one that another control hides. So the values live in `_view`, and a widget that comes back is set from
+    there. A new session and the browser's back button read the URL; turning to another page keeps the view, and takes
+    only what belongs to that page from the link.
     """
     memory = st.session_state.setdefault("_view", {})
     started = "_page" not in st.session_state
@@ -236,17 +239,17 @@ def restore(page: str, own: dict[str, Control]) -> None:
         for key in st.query_params:
             if key not in known:
                 link.notes[key] = f"{_said(key)}: this page knows no setting of that name"
+    moves = st.session_state.pop("_moves", {})
     for key, control in known.items():
         if started or back or (turned and key in own and key in st.query_params):
-            memory[key] = _read(key, control, link)
+            moves.setdefault(key, _read(key, control, link))
         memory.setdefault(key, control[0])
     link.shown = False
-    moves = st.session_state.pop("_moves", {})
     memory |= moves
     if started:
         memory["_start"] = not any(name in st.query_params for name in TYPES)
-    for key in SHARED | own:
-        if started or back or turned or key not in st.session_state or key in moves:
+    for key in known:
+        if key in moves or key not in st.session_state:
             st.session_state[key] = memory[key]
     st.session_state["_page"] = page
 

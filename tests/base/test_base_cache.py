@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from certcore.base.cache import FORMAT, TableCache
-from certcore.base.thresholds import grown_thresholds, read_theta, table_key, threshold_table
+from certcore.base.thresholds import grown_thresholds, table_key, threshold_table
 from certcore.common.files import cache_folder
+from certcore.domain.noise import Noise
 
 THETA = ("0.002", "0.6", "0", "0.4")
 EXTENT = (2, 3, 0, 1)
@@ -75,7 +76,7 @@ def test_well_formed_files_with_the_wrong_content_are_ignored(change: str, cache
     else:
         values = {"shape": good[..., :1] * 0, "type": (good * 0).astype(np.float32), "extra": good * 0}[change]
         write = {"values": values} | ({"more": values} if change == "extra" else {})
-        key = table_key("box", read_theta(THETA).theta, EXTENT, 1.0)
+        key = table_key("box", Noise.of(THETA).fractions, EXTENT, 1.0)
         assert cache.path(key) == path
         cache.write(key, write)
     assert np.array_equal(threshold_table(THETA, EXTENT, cache).values, good)

@@ -9,8 +9,9 @@ import pytest
 from certcore.base import SmoothingBase
 from certcore.base.cache import TableCache
 from certcore.base.multiclass import CornerTable, grown_corners
-from certcore.base.thresholds import grown_thresholds, read_theta
+from certcore.base.thresholds import grown_thresholds
 from certcore.domain.fronts import flood_fill
+from certcore.domain.noise import Noise
 
 THETAS = [
     ("0.002", "0.6", "0", "0"),
@@ -55,13 +56,13 @@ def test_corners_give_the_least_mass_rounded_down(theta: tuple[str, ...], cache:
     p = np.concatenate([np.linspace(0, 1, 41), [0.9999999, 1e-9, 2 / 3]])
     for index, budget in enumerate(table.cells.tolist()):
         values = table.least(index, p)
-        exact = [exact_least(read_theta(theta).theta, tuple(budget), Fraction(float(x))) for x in p]
+        exact = [exact_least(Noise.of(theta).fractions, tuple(budget), Fraction(float(x))) for x in p]
         assert all(Fraction(float(v)) <= e + Fraction(1, 10**15) for v, e in zip(values, exact))
         assert np.abs(values - np.array(exact, dtype=float)).max() < 1e-12  # L can be steep near one
         part = slice(table.indptr[index], table.indptr[index + 1])
         for clean, perturbed in zip(table.clean[part].tolist(), table.perturbed[part].tolist()):
             place = min(Fraction(clean), Fraction(1))
-            assert Fraction(perturbed) <= exact_least(read_theta(theta).theta, tuple(budget), place)
+            assert Fraction(perturbed) <= exact_least(Noise.of(theta).fractions, tuple(budget), place)
 
 
 @pytest.mark.parametrize("theta", THETAS, ids=",".join)
@@ -80,7 +81,7 @@ def test_fronts_equal_the_flood_fill(cache: TableCache) -> None:
     label = np.array([0.4, 0.45, 0.7, 0.9, 0.99])
     rest = np.array([0.62, 0.9, 0.8, 0.999, 0.995])
     fronts = table.fronts(label, rest)
-    exact = read_theta(theta).theta
+    exact = Noise.of(theta).fractions
     for node in range(len(label)):
 
         def certified(budget: tuple[int, ...], node: int = node) -> bool:

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from certcore.base.cache import TableCache
-from certcore.base.thresholds import grown_thresholds, next_ceiling, read_theta, threshold_table
+from certcore.base.lattice import free_types
+from certcore.base.thresholds import grown_thresholds, next_ceiling, threshold_table
 from certcore.common.errors import InputError
 from certcore.domain.fronts import flood_fill, fronts_from_grid
+from certcore.domain.noise import Noise
 from certcore.domain.perturbations import TYPES
 
 HALF = Fraction(1, 2)
@@ -105,34 +107,34 @@ def cache(tmp_path: Path) -> TableCache:
 
 @pytest.mark.parametrize("theta", THETAS, ids=",".join)
 def test_thresholds_equal_the_linear_program(theta: tuple[str, ...], cache: TableCache) -> None:
-    exact = read_theta(theta).theta
+    exact = Noise.of(theta).fractions
     extent = (3, 3, 2, 2)
     table = threshold_table(theta, extent, cache)
     for budget in itertools.product(*(range(e + 1) for e in extent)):
-        cell = tuple(0 if free else b for b, free in zip(budget, table.smoothing.free))
+        cell = tuple(0 if free else b for b, free in zip(budget, free_types(table.noise)))
         check_threshold(regions(exact, budget), table.values[cell])
 
 
 @pytest.mark.parametrize("theta", THETAS, ids=",".join)
 def test_merging_outcomes_into_regions_loses_nothing(theta: tuple[str, ...], cache: TableCache) -> None:
-    exact = read_theta(theta).theta
+    exact = Noise.of(theta).fractions
     table = threshold_table(theta, (2, 2, 2, 2), cache)
     for budget in [(2, 2, 0, 0), (0, 0, 2, 2), (1, 2, 1, 1), (2, 1, 0, 2), (0, 2, 2, 1)]:
-        cell = tuple(0 if free else b for b, free in zip(budget, table.smoothing.free))
+        cell = tuple(0 if free else b for b, free in zip(budget, free_types(table.noise)))
         check_threshold(outcomes(exact, budget), table.values[cell])
 
 
 @pytest.mark.parametrize("budget", [(5, 20, 0, 0), (2, 10, 0, 4), (1, 31, 0, 11), (9, 40, 0, 20)])
 def test_large_budgets_of_the_paper(budget: tuple[int, ...], cache: TableCache) -> None:
     table = threshold_table(PAPER, budget, cache)
-    check_threshold(regions(read_theta(PAPER).theta, budget), table.values[budget])
+    check_threshold(regions(Noise.of(PAPER).fractions, budget), table.values[budget])
 
 
 def test_a_floating_point_solver_agrees(cache: TableCache) -> None:
     theta = ("0.05", "0.6", "0.1", "0.4")
     table = threshold_table(theta, (2, 4, 1, 3), cache)
     for budget in [(1, 0, 0, 0), (2, 4, 1, 3), (0, 3, 0, 2), (1, 2, 1, 1)]:
-        cells = np.array(regions(read_theta(theta).theta, budget), dtype=float)
+        cells = np.array(regions(Noise.of(theta).fractions, budget), dtype=float)
         solved = linprog(cells[:, 1], A_eq=cells[:, :1].T, b_eq=[table.values[budget]], bounds=(0, 1), method="highs")
         assert solved.status == 0
         assert solved.fun == pytest.approx(0.5, abs=1e-7)
@@ -190,7 +192,7 @@ def test_fronts_equal_those_of_grids_and_of_the_flood_fill(theta: tuple[str, ...
     limits = (30, 30, 30, 30)
     table = grown_thresholds(theta, 0.999, limits, cache)
     fronts = table.fronts(probabilities)
-    free = table.smoothing.free
+    free = free_types(table.noise)
     side = [1 if f else s for f, s in zip(free, table.values.shape)]
     grid = np.stack([table.values < p for p in probabilities]).reshape(-1, *side)
     expected = fronts_from_grid(grid, TYPES)
@@ -277,7 +279,7 @@ def test_ceilings() -> None:
 @pytest.mark.parametrize("theta", [(), ("0.1",) * 3, ("0.1", "0.1", "0.1", "1.5"), ("0.1", "nan", "0", "0")])
 def test_bad_theta(theta: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="theta"):
-        read_theta(theta)
+        Noise.of(theta)
 
 
 def test_bad_extent() -> None:

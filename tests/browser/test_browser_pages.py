@@ -21,8 +21,8 @@ def test_a_click_in_the_neighbourhood_opens_the_neighbour(visit: Visit) -> None:
     page = watched.open("node?instance=ring-gcn-attr-s0&attr_del=4&node=7", "One node")
     watched.settled()
     page.frame_locator("iframe").locator("canvas").wait_for()
-    page.wait_for_timeout(1500)  # until the nodes have come to rest
     inner = next(frame for frame in page.frames if frame != page.main_frame)
+    inner.wait_for_function("() => network.physics.stabilized", timeout=60_000)  # the nodes have come to rest
     # The marks are those of the map: a ring with its flips at every hit node, a square at every lost label.
     instance = grid_instance()
     found = reach(instance, certify(instance, ThreatModel(attr_del=4)))

@@ -70,5 +70,6 @@ def inline_commands(text: str) -> list[str]:
 
 def environment(warnings: str = "error") -> dict[str, str]:
     """A plain environment for commands; compiled code and tables come from the same cache as in other tests."""
-    kept = {k: v for k, v in os.environ.items() if k in ("HOME", "XDG_CACHE_HOME", "CERTCORE_CACHE", "NUMBA_CACHE_DIR")}
+    names = ("HOME", "XDG_CACHE_HOME", "CERTCORE_CACHE", "NUMBA_CACHE_DIR", "OMP_NUM_THREADS")
+    kept = {k: v for k, v in os.environ.items() if k in names}
     return {**kept, "PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "PYTHONWARNINGS": warnings}

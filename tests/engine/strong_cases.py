@@ -9,11 +9,11 @@ import numpy as np
 
 from certcore import GridBase, Instance, ThreatModel
 from certcore.domain.perturbations import ADJ_DEL
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.levels import Levels, LevelSet
 from certcore.program.problem import Problem
 from certcore.program.program import Program
-from tests.support import coverable, random_graph, random_grid
+from tests.support import random_graph, random_grid
 
 FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift", "pack")
 
@@ -220,31 +220,3 @@ def hard_case(rng: np.random.Generator, *, plain: bool) -> Problem:
         if rng.random() < 0.2:
             values["protected"] = np.flatnonzero(rng.random(n) < 0.2)
     return Problem(instance, ThreatModel(**values))
-
-
-def integer_optimum(problem: Problem, levels: Levels, flips: np.ndarray) -> int:
-    """The most targets that any of the given perturbations breaks, with an admissible choice of attackers."""
-    structure = levels.structure
-    value = np.full(len(flips), structure.constant, dtype=np.int64)
-    for g in range(len(structure.groups)):
-        inside = np.zeros((len(flips), 4), dtype=np.int64)
-        for k, kind in levels.kinds.items():
-            inside[:, k] = flips[:, kind.columns[kind.near(g)]].sum(axis=1)
-        start, stop = levels._points[g]
-        amount = structure.points.amount[start:stop][levels.program.open[start:stop]]
-        value += structure.groups.weight[g] * (inside[:, None, :] >= amount[None]).all(axis=2).any(axis=1)
-    sigma = problem.threat.sigma
-    if sigma is None:
-        return int(value.max(initial=structure.constant))
-    graph, best = problem.instance.graph, structure.constant
-    for i in np.argsort(-value).tolist():
-        if value[i] <= best:
-            break
-        used = np.flatnonzero(flips[i])
-        nodes = {int(structure.flips.site[c]) for c in used if structure.flips.kind[c] != ADJ_DEL}
-        pairs = [
-            tuple(graph.edges[structure.flips.site[c]].tolist()) for c in used if structure.flips.kind[c] == ADJ_DEL
-        ]
-        if coverable(nodes, pairs, sigma):
-            best = int(value[i])
-    return best

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import certcore
@@ -68,3 +69,13 @@ def test_a_room_in_the_wrong_place_is_noticed(tmp_path: Path) -> None:
     done = rooms_kept(wrong)
     assert done.returncode == 1
     assert "certcore.solve.solver -> certcore.verify" in done.stdout
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Inside a room too, and also where an import hides in a function."""
+    grimp = pytest.importorskip("grimp")
+    graph = grimp.build_graph("certcore", exclude_type_checking_imports=True, cache_dir=None)
+    imports = nx.DiGraph(
+        (module, other) for module in graph.modules for other in graph.find_modules_directly_imported_by(module)
+    )
+    assert [sorted(ring) for ring in nx.strongly_connected_components(imports) if len(ring) > 1] == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts, violated
 from certcore.program.problem import Problem
 from certcore.program.program import Program

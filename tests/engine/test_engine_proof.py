@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, verify_proof
-from certcore.program.build import build_structure
+from certcore.program.building import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.solve.highs import HighsModel, Solution
@@ -193,17 +193,18 @@ MODES = ["noise", "zero", "shuffle", "huge", "nan", "short", "none", "modest", "
 
 
 @given(seeds, st.sampled_from(MODES))
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_a_lying_solver_never_raises_a_count(seed: int, mode: str) -> None:
     rng = np.random.default_rng(seed)
     instance = random_instance(rng, max_nodes=5)
     threat = random_threat(rng, instance)
     liar = type("ThisLiar", (Liar,), {"seed": seed, "mode": mode})
+    most = brute_force(instance, threat)
     for relaxation in ("tight", "paper"):
         honest = certify(instance, threat, relaxation=relaxation, attack=False)
         lied = certify(instance, threat, relaxation=relaxation, factory=liar)
         assert lied.certified <= honest.certified
-        assert lied.certified <= lied.targets - brute_force(instance, threat)
+        assert lied.certified <= lied.targets - most
         assert lied.naive_certified <= lied.certified
         assert verify_proof(lied.proof, instance).accepted
 

@@ -14,7 +14,7 @@ from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
 from certcore.program.program import Place
 from certcore.program.relaxation import Relaxation
-from certcore.solve.large import large_program
+from certcore.solve.large_sigma import large_program
 from certcore.solve.restricted import Restricted
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status

@@ -23,8 +23,7 @@ from matplotlib._pylab_helpers import Gcf
 from PIL import Image
 
 from certcore import InputError, export, figures
-from certcore.cli.sweeping import read_values
-from certcore.common.numbers import write_numbers
+from certcore.common.numbers import read_numbers, write_numbers
 from certcore.export.html import _for_script
 from certcore.export.scripts import draw_command
 from tests.figures.samples import HOSTILE, all_figures, bars, curve, graph
@@ -254,20 +253,20 @@ def test_a_figure_that_no_command_makes_offers_none() -> None:
 
 
 def test_lists_and_ranges_of_values_are_read_and_written() -> None:
-    assert read_values("0,1,2,5,10:100:10", "--values") == [0, 1, 2, 5, *range(10, 101, 10)]
-    assert read_values("7", "--values") == [7]
-    assert read_values("5, 3,3:4", "--values") == [3, 4, 5]
-    assert read_values("0.1:0.3:0.1,0.25", "--values", shares=True) == ["0.1", "0.2", "0.25", "0.3"]
+    assert read_numbers("0,1,2,5,10:100:10", "--values") == [0, 1, 2, 5, *range(10, 101, 10)]
+    assert read_numbers("7", "--values") == [7]
+    assert read_numbers("5, 3,3:4", "--values") == [3, 4, 5]
+    assert read_numbers("0.1:0.3:0.1,0.25", "--values", shares=True) == ["0.1", "0.2", "0.25", "0.3"]
     assert write_numbers([0, 1, 2, 5, *range(10, 101, 10)]) == "0:2,5,10:100:10"
     assert write_numbers([0.1, 0.2, 0.3]) == "0.1:0.3:0.1"
     for wrong in ("", "1,,2", "1:2:3:4", "5:3", "0:5:0", "-1", "1.5", "x", "0:100000000", "1e5,2e9:3e9"):
         with pytest.raises(InputError, match="--values"):
-            read_values(wrong, "--values")
+            read_numbers(wrong, "--values")
 
 
 @given(st.sets(st.integers(0, 60), min_size=1))
 def test_ranges_of_commands_cover_exactly_the_values(chosen: set[int]) -> None:
-    assert read_values(write_numbers(sorted(chosen)), "--values") == sorted(chosen)
+    assert read_numbers(write_numbers(sorted(chosen)), "--values") == sorted(chosen)
 
 
 def test_nothing_ends_a_script_element_early() -> None:

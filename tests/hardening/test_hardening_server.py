@@ -25,8 +25,7 @@ from pages.background.jobs import Job, Pool
 from pages.server import health, log
 from pages.state.state import SHARED, parse_nodes
 from tests.hardening.mutate import NUMBERS, TEXTS
-from tests.soak.load import BUNDLE as NAME
-from tests.soak.load import ROOT, Server, expected, load, probe_links
+from tests.soak.load import BUNDLES, ROOT, Server, expected, load, probe_links
 from tests.soak.tab import Tab
 from tests.waiting import until
 
@@ -76,8 +75,8 @@ def test_an_exact_solve_freezes_nobody_and_ends_with_its_tab(server: Server) -> 
     """While one visitor's integer program runs, others get numbers; a second one waits visibly, then has its turn."""
 
     async def scene() -> list[tuple[tuple[int, int], int]]:
-        exact = f"instance={NAME}&relaxation=exact&limit=600&attr_add=2&attr_del="
-        async with Tab(server.port, f"instance={NAME}") as usual, contextlib.AsyncExitStack() as later:
+        exact = f"instance={BUNDLES['Citeseer']}&relaxation=exact&limit=600&attr_add=2&attr_del="
+        async with Tab(server.port, f"instance={BUNDLES['Citeseer']}") as usual, contextlib.AsyncExitStack() as later:
             async with Tab(server.port, f"{exact}30") as first:
                 await first.until(lambda: "integer program" in first.line, "solve", 60)
                 second = await later.enter_async_context(Tab(server.port, f"{exact}40"))

@@ -34,24 +34,21 @@ def _jobs(at: AppTest) -> dict[str, Any]:
 
 
 def settle(thing: Any, patience: float = 60.0) -> AppTest:
-    """Run until no background work is left, as the browser does by itself."""
+    """Run until no background work is left and all of it is on the page, as the browser does by itself."""
     until = time.monotonic() + patience
     at: AppTest = thing.run(timeout=60)  # a page, or a widget that was just moved
-    while time.monotonic() < until:
+    shown: dict[str, Any] = {}
+    while True:
         assert not at.exception, [e.value for e in at.exception]
         jobs = _jobs(at)
-        waiting = [job for job in jobs.values() if not job.finished.is_set()]
-        if not waiting:
-            before = {slot: job.key for slot, job in jobs.items()}
-            at.run(timeout=60)
-            if {slot: job.key for slot, job in _jobs(at).items()} == before:
-                assert not at.exception, [e.value for e in at.exception]
-                return at
-            continue
-        for job in waiting:
-            job.wait(5)
+        keys = {slot: job.key for slot, job in jobs.items()}
+        if keys == shown and all(job.finished.is_set() for job in jobs.values()):
+            return at
+        assert time.monotonic() < until, "the background work did not finish"
+        for job in jobs.values():
+            job.wait(2)  # not for longer: work that no page asks about is given up
+        shown = keys if all(job.finished.is_set() for job in jobs.values()) else {}
         at.run(timeout=60)
-    raise AssertionError("the background work did not finish")
 
 
 @pytest.fixture

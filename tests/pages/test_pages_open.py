@@ -1,4 +1,4 @@
-"""Every page opens on every kind of instance, without an exception and with its heading."""
+"""Every page of the menu opens on every kind of instance, without an exception and with its heading."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-PAGES = {
-    "overview": "What is guaranteed",
-    "curves": "Curves",
-    "contours": "Contours",
-    "attack_map": "Attack map",
-    "node": "One node",
-    "base": "Base certificate",
-    "compare": "Compare",
-    "bring": "Bring your own",
-    "check": "Check a claim",
-    "method": "Method",
-}
+from pages.frame.menu import BY_SLUG, MENU
+
+INSTANCES = ["ring-gcn-attr-s0", "ring-edges-s0", "ring-votes-s0", "ring-division-s0"]
+#: What a page without need of an instance shows does not depend on it.
+CASES = [
+    (entry.slug, instance)
+    for entry in MENU
+    for instance in (INSTANCES if getattr(entry.module(), "NEEDS_INSTANCE", True) else INSTANCES[:1])
+]
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("instance", ["ring-gcn-attr-s0", "ring-edges-s0", "ring-votes-s0", "ring-division-s0"])
+@pytest.mark.parametrize(("page", "instance"), CASES)
 def test_page_opens(open_page: Callable[..., AppTest], page: str, instance: str) -> None:
     at = open_page(page, instance=instance)
     assert not at.exception
     assert not at.error, [error.value for error in at.error]
-    assert at.title[0].value == PAGES[page]
+    assert at.title[0].value == BY_SLUG[page].module().TITLE
     assert at.selectbox(key="instance").value == instance

@@ -14,7 +14,9 @@ from PIL import Image
 
 from certcore import ThreatModel, certify
 from certcore.common.errors import InputError
+from certcore.domain.base_rule import BaseRule
 from certcore.instance.instance import Instance
+from certcore.program.relaxation import Relaxation
 from certcore.result.reach import Reach, reach
 from pages.canvas import attack, film, situation, view
 from pages.parts import charts, neighbourhood
@@ -192,7 +194,7 @@ def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:
 
 def test_a_kept_situation_that_makes_no_sense_is_refused() -> None:
     instance = grid_instance()
-    seen = View("x", instance, ThreatModel(attr_del=2), "tight", 30.0, "binary")
+    seen = View("x", instance, ThreatModel(attr_del=2), Relaxation.TIGHT, 30.0, BaseRule.BINARY)
     kept = situation.read(seen, situation.write(ThreatModel(attr_del=3, sigma=2)))
     assert (kept.attr_del, kept.sigma) == (3, 2)
     for nonsense in ("", "{", "[]", '{"attr_del": "many"}', '{"evil": 1}', '{"protected": [99]}'):

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from certcore import certify, load_instance
+from certcore import Instance, certify, load_instance
 from certcore.base.division import DivisionBase
 from certcore.data.registry import REGISTRY
 from certcore.domain.threat import ThreatModel
 from certcore.pipeline.bundle import MAX_BYTES
 from certcore.reproduce.source import BUNDLES, LOCAL
+from certcore.sweep import Session
 from certcore.verify.proof import verify_proof
+from pages.files import bundles
+from pages.state.state import START
 
 FILES = sorted(BUNDLES.glob("*.npz"))
+
+
+@cache
+def loaded(path: Path) -> tuple[Instance, float]:
+    """A bundle and how long it took to load: at most three tries, other work on the machine is not its fault."""
+    seconds = float("inf")
+    for _ in range(3):
+        if seconds > 2.0:
+            started = time.process_time()
+            instance = load_instance(path)
+            seconds = time.process_time() - started
+    return instance, seconds
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_bundle(path: Path) -> None:
     assert path.stat().st_size < MAX_BYTES
-    best = float("inf")
-    for _ in range(3):
-        # The fastest of three: other work on the machine is not the bundle's fault.
-        started = time.process_time()
-        instance = load_instance(path)
-        best = min(best, time.process_time() - started)
-    assert best < 2.0, f"{path.name} takes {best:.1f} s to load"
+    instance, seconds = loaded(path)
+    assert seconds < 2.0, f"{path.name} takes {seconds:.1f} s to load"
     meta = instance.meta
     assert meta["dataset"] in REGISTRY
     assert meta["dataset"] not in LOCAL
@@ -70,8 +81,23 @@ PROMISED = {
 
 @pytest.mark.parametrize(("name", "votes"), PROMISED.items())
 def test_promised_bundles_are_there(name: str, votes: int | None) -> None:
-    facts = load_instance(BUNDLES / f"{name}.npz").base.facts
+    facts = loaded(BUNDLES / f"{name}.npz")[0].base.facts
     if votes is None:
         assert "samples" not in facts
     else:
         assert facts["samples"] >= votes
+
+
+def test_the_first_view_of_a_visitor_tells_the_story() -> None:
+    """Collective far above naive, a bracket to be seen, and the strong search closes most of it."""
+    name = bundles.first(bundles.on_disk())
+    session = Session(load_instance(bundles.path_of(name)))
+    threat = ThreatModel(attr_del=START["attr_del"])
+    tight = session.certify(threat)
+    strong = session.certify(threat, relaxation="strong", rounds=6)
+    targets = len(session.instance.select_targets(None))
+    assert tight.certified > 2 * tight.naive_certified
+    assert tight.certified > 0.8 * targets
+    open_before, open_after = (targets - c.attack_found - c.certified for c in (tight, strong))
+    assert 0.01 * targets < open_before < 0.05 * targets
+    assert open_after < 0.5 * open_before

@@ -29,8 +29,8 @@ def fuzz() -> None:
 
 
 def hold() -> None:
-    """Sixteen visitors for three minutes."""
-    result = load(sessions=16, seconds=180)
+    """Sixteen visitors for three minutes, four of them on PubMed."""
+    result = load(sessions=16, seconds=180, pubmed=4)
     print(json.dumps(result), flush=True)
     if result["wrong"] or result["errors"] or result["log"] or not result["fewest_per_session"]:
         raise SystemExit("the load test found wrong numbers, errors or a visitor without any number")

@@ -1,9 +1,9 @@
 """Load: browser-like sessions move sliders against one real server; every number is compared with a single-user run.
 
-`python -m tests.soak.load SESSIONS SECONDS` starts a server on loopback, opens tabs that behave as a browser's
-(`tests.soak.tab`), and prints one JSON line. Every guarantee the page shows names its budgets, so each can be checked
-on its own. A session that gets no number in time, or whose page never comes to rest, is an error. All requests go to
-127.0.0.1, and it stops by itself.
+`python -m tests.soak.load SESSIONS SECONDS [ON_PUBMED]` starts a server on loopback, opens tabs that behave as those of
+a browser (`tests.soak.tab`), and prints one JSON line. Every guarantee the page shows names its budgets, so each can be
+checked on its own. A session that gets no number in time, or whose page never comes to rest, is an error. All requests
+go to 127.0.0.1, and it stops by itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pages.server.health import rerun
 from tests.soak.tab import LONGEST, Budgets, Tab
 
 ROOT = Path(__file__).resolve().parents[2]
-BUNDLE = "citeseer-gcn-attr-s0"
+BUNDLES = {"Citeseer": "citeseer-gcn-attr-s0", "PubMed": "pubmed-gcn-attr-s0"}
 
 
 def free_port() -> int:
@@ -86,6 +86,7 @@ class Visitor:
 
     port: int
     seed: int
+    graph: str = "Citeseer"
     exact: bool = False
     """Whether exact programs are asked for; these take as long as they may."""
     waits: list[float] = field(default_factory=list)
@@ -97,7 +98,7 @@ class Visitor:
     async def run(self, moves: int, until: float) -> None:
         rng = random.Random(self.seed)
         budgets = (2, 30) if self.exact else (0, 10)
-        link = f"instance={BUNDLE}&attr_add={budgets[0]}&attr_del={budgets[1]}"
+        link = f"instance={BUNDLES[self.graph]}&attr_add={budgets[0]}&attr_del={budgets[1]}"
         tab = Tab(self.port, link + ("&relaxation=exact&limit=30" if self.exact else ""), self.shown)
         try:
             started = time.monotonic()
@@ -165,11 +166,12 @@ def expected(budgets: Budgets, session: Any) -> int:
 
 
 async def visit(
-    port: int, sessions: int, seconds: float, moves: int, memory: list[float], server: Server
+    port: int, sessions: int, seconds: float, moves: int, memory: list[float], server: Server, pubmed: int
 ) -> list[Visitor]:
     until = time.monotonic() + seconds
-    # With more than a few visitors, one of them keeps the integer solver busy.
-    visitors = [Visitor(port, seed, exact=seed == 4) for seed in range(sessions)]
+    # With more than a few visitors, one of them keeps the integer solver busy; the last ones look at PubMed.
+    graphs = ["Citeseer"] * (sessions - pubmed) + ["PubMed"] * pubmed
+    visitors = [Visitor(port, seed, graph, exact=seed == 4 and pubmed < sessions) for seed, graph in enumerate(graphs)]
 
     async def watch() -> None:
         while True:
@@ -191,8 +193,19 @@ def _faults(log: str) -> list[str]:
     return [line for line in lines if "Error" in line or '"level": "error"' in line][:5]
 
 
-def load(sessions: int, seconds: float, moves: int = 10_000) -> dict[str, Any]:
-    """Run the load and compare every answer."""
+def _waits(visitors: list[Visitor]) -> dict[str, Any]:
+    """How long they waited for their numbers."""
+    times = sorted(wait for visitor in visitors for wait in visitor.waits)
+    return {
+        "numbers": len(times),
+        "median": round(statistics.median(times), 3) if times else None,
+        "p95": round(times[int(0.95 * (len(times) - 1))], 3) if times else None,
+        "slowest": round(times[-1], 3) if times else None,
+    }
+
+
+def load(sessions: int, seconds: float, moves: int = 10_000, pubmed: int = 0) -> dict[str, Any]:
+    """Run the load, some of the sessions on PubMed, and compare every answer."""
     from certcore import load_instance
     from certcore.sweep import Session
 
@@ -200,34 +213,38 @@ def load(sessions: int, seconds: float, moves: int = 10_000) -> dict[str, Any]:
     memory: list[float] = []
     try:
         server.wait()
-        visitors = asyncio.run(visit(server.port, sessions, seconds, moves, memory, server))
+        visitors = asyncio.run(visit(server.port, sessions, seconds, moves, memory, server, pubmed))
     finally:
         log = server.stop()
-    session = Session(load_instance(ROOT / "precomputed" / f"{BUNDLE}.npz"))
-    truth = {budgets: expected(budgets, session) for visitor in visitors for budgets, _ in visitor.shown}
+    truth = {}
+    for graph in {visitor.graph for visitor in visitors}:
+        session = Session(load_instance(ROOT / "precomputed" / f"{BUNDLES[graph]}.npz"))
+        asked = {budgets for visitor in visitors if visitor.graph == graph for budgets, _ in visitor.shown}
+        truth |= {(graph, budgets): expected(budgets, session) for budgets in sorted(asked)}
     wrong = [
-        (visitor.exact, budgets, number, truth[budgets])
+        (visitor.graph, visitor.exact, budgets, number, truth[visitor.graph, budgets])
         for visitor in visitors
         for budgets, number in sorted(visitor.shown)
         # An exact program stopped at its limit certifies at least what the relaxation does.
-        if (number < truth[budgets] if visitor.exact else number != truth[budgets])
+        if (number < truth[visitor.graph, budgets] if visitor.exact else number != truth[visitor.graph, budgets])
     ]
     usual = [visitor for visitor in visitors if not visitor.exact]
-    times = sorted(wait for visitor in usual for wait in visitor.waits)
+    graphs_seen = [visitor.graph for visitor in visitors]
     quarter = max(1, len(memory) // 4)
     return {
         "sessions": sessions,
         "seconds": seconds,
-        "numbers": len(times),
+        **_waits(usual),
+        "graphs": {
+            graph: {"visitors": graphs_seen.count(graph), **_waits([v for v in usual if v.graph == graph])}
+            for graph in dict.fromkeys(graphs_seen)
+        },
         "fewest_per_session": min(len(visitor.waits) for visitor in usual),
         "exact_numbers": [len(visitor.waits) for visitor in visitors if visitor.exact],
         "views": len(truth),
         "wrong": wrong[:5],
         "errors": [error for visitor in visitors for error in visitor.errors][:5],
         "log": _faults(log),
-        "median": round(statistics.median(times), 3) if times else None,
-        "p95": round(times[int(0.95 * (len(times) - 1))], 3) if times else None,
-        "slowest": round(times[-1], 3) if times else None,
         "slowest_calm": round(max(visitor.calm for visitor in visitors), 1),
         "memory_mib": [round(statistics.mean(memory[i : i + quarter])) for i in range(0, len(memory), quarter)][:4],
         "stopped_with": server.process.returncode,
@@ -236,4 +253,4 @@ def load(sessions: int, seconds: float, moves: int = 10_000) -> dict[str, Any]:
 
 if __name__ == "__main__":
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
-    print(json.dumps(load(int(sys.argv[1]), float(sys.argv[2]))))
+    print(json.dumps(load(int(sys.argv[1]), float(sys.argv[2]), pubmed=int(sys.argv[3]) if sys.argv[3:] else 0)))

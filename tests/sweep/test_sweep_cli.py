@@ -19,8 +19,8 @@ import pytest
 
 from certcore import ThreatModel, certify, save_instance
 from certcore.cli import main
-from certcore.cli.sweeping import read_values
 from certcore.common.errors import InputError
+from certcore.common.numbers import read_numbers
 from certcore.sweep import curve, surface, surfaces
 from tests.sweep.cases import smoothed_like
 
@@ -153,12 +153,12 @@ def test_bad_options_get_one_line(
 
 
 def test_ranges_include_both_ends() -> None:
-    assert read_values("0:3", "--values") == [0, 1, 2, 3]
-    assert read_values("2:9:3", "--values") == [2, 5, 8, 9]
-    assert read_values("7", "--values") == [7]
-    assert read_values("0:1:0.1", "--values", shares=True)[3] == "0.3"
+    assert read_numbers("0:3", "--values") == [0, 1, 2, 3]
+    assert read_numbers("2:9:3", "--values") == [2, 5, 8, 9]
+    assert read_numbers("7", "--values") == [7]
+    assert read_numbers("0:1:0.1", "--values", shares=True)[3] == "0.3"
     with pytest.raises(InputError):
-        read_values("", "--values")
+        read_numbers("", "--values")
 
 
 def test_interrupted_surfaces_continue(tmp_path: Path) -> None:

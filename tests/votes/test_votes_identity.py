@@ -311,13 +311,13 @@ def test_old_checkpoints_of_functions_are_refused(tmp_path):
     """An earlier version wrote the digest of the name: whose votes these are, nobody knows."""
     import hashlib
 
-    from certcore.votes.fused import digest_of
+    from certcore.votes.fused import voter_digest
 
     path = tmp_path / "votes.npz"
     mine = voter(constant)
     collect_votes(mine, selection=2, estimation=4, jobs=1, checkpoint=path)
     name = hashlib.sha256(f"{constant.__module__}.constant|1".encode()).hexdigest()
-    old = digest_of(f"function|{name}|3|{NOISE.theta}|0", GRAPH, ())
+    old = voter_digest(f"function|{name}|3|{NOISE.theta}|0", GRAPH, ())
     write_npz(path, read_npz(path) | {"digest": np.array(old)})
     with pytest.raises(InputError, match="by its name only"):
         collect_votes(mine, selection=2, estimation=4, jobs=1, checkpoint=path)

@@ -149,7 +149,9 @@ def test_probabilities_that_cannot_be_drawn_are_refused(place, value):
     theta = ["0", "0", "0", "0"]
     theta[place] = value
     with pytest.raises(InputError, match="1e-12"):
-        Noise(tuple(theta))
+        Noise.to_draw(theta)
+    with pytest.raises(InputError, match="1e-12"):
+        Sampler(_graph(), Noise.of(theta))  # a base certificate may speak of it, but nobody draws it
 
 
 @pytest.mark.parametrize("flip", ["1e-12", "0.999999999999"])

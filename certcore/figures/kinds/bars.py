@@ -18,6 +18,7 @@ from certcore.figures.style import (
     BLACK,
     KINDS,
     RATIO_LABEL,
+    Kind,
     on_background,
 )
 from certcore.figures.table import Meaning, Table, format_cell, make_table, meanings_of, without_empty
@@ -33,7 +34,7 @@ class Bars:
 
     label: str
     values: np.ndarray
-    kind: str = "collective"
+    kind: str = Kind.COLLECTIVE
     counts: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -108,7 +109,7 @@ class BarFigure(Figure):
                 customdata=[list(cell) for cell in zip(*data)],
                 marker={
                     "color": on_background(kind.colour, dark),
-                    "pattern": {"shape": "" if bars.kind == "collective" else "/", "solidity": 0.35},
+                    "pattern": {"shape": "" if bars.kind == Kind.COLLECTIVE else "/", "solidity": 0.35},
                 },
                 hovertemplate=hover + "<extra></extra>",
             )
@@ -215,7 +216,7 @@ def class_figure(
         categories=tuple(class_names),
         series=(
             Bars(label="collective", values=np.asarray(certified) / size, counts=np.asarray(certified)),
-            Bars(label="naive", values=np.asarray(naive) / size, counts=np.asarray(naive), kind="naive"),
+            Bars(label="naive", values=np.asarray(naive) / size, counts=np.asarray(naive), kind=Kind.NAIVE),
         ),
         sizes=np.asarray(sizes),
         **{"name": "classes", "label": f"{RATIO_LABEL} (whole budget against each class)", **more},

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.contour import ContourFigure
 from certcore.figures.recipe import LoadedRecipe, makes
+from certcore.figures.style import Kind
 
 
 def base_figure(
-    fronts: Any,
+    fronts: Fronts,
     x: str,
     y: str | None = None,
     *,
@@ -44,14 +46,14 @@ def base_figure(
         ratio=counts / max(len(chosen), 1),
         certified=counts,
         targets=len(chosen),
-        kind="naive",
+        kind=Kind.NAIVE,
         levels=(0.5,),
         measure="share certified node by node",
         **{"name": "base-" + "-".join(axes), **more},
     )
 
 
-def _largest(fronts: Any, key: str) -> int:
+def _largest(fronts: Fronts, key: str) -> int:
     points = fronts.points[:, TYPES.index(key)]
     return int(points.max()) if len(points) else 1
 

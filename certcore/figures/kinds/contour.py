@@ -27,10 +27,13 @@ from certcore.figures.style import (
     KINDS,
     RATIO_LABEL,
     VERMILLION,
+    Kind,
+    MapOf,
     axis_label,
     colour_scale,
 )
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
+from certcore.program.relaxation import Relaxation
 from certcore.sweep import Session, Surface, surface
 from certcore.sweep.axis import Axis
 from certcore.sweep.bracket import attacks_over, best_within
@@ -55,9 +58,9 @@ class ContourFigure(Figure):
     y_values: np.ndarray
     ratio: np.ndarray
     reference: np.ndarray | None = None
-    reference_kind: str = "naive"
-    kind: str = "collective"
-    show: str = "ratio"
+    reference_kind: str = Kind.NAIVE
+    kind: str = Kind.COLLECTIVE
+    show: str = MapOf.RATIO
     levels: tuple[float, ...] = (0.5, 0.7)
     marker: tuple[float, float] | None = None
     x_log: bool = False
@@ -81,11 +84,10 @@ class ContourFigure(Figure):
         shape = (len(self.x_values), len(self.y_values))
         for name in ("ratio", "reference", "certified", "reference_certified", "bounds", "attacks"):
             numbers(self, name, shape, "the map", finite=False)
-        if self.show not in ("ratio", "reference", "difference", "bracket"):
-            raise InputError(f"show is {self.show!r}; expected 'ratio', 'reference', 'difference' or 'bracket'")
-        if self.show == "bracket" and (self.bounds is None or self.attacks is None or not self.targets):
+        object.__setattr__(self, "show", MapOf.parse(self.show, "show"))
+        if self.show == MapOf.BRACKET and (self.bounds is None or self.attacks is None or not self.targets):
             raise InputError("a map of the bracket needs bounds, attacks and targets; give them, or show the ratio")
-        if self.show in ("reference", "difference") and self.reference is None:
+        if self.show in (MapOf.REFERENCE, MapOf.DIFFERENCE) and self.reference is None:
             raise InputError(f"a map of the {self.show} needs a reference; give one, or show the ratio")
         for kind in (self.kind, self.reference_kind):
             if kind not in KINDS:
@@ -97,13 +99,13 @@ class ContourFigure(Figure):
     @property
     def filled(self) -> np.ndarray:
         """What fills the cells, (nx, ny)."""
-        if self.show == "bracket":
+        if self.show == MapOf.BRACKET:
             width = self.bracket
             assert width is not None
             return width
-        if self.show == "ratio" or self.reference is None:
+        if self.show == MapOf.RATIO or self.reference is None:
             return self.ratio
-        return self.reference if self.show == "reference" else self.ratio - self.reference
+        return self.reference if self.show == MapOf.REFERENCE else self.ratio - self.reference
 
     @property
     def bracket(self) -> np.ndarray | None:
@@ -115,7 +117,7 @@ class ContourFigure(Figure):
     @property
     def scale(self) -> tuple[float, float]:
         """The ends of the colour scale: of a difference those of the map, of a ratio 0 and 1."""
-        if self.show not in ("difference", "bracket"):
+        if self.show not in (MapOf.DIFFERENCE, MapOf.BRACKET):
             return 0.0, 1.0
         known = self.filled[np.isfinite(self.filled)]
         return min(0.0, float(known.min(initial=0))), max(1e-9, float(known.max(initial=0)))
@@ -155,7 +157,7 @@ class ContourFigure(Figure):
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         what = for_plotly(measure(self))
         filled = self.filled
-        difference = self.show in ("difference", "bracket")
+        difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
         colours = colour_scale(difference)
         data, hover = cell_hover(self)
@@ -210,7 +212,7 @@ class ContourFigure(Figure):
         axes = sheet.axes()
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         filled = self.filled
-        difference = self.show in ("difference", "bracket")
+        difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
         colours = LinearSegmentedColormap.from_list("certcore", colour_scale(difference), N=256)
         # Drawn as one picture where the cells are even, as rectangles otherwise: no white hair lines between cells.
@@ -254,7 +256,7 @@ class ContourFigure(Figure):
     def draw_latex(self, width_cm: float) -> str:
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         filled = self.filled
-        difference = self.show in ("difference", "bracket")
+        difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
         scale = " ".join(
             f"rgb255=({int(c[1:3], 16)},{int(c[3:5], 16)},{int(c[5:], 16)})" for c in colour_scale(difference)
@@ -301,14 +303,14 @@ class ContourFigure(Figure):
 
 
 def contour_figure(
-    surface: Any,
+    surface: Surface,
     *,
     x: str,
     y: str,
-    show: str = "ratio",
-    reference: Any = None,
-    reference_kind: str = "naive",
-    kind: str = "collective",
+    show: str = MapOf.RATIO,
+    reference: Surface | None = None,
+    reference_kind: str = Kind.NAIVE,
+    kind: str = Kind.COLLECTIVE,
     levels: Sequence[float] = (0.5, 0.7),
     gaps: bool = True,
     marker: tuple[float, float] | None = None,
@@ -329,11 +331,11 @@ def contour_figure(
     """
     of = int(surface.targets) if accuracy_of is None else accuracy_of
     targets = max(of, 1)
-    certified = _counts(surface.certified, getattr(surface, "done", None) if gaps else None)
+    certified = _counts(surface.certified, surface.done if gaps else None)
     if reference is None:
         compared = np.asarray(surface.naive)
     else:
-        compared = _counts(reference.certified, getattr(reference, "done", None) if gaps else None)
+        compared = _counts(reference.certified, reference.done if gaps else None)
     return ContourFigure(
         x=x,
         y=y,
@@ -355,7 +357,7 @@ def contour_figure(
         targets=of,
         accuracy=accuracy_of is not None,
         title=title,
-        name=name or ("contours" if show == "ratio" else show) + f"-{x}-{y}",
+        name=name or ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}",
         facts=facts or {},
         recipe=recipe,
     )
@@ -366,7 +368,7 @@ def _whole_bounds(surface: Any) -> np.ndarray:
     return int(surface.targets) - np.asarray(surface.certified)
 
 
-def _counts(counts: Any, done: Any) -> np.ndarray:
+def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:
     """Counts, with gaps where a cell has not been computed yet."""
     array = np.asarray(counts)
     if done is None or np.asarray(done).all():
@@ -378,17 +380,17 @@ def measure(figure: ContourFigure) -> str:
     """The name of what fills the cells of a map."""
     if figure.measure:
         return clean(figure.measure)
-    if figure.show == "bracket":
+    if figure.show == MapOf.BRACKET:
         return "width of the bracket: proven bound − best attack found"
-    if figure.show == "difference":
+    if figure.show == MapOf.DIFFERENCE:
         return f"gain: {KINDS[figure.kind].label} − {KINDS[figure.reference_kind].label}"
-    kind = figure.kind if figure.show == "ratio" else figure.reference_kind
+    kind = figure.kind if figure.show == MapOf.RATIO else figure.reference_kind
     return f"{ACCURACY_LABEL if figure.accuracy else RATIO_LABEL} ({KINDS[kind].label})"
 
 
 def _texts(figure: ContourFigure, part: np.ndarray) -> list[list[str]]:
     """Shares as text: what is promised rounded down, the width of a bracket up."""
-    if figure.show == "bracket" and part is not figure.ratio and part is not figure.reference:
+    if figure.show == MapOf.BRACKET and part is not figure.ratio and part is not figure.reference:
         return [[rounded_up(v, 4) if np.isfinite(v) else "not known yet" for v in row] for row in part.tolist()]
     return [ratios(column) for column in part]
 
@@ -434,11 +436,11 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
 
     def over(relaxation: str) -> Surface:
         xs, ys = loaded.need("x_values"), loaded.need("y_values")
-        rounds = loaded.rounds if relaxation == "strong" else None
+        rounds = loaded.rounds if relaxation == Relaxation.STRONG else None
         return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
 
     across, up = loaded.marker(threat, x), loaded.marker(threat, y)
-    main = over("tight" if show == "paper" else loaded.swept)
+    main = over(Relaxation.TIGHT if show == "paper" else loaded.swept)
     attacks = None
     if options.get("left") is not None or show == "bracket":
         places = _attacks_told(str(options["left"])) if "left" in options else _attacks_now(session, main, loaded.swept)
@@ -447,11 +449,11 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
         main,
         x=x,
         y=y,
-        show={"naive": "difference", "paper": "difference"}.get(show, show),
+        show=MapOf.parse({"naive": "difference", "paper": "difference"}.get(show, show), "show"),
         attacks=attacks,
-        reference=over("paper") if show == "paper" else None,
-        reference_kind="paper" if show == "paper" else "naive",
-        kind="paper" if loaded.swept == "paper" and show != "paper" else "collective",
+        reference=over(Relaxation.PAPER) if show == "paper" else None,
+        reference_kind=Kind.PAPER if show == "paper" else Kind.NAIVE,
+        kind=Kind.PAPER if loaded.swept == Relaxation.PAPER and show != "paper" else Kind.COLLECTIVE,
         levels=tuple(float(level) for level in options.get("levels", (0.5, 0.7))),
         marker=None if across is None or up is None else (across, up),
         accuracy_of=options.get("accuracy_of"),

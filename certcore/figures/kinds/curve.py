@@ -32,6 +32,7 @@ from certcore.figures.style import (
     MARKS_LABEL,
     PLATEAU_LABEL,
     RATIO_LABEL,
+    Kind,
     axis_label,
     on_background,
     series_colour,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 40
 #: Lines whose plateaus are no news.
-FLAT = ("naive", "control")
+FLAT = (Kind.NAIVE, Kind.CONTROL)
 #: So many lines are told in the description.
 _MOST_TOLD = 8
 
@@ -61,7 +62,7 @@ class Line:
 
     values: np.ndarray
     ratio: np.ndarray
-    kind: str = "collective"
+    kind: str = Kind.COLLECTIVE
     name: str = ""
     group: int = 0
     certified: np.ndarray | None = None
@@ -143,7 +144,7 @@ class CurveFigure(Figure):
         """Budgets down, lines across."""
         values = np.unique(np.concatenate([line.values for line in self.lines]))
         columns = [self.x_label or self.vary]
-        columns += [line_label(line.name, line.kind) for line in self.lines]
+        columns += [_line_label(line.name, line.kind) for line in self.lines]
         found = [dict(zip(line.values.tolist(), line.ratio.tolist())) for line in self.lines]
         meanings = [Meaning.PLAIN] + [Meaning.CERTIFIED] * len(self.lines)
         return make_table(columns, [(v, *(ratio.get(v) for ratio in found)) for v in values.tolist()], meanings)
@@ -163,7 +164,7 @@ class CurveFigure(Figure):
         for line in self.lines[:_MOST_TOLD]:
             first, last = f"{line.values[0]:g}", f"{line.values[-1]:g}"
             said.append(
-                f"{line_label(line.name, line.kind, line.average_radius)}: "
+                f"{_line_label(line.name, line.kind, line.average_radius)}: "
                 f"{rounded_down(float(line.ratio[0]))} at {first}, {rounded_down(float(line.ratio[-1]))} at {last}"
             )
         more = len(self.lines) - _MOST_TOLD
@@ -192,7 +193,7 @@ class CurveFigure(Figure):
         if any(line.low is not None for line in self.lines):
             legend_only(screen, BAND_LABEL, {"symbol": "square", "size": 14, "color": translucent(GREY, 0.35)})
         if self._brackets:
-            shade = {"symbol": "square", "size": 14, "color": translucent(KINDS["collective"].colour, 0.2)}
+            shade = {"symbol": "square", "size": 14, "color": translucent(KINDS[Kind.COLLECTIVE].colour, 0.2)}
             legend_only(screen, BRACKET_LABEL, shade)
         if self._clean is not None:
             legend_only(screen, CLEAN_LABEL, {"symbol": "line-ew-open", "size": 14, "color": GREY})
@@ -307,7 +308,7 @@ class CurveFigure(Figure):
             style += f"mark indices={{{latex.listed(marks.tolist()) or 1}}}"
             points = latex.points(x, line.ratio, y_meaning=Meaning.CERTIFIED)
             body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
-            label = for_latex(line_label(line.name, line.kind, line.average_radius), 160)
+            label = for_latex(_line_label(line.name, line.kind, line.average_radius), 160)
             body.append(f"\\addlegendentry{{{label}}}")
             start = plateau(line.values, line.ratio) if self.plateaus and line.kind not in FLAT else None
             if start is not None:
@@ -316,7 +317,7 @@ class CurveFigure(Figure):
             body.append(f"\\addlegendimage{{area legend, draw=none, fill={latex.colour(GREY)}, fill opacity=0.3}}")
             body.append(f"\\addlegendentry{{{for_latex(BAND_LABEL)}}}")
         if self._brackets:
-            shade = latex.colour(KINDS["collective"].colour)
+            shade = latex.colour(KINDS[Kind.COLLECTIVE].colour)
             body.append(f"\\addlegendimage{{area legend, draw=none, fill={shade}, fill opacity=0.2}}")
             body.append(f"\\addlegendentry{{{for_latex(BRACKET_LABEL)}}}")
         if self._clean is not None:
@@ -341,7 +342,7 @@ class CurveFigure(Figure):
         return latex.axis(options, body)
 
 
-def line_label(name: str, kind: str, average_radius: float | None = None) -> str:
+def _line_label(name: str, kind: str, average_radius: float | None = None) -> str:
     """What a legend says about a line: its name, its kind, its average radius."""
     parts = [clean(name, 60), KINDS[kind].label]
     label = ", ".join(part for part in parts if part)
@@ -379,7 +380,7 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
     if line.leaves is not None:
         across, up = bracket_area(x, line.ratio, line.leaves)
         screen.add_scatter(**_area(across, up, colour, f"bracket-{k}"), legendgroup=f"line-{k}")
-    label = for_plotly(line_label(line.name, line.kind, line.average_radius))
+    label = for_plotly(_line_label(line.name, line.kind, line.average_radius))
     # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
     data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
     hover = f"{axis}: %{{customdata[0]:,}}<br>{figure.y_label}: %{{customdata[1]}}"
@@ -421,7 +422,7 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
 
 def _controls(figure: CurveFigure) -> list[tuple[Line, bool]]:
     """Reference lines look alike and are labelled where they end: the lowest below, the others above."""
-    found = sorted((line for line in figure.lines if line.kind == "control"), key=lambda line: float(line.ratio[0]))
+    found = sorted((line for line in figure.lines if line.kind == Kind.CONTROL), key=lambda line: float(line.ratio[0]))
     return [(line, k > 0 or len(found) == 1) for k, line in enumerate(found)]
 
 
@@ -478,7 +479,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             markevery=marks.tolist() or None,
             markeredgewidth=0.5,
             markeredgecolor="white" if symbol not in "xX+" else colour,
-            label=sheet.printable(line_label(line.name, line.kind, line.average_radius)),
+            label=sheet.printable(_line_label(line.name, line.kind, line.average_radius)),
             gid=f"series-{k}-{line.kind}",
         )[0]
         handles.append(drawn)
@@ -488,7 +489,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
     if any(line.low is not None for line in figure.lines):
         handles.append(sheet.patch(facecolor=GREY, alpha=0.3, linewidth=0, label=BAND_LABEL))
     if figure._brackets:
-        shade = KINDS["collective"].colour
+        shade = KINDS[Kind.COLLECTIVE].colour
         handles.append(sheet.patch(facecolor=shade, alpha=0.2, linewidth=0, label=BRACKET_LABEL))
     if some:
         size = 3.4 * sheet.scale

@@ -15,7 +15,9 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.curve import CurveFigure, Line
 from certcore.figures.recipe import LoadedRecipe, Recipe, makes, member_name
+from certcore.figures.style import Kind
 from certcore.instance.instance import TEST, Instance
+from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve
 from certcore.sweep.axis import Axis
 from certcore.sweep.bracket import best_attacks, best_below
@@ -25,7 +27,7 @@ def lines_of(
     curve: Any,
     name: str = "",
     group: int = 0,
-    kind: str = "collective",
+    kind: str = Kind.COLLECTIVE,
     naive: bool = True,
     attacks: np.ndarray | None = None,
 ) -> tuple[Line, ...]:
@@ -35,7 +37,7 @@ def lines_of(
     """
     parts = [(kind, curve.certified, curve.average_radius)]
     if naive:
-        parts.append(("naive", curve.naive, curve.naive_average_radius))
+        parts.append((Kind.NAIVE, curve.naive, curve.naive_average_radius))
     return tuple(
         Line(
             values=curve.values,
@@ -46,7 +48,7 @@ def lines_of(
             certified=counts,
             targets=int(curve.targets),
             average_radius=radius,
-            leaves=None if attacks is None or which == "naive" else _left(curve, attacks),
+            leaves=None if attacks is None or which == Kind.NAIVE else _left(curve, attacks),
         )
         for which, counts, radius in parts
     )
@@ -59,7 +61,7 @@ def _left(curve: Any, attacks: np.ndarray) -> np.ndarray:
 
 
 def mean_lines(
-    curves: Sequence[Any], name: str = "", group: int = 0, kind: str = "collective", naive: bool = True
+    curves: Sequence[Any], name: str = "", group: int = 0, kind: str = Kind.COLLECTIVE, naive: bool = True
 ) -> tuple[Line, ...]:
     """Lines of several splits as one: the mean ratio with a band of one sample standard deviation.
 
@@ -73,23 +75,21 @@ def mean_lines(
     if any(not np.array_equal(values, curve.values) for curve in curves):
         raise InputError("the splits have curves over different budgets; compute them over the same values")
     lines = []
-    for which in (kind, "naive") if naive else (kind,):
-        counts = [curve.naive if which == "naive" else curve.certified for curve in curves]
+    for which in (kind, Kind.NAIVE) if naive else (kind,):
+        counts = [curve.naive if which == Kind.NAIVE else curve.certified for curve in curves]
         ratios = np.array([np.asarray(c) / max(int(curve.targets), 1) for c, curve in zip(counts, curves)])
-        middle, around = mean(ratios), band(ratios)
-        lines.append(
-            Line(
-                values=values,
-                ratio=middle,
-                kind=which,
-                name=name,
-                group=group,
-                low=None if around is None else around[0],
-                high=None if around is None else around[1],
-                average_radius=average_radius(values, middle),
-            )
-        )
+        lines.append(mean_line(values, ratios, which, name, group))
     return tuple(lines)
+
+
+def mean_line(values: np.ndarray, ratios: np.ndarray, kind: str, name: str, group: int) -> Line:
+    """The mean of ratios (splits × values), with a band of one sample deviation if there are several splits."""
+    middle, around = mean(ratios), band(ratios)
+    low, high = (None, None) if around is None else around
+    return Line(
+        values=values, ratio=middle, kind=kind, name=name, group=group, low=low, high=high,
+        average_radius=average_radius(values, middle),
+    )  # fmt: skip
 
 
 def curve_figure(
@@ -127,24 +127,24 @@ def curve_figure(
     for group, splits in enumerate(members):
         label = names[group] if group < len(names) else ""
         alone = attacks is not None and len(members) == len(splits) == 1
-        told = lines_of(splits[0], label, group, "collective", naive, attacks) if alone else None
-        for line in told or mean_lines(splits, label, group, "collective", naive):
+        told = lines_of(splits[0], label, group, Kind.COLLECTIVE, naive, attacks) if alone else None
+        for line in told or mean_lines(splits, label, group, Kind.COLLECTIVE, naive):
             key = line.values.tobytes() + line.ratio.tobytes()
-            if line.kind == "naive":
+            if line.kind == Kind.NAIVE:
                 if key in seen:
                     continue
                 seen.add(key)
             lines.append(line)
     if len(members) > 1 and len(seen) == 1:
         # The one naive line belongs to the whole family, not to its first member.
-        lines = [replace(line, name="") if line.kind == "naive" else line for line in lines]
+        lines = [replace(line, name="") if line.kind == Kind.NAIVE else line for line in lines]
     for group, curve in enumerate(paper):
         label = names[group] if group < len(names) else ""
         splits = curve if isinstance(curve, list | tuple) else [curve]
-        lines += mean_lines(splits, label, group, "paper", naive=False)
+        lines += mean_lines(splits, label, group, Kind.PAPER, naive=False)
     for label, share in (controls or {}).items():
         values = lines[0].values
-        lines.append(Line(values=values, ratio=np.full(len(values), share), kind="control", name=label, group=0))
+        lines.append(Line(values=values, ratio=np.full(len(values), share), kind=Kind.CONTROL, name=label, group=0))
     return CurveFigure(
         vary=vary,
         lines=tuple(lines),
@@ -185,7 +185,7 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
     axis = options.get("family")
     family = None if axis is None else Axis.parse(axis)
     members: list[Any] = loaded.need("members") if family else [None]
-    kinds = [loaded.swept] + (["paper"] if options.get("paper") and loaded.swept != "paper" else [])
+    kinds = [loaded.swept] + ([Relaxation.PAPER] if options.get("paper") and loaded.swept != Relaxation.PAPER else [])
     found: dict[str, list[list[Curve]]] = {}
     for kind in kinds:
         found[kind] = []
@@ -205,7 +205,7 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
         found[kinds[0]],
         vary=vary,
         names=[] if family is None else [member_name(family.name, value) for value in members],
-        paper=found.get("paper", []) if len(kinds) > 1 else [],
+        paper=found.get(Relaxation.PAPER, []) if len(kinds) > 1 else [],
         naive=not options.get("no_naive"),
         log=bool(options.get("log")),
         marker=loaded.marker(loaded.threat(loaded.instance), vary),

@@ -17,6 +17,7 @@ from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     BLACK,
     KINDS,
+    Kind,
     on_background,
 )
 from certcore.figures.table import Table, make_table
@@ -74,7 +75,7 @@ class DistributionFigure(Figure):
                 marker={
                     "color": kind.colour,
                     "line": {"width": 0.3, "color": "#FFFFFF"},
-                    "pattern": {"shape": "" if bars.kind == "collective" else "/", "solidity": 0.35},
+                    "pattern": {"shape": "" if bars.kind == Kind.COLLECTIVE else "/", "solidity": 0.35},
                 },
                 hovertemplate="%{customdata[0]:.3f} to %{customdata[1]:.3f}: %{y:,} nodes<extra></extra>",
             )
@@ -180,8 +181,8 @@ def distribution_figure(
     speaks = values > 0.5
     series = []
     for label, chosen, kind in (
-        ("certifiable", speaks, "collective"),
-        ("abstains (p ≤ 1/2)", ~speaks, "naive"),
+        ("certifiable", speaks, Kind.COLLECTIVE),
+        ("abstains (p ≤ 1/2)", ~speaks, Kind.NAIVE),
     ):
         if chosen.any():
             series.append(Bars(label=label, values=np.histogram(values[chosen], edges)[0], kind=kind))

@@ -25,6 +25,7 @@ from certcore.figures.style import (
     KINDS,
     SKY,
     VERMILLION,
+    Kind,
     axis_label,
     on_background,
 )
@@ -90,7 +91,7 @@ class FrontFigure(Figure):
             y=area[:, 1],
             fill="toself",
             fillcolor=translucent(SKY, 0.3),
-            line={"color": KINDS["collective"].colour, "width": 2.5},
+            line={"color": KINDS[Kind.COLLECTIVE].colour, "width": 2.5},
             mode="lines",
             name="certified budgets",
             hoverinfo="skip",
@@ -125,7 +126,7 @@ class FrontFigure(Figure):
         outline = staircase(self.points, x_end, y_end)
         area = np.concatenate([[[-0.5, -0.5]], outline, [[outline[-1, 0], -0.5]]])
         axes.fill(*area.T, facecolor=SKY, alpha=0.3, linewidth=0, gid="certified")
-        axes.plot(*outline.T, color=KINDS["collective"].colour, linewidth=1.4, gid="outline")
+        axes.plot(*outline.T, color=KINDS[Kind.COLLECTIVE].colour, linewidth=1.4, gid="outline")
         handles: list[Any] = [sheet.patch(facecolor=SKY, alpha=0.4, label="certified budgets")]
         if len(self.points):
             handles += axes.plot(
@@ -176,7 +177,7 @@ class FrontFigure(Figure):
             f"\\addplot[draw=none, fill={latex.colour(SKY)}, fill opacity=0.35, area legend] coordinates "
             f"{{\n{around}\n}} -- cycle;",
             r"\addlegendentry{certified budgets}",
-            f"\\addplot[{latex.colour(KINDS['collective'].colour)}, line width=1pt, forget plot] coordinates "
+            f"\\addplot[{latex.colour(KINDS[Kind.COLLECTIVE].colour)}, line width=1pt, forget plot] coordinates "
             f"{{\n{latex.points(outline[:, 0], outline[:, 1])}\n}};",
         ]
         if len(self.points):

@@ -35,9 +35,12 @@ from certcore.figures.style import (
     PROTECTED_COLOUR,
     PROTECTED_LABEL,
     STATES,
+    Palette,
     on_background,
 )
 from certcore.figures.table import Meaning, Table, make_table, without_empty
+from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
 from certcore.result.reach import margins
 from certcore.result.states import FORMER, NOTHING, TargetState
 
@@ -67,7 +70,7 @@ class GraphFigure(Figure):
     edges: np.ndarray
     state: np.ndarray
     groups: tuple[str, ...] = tuple(str(state) for state in STATES)
-    palette: str = "state"
+    palette: str = Palette.STATE
     deleted: np.ndarray | None = None
     amount: np.ndarray | None = None
     added: np.ndarray | None = None
@@ -87,11 +90,10 @@ class GraphFigure(Figure):
         numbers(self, "positions", (None, 2), "the graph")
         n = len(self.positions)
         object.__setattr__(self, "groups", tuple(str(g) for g in self.groups))
-        if self.palette == "state":  # figures kept by earlier versions
+        object.__setattr__(self, "palette", Palette.parse(self.palette, "palette"))
+        if self.palette == Palette.STATE:  # figures kept by earlier versions
             object.__setattr__(self, "groups", tuple(str(FORMER.get(g, g)) for g in self.groups))
-        if self.palette not in ("state", "class"):
-            raise InputError(f"palette is {self.palette!r}; expected 'state' or 'class'")
-        if self.palette == "state" and not set(self.groups) <= set(STATES):
+        if self.palette == Palette.STATE and not set(self.groups) <= set(STATES):
             raise InputError(
                 f"the states of the graph are {', '.join(self.groups)}; expected among {', '.join(STATES)}"
             )
@@ -293,7 +295,7 @@ class GraphFigure(Figure):
 
 
 def graph_figure(
-    instance: Any, certificate: Any, *, relaxed: bool = False, palette: str = "state", **more: Any
+    instance: Instance, certificate: Certificate, *, relaxed: bool = False, palette: str = Palette.STATE, **more: Any
 ) -> GraphFigure:
     """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
 
@@ -315,7 +317,7 @@ def graph_figure(
         if threat.sigma is not None:
             attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
     groups: Sequence[str] = _STATE_KEYS
-    if palette == "class":
+    if palette == Palette.CLASS:
         labels = instance.prediction if instance.prediction is not None else instance.labels
         if labels is None:
             raise InputError("this instance has neither predicted nor true labels; colour the graph by state instead")
@@ -446,11 +448,11 @@ def _make_graph(loaded: LoadedRecipe) -> Figure:
     relaxed = bool(loaded.options.get("relaxed"))
     if relaxed and certificate.fractional is None:
         raise InputError("there is no relaxed adversary here: with whole-graph fields nothing is solved")
-    palette = str(loaded.options.get("palette", "state"))
+    palette = str(loaded.options.get("palette", Palette.STATE))
     return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette)
 
 
-def positions_of(instance: Any) -> np.ndarray:
+def positions_of(instance: Instance) -> np.ndarray:
     """The layout of the instance, or a quick one of our own."""
     if instance.layout is not None:
         return np.asarray(instance.layout, dtype=float)

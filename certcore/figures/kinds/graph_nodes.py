@@ -9,7 +9,7 @@ import numpy as np
 
 from certcore.figures import latex
 from certcore.figures.escape import clean
-from certcore.figures.style import CLOSENESS, STATES, Closeness, Marker, series_colour, series_marker
+from certcore.figures.style import CLOSENESS, STATES, Closeness, Marker, Palette, series_colour, series_marker
 from certcore.result.states import TargetState
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def looks(figure: GraphFigure, dark: bool = False) -> list[Look]:
         members = np.flatnonzero(figure.state == group)
         if not len(members):
             continue
-        if figure.palette != "state":
+        if figure.palette != Palette.STATE:
             marker = series_marker(group)
             entry = f"{clean(name, 40)} ({len(members):,})"
             found.append(Look(members, name, series_colour(group), marker, 1.0, entry, group))
@@ -72,7 +72,7 @@ def closeness(margin: np.ndarray) -> np.ndarray:
 def steps(figure: GraphFigure) -> list[tuple[str, str]]:
     """What the legend says about closeness: for each step its colour and how many targets stand there."""
     kept = [group for group, name in enumerate(figure.groups) if name in _KEPT]
-    if figure.margin is None or figure.palette != "state":
+    if figure.margin is None or figure.palette != Palette.STATE:
         return []
     counts = np.bincount(closeness(figure.margin[np.isin(figure.state, kept)]), minlength=len(CLOSENESS))
     return [

@@ -9,6 +9,7 @@ from typing import Any
 
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
+from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
@@ -178,7 +179,10 @@ def given(convex: bool) -> Text:
 
 def said_convex(instance: Instance) -> bool:
     """Whether the file says that its base certificate is a convex relaxation; nothing in the arrays shows it."""
-    return not {"alpha", "weights_read_edges"} & set(instance.base.facts) and instance.meta.get("types") == "convex"
+    return (
+        not {"alpha", "weights_read_edges"} & set(instance.base.facts)
+        and instance.meta.get("types") == BundleTypes.CONVEX
+    )
 
 
 def subject(instance: Instance, holds: bool = True) -> Text:

@@ -1,0 +1,14 @@
+"""Sums of products on one thread."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> float:
+    """Σ a·b in floating point.
+
+    From about ten thousand numbers on, `a @ b` wakes the threads of BLAS: on a busy machine that takes a hundred times
+    as long as the sum itself, and the threads burn processor time while they wait for each other.
+    """
+    return float(np.einsum("i,i->", a, b))

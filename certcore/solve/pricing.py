@@ -1,0 +1,139 @@
+"""Columns missing in the restricted model of a strong search, and what multipliers are worth over all columns.
+
+With σ a missing flip comes with its attacker. Rows that tie missing flips to attackers have no multiplier in the model,
+so that each such flip would look as if everybody could make it. `complete` gives these rows, and links d_ij ≤ a_i, the
+multipliers that are best for the attacker: what its most valuable flips are worth is charged to the attacker alone.
+Who is then worth more than nothing is missing, with these flips.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.program.cuts import Cuts
+from certcore.program.program import Program
+from certcore.solve.attackers import LINKS
+from certcore.solve.restricted import Restricted
+
+#: Reduced costs below this are rounding.
+PAYS = 1e-7
+#: Flips that one attacker brings along, on the average of a round.
+FLIPS_EACH = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """Multipliers of all rows, with further links and theirs, and what they leave unpaid."""
+
+    y: np.ndarray
+    links: Cuts
+    values: np.ndarray
+    gain: np.ndarray
+    """What each missing flip was worth before."""
+    surplus: np.ndarray
+    """objective − yᵀA for all columns."""
+
+
+class Pricing:
+    """For the model of one search at one place."""
+
+    def __init__(self, program: Program, model: Restricted) -> None:
+        s = program.structure
+        self.program, self.structure, self.model = program, s, model
+        self.upper = program.upper[s.columns.flips].astype(np.float64)
+        self._rows = np.zeros(0, dtype=np.int64)
+        if s.has_sigma and len(s.flips):
+            self._tie()
+
+    def _tie(self) -> None:
+        """Which row ties each flip to whoever pays for it: one of payers, or of pairs in directed graphs."""
+        s = self.structure
+        matrix = self.program.matrix[: s.matrix.shape[0]]
+        flips, attackers = sp.csr_array(matrix[:, s.columns.flips]), sp.csr_array(matrix[:, s.columns.attackers])
+        self._rows = np.flatnonzero((np.diff(flips.indptr) > 0) & (np.diff(attackers.indptr) > 0))
+        tied = flips[self._rows]
+        self._row_of = np.zeros(len(s.flips), dtype=np.int64)
+        self._row_of[tied.indices] = np.repeat(np.arange(len(self._rows)), np.diff(tied.indptr))
+        self._limits = sp.csr_array(-attackers[self._rows].T.astype(np.float64))
+        self._linked = s.flips.payer >= 0
+        self._payer = np.searchsorted(s.attackers.nodes, np.maximum(s.flips.payer, 0))
+        self._most = np.zeros(len(self._rows))
+        np.maximum.at(self._most, self._limits.indices, self._limits.data)
+
+    def complete(self, y: np.ndarray) -> Completed:
+        s = self.structure
+        surplus = self.model.reduced_costs(y)
+        gain = np.maximum(surplus[s.columns.flips], 0.0)
+        gain[self.model.has(np.arange(len(s.flips))) | (self.upper <= 0)] = 0.0
+        if not len(self._rows):
+            return Completed(y, Cuts.none(), np.zeros(0), gain, surplus)
+        y = y.copy()
+        price, link = np.zeros(len(self._rows)), np.zeros(len(gain))
+        worth = np.flatnonzero(gain > 0)
+        alone, linked = worth[~self._linked[worth]], worth[self._linked[worth]]
+        np.maximum.at(price, self._row_of[alone], gain[alone])
+        if len(linked):
+            linked = linked[np.lexsort((-gain[linked], self._row_of[linked]))]
+            row = self._row_of[linked]
+            rank = np.arange(len(linked)) - np.searchsorted(row, row)
+            # The first flip that the attacker cannot make as well sets the price, if the model has none.
+            setting = (rank == self._most[row]) & ~self.model.rows_in[self._rows[row]]
+            price[row[setting]] = gain[linked[setting]]
+            link[linked] = np.maximum(gain[linked] - price[row], 0.0)
+        y[self._rows] += price
+        surplus[s.columns.flips] -= price[self._row_of] + link
+        surplus[s.columns.attackers] += self._limits @ price
+        chosen = np.flatnonzero(link)
+        np.add.at(surplus, s.columns.attackers.start + self._payer[chosen], link[chosen])
+        links = Cuts(np.full(len(chosen), LINKS, dtype=np.int8), chosen)
+        return Completed(y, links, link[chosen], gain, surplus)
+
+    def missing(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
+        """Flips outside the model that would pay, the best first, and about how much the model lacks by them."""
+        s, gain = self.structure, found.gain
+        if len(self._rows):
+            return self._with_attackers(found, most)
+        missing = np.flatnonzero(gain > PAYS)
+        lack = 0.0
+        for k in s.types:
+            mine = missing[s.flips.kind[missing] == k]
+            each = gain[mine] / s.flips.cost[mine]
+            lack += min(float(gain[mine] @ self.upper[mine]), float(each.max(initial=0.0)) * self.program.budgets[k])
+        return missing[np.argsort(-gain[missing], kind="stable")[: most * len(s.types)]], lack
+
+    def _with_attackers(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
+        value = found.surplus[self.structure.columns.attackers]
+        paying = np.flatnonzero(value > PAYS)
+        paying = paying[np.argsort(-value[paying], kind="stable")]
+        chosen = np.zeros(len(value))
+        chosen[paying[:most]] = 1.0
+        mine = np.flatnonzero((self._limits.T @ chosen)[self._row_of] > 0)
+        mine = mine[~self.model.has(mine) & (self.upper[mine] > 0)]
+        # Some are wanted for the targets in their reach alone; any flip takes them in.
+        mine = mine[np.argsort(-found.gain[mine], kind="stable")]
+        several = mine[found.gain[mine] > PAYS][: FLIPS_EACH * most]
+        first = mine[np.unique(self._row_of[mine], return_index=True)[1]]
+        return np.union1d(several, first), float(value[paying[: self.program.sigma or 0]].sum())
+
+    def bound(self, found: Completed, rhs: np.ndarray) -> float:
+        """The bound of multipliers over all columns, in floating point; `rhs` is that of the further rows."""
+        s, program, surplus = self.structure, self.program, np.maximum(found.surplus, 0.0)
+        first = s.matrix.shape[0]
+        total = s.constant + float(found.y[:first] @ program.rhs) + float(found.y[first:] @ rhs)
+        flips = surplus[s.columns.flips]
+        for k in s.types:
+            mine = s.flips.kind == k
+            if mine.any():
+                separately = float(flips[mine] @ self.upper[mine])
+                together = float((flips[mine] / s.flips.cost[mine]).max()) * program.budgets[k]
+                total += min(separately, together)
+        if s.has_sigma:
+            attackers = surplus[s.columns.attackers]
+            total += min(float(attackers.sum()), float(attackers.max(initial=0.0)) * (program.sigma or 0))
+        points = np.where(program.open, surplus[s.columns.points], 0.0)
+        if len(s.groups):
+            total += float(np.maximum.reduceat(points, s.points.first).sum())
+        return total + float(surplus[s.columns.count :].sum())

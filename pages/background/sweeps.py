@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,8 @@ from .work import Work, ask
 REFRESH = 1.5
 #: No axis is longer, whatever it takes to reach zero.
 MOST_VALUES = 20_000
+#: On graphs with more nodes than this a line is drawn at so many values before it is drawn at the usual ones.
+MANY_NODES, FEW_VALUES = 5_000, 6
 #: Seconds of strong search at each point of a curve and each cell of a map.
 SECONDS_PER_POINT = 4.0
 #: σ and local budgets change the program itself: longer axes stay at the values they are first drawn at.
@@ -195,8 +199,8 @@ def curves(
 ) -> Work:
     """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's.
 
-    A few values first; then, if `fine`, every integer, line by line. Without values: at every integer up to where
-    nothing is certified any more.
+    A few values first (on large graphs six of them before that); then, if `fine`, every integer, line by line.
+    Without values: at every integer up to where nothing is certified any more.
     """
     ours = relaxation.relaxed
     kinds = [ours] + ([Relaxation.PAPER] if paper and ours is not Relaxation.PAPER else [])
@@ -204,6 +208,8 @@ def curves(
     def run(job: Job) -> dict[str, list[list[Any]]]:
         first = values if values is not None else _to_zero(members, vary, kinds[0], job)
         stages = [first] + ([_refined(first, vary)] if fine and _refined(first, vary) != first else [])
+        if max(instance.graph.n_nodes for member in members for instance in member.instances) > MANY_NODES:
+            stages.insert(0, sorted({*first[:: max(1, len(first) // FEW_VALUES)], first[-1]}))
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
         total = sum(len(member.instances) for member in members) * len(kinds) * len(stages)
         count = 0
@@ -215,7 +221,8 @@ def curves(
                     for instance in member.instances:
                         so_far = {k: [list(x) for x in v] for k, v in done.items()}
                         job.report(count / total, member.name, so_far if count else None)
-                        line.append(_curve(instance, member.threat, vary, numbers, kind, job))
+                        told = partial(_report_share, job, count, total, member.name)
+                        line.append(_curve(instance, member.threat, vary, numbers, kind, job, told))
                         count += 1
                         if job.cancel.is_set():
                             return done
@@ -343,10 +350,23 @@ def first_kind(work: Work) -> list[list[Curve]]:
     return next(iter(work.result.values()), []) if work.result else []
 
 
+def _report_share(job: Job, count: int, total: int, name: str, share: float) -> None:
+    """Tell how far the work is while a line is computed."""
+    job.report((count + share) / total, name)
+
+
 def _curve(
-    instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: Relaxation, job: Job
+    instance: Instance,
+    threat: ThreatModel,
+    vary: str,
+    values: list[int],
+    relaxation: Relaxation,
+    job: Job,
+    progress: Callable[[float], None],
 ) -> Curve:
-    return curve(session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel)
+    return curve(
+        session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel, progress=progress
+    )  # fmt: skip
 
 
 #: Values on each axis of a map, stage by stage: each stage has the values of the one before.

@@ -156,7 +156,7 @@ def draw(view: View) -> None:
             select=True,
             note="A cell holds for all budgets up to its upper right corner; click it to move the sliders there. The "
             "map gets finer while you look. Solid lines: this certificate; dotted lines: the reference."
-            + ("" if task.result.done.any() else " The first cell of a large graph can take minutes."),
+            + ("" if task.result.done.any() else " On a large graph the first cell takes a while."),
         )
         if clicked is not None:
             state.move(**{x: int(clicked[0]), y: int(clicked[1])})

@@ -67,9 +67,9 @@ def test_bundle(path: Path) -> None:
 #: What the dashboard opens with, and how many votes per node stand behind it (None: needs none).
 PROMISED = {
     **{f"citeseer-gcn-attr-s{split}": 10**6 for split in range(5)},
-    "citeseer-gcn-adj-s0": 10**5,
+    **{f"citeseer-gcn-{types}-s{split}": 10**5 for types in ("adj", "joint") for split in range(3)},
     "citeseer-gcn_mean-adj-s0": 10**5,
-    "citeseer-gcn-joint-s0": 10**5,
+    "citeseer-gcn-joint-s0": 10**6,
     "citeseer-gcn-convex-s0": None,
     **{f"citeseer-{model}-attr-s0": 10**5 for model in ("gat", "appnp", "rgcn", "sma")},
     "pubmed-gcn-attr-s0": 10**5,

@@ -47,7 +47,7 @@ function drawList(map) {
     row.dataset.site = s;
     const what = element("span", "what");
     what.append(element("span", "called", map.siteName(attack, s)));
-    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `breaks ${thousands(attack.breaks[s])}` : "breaks none"));
+    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `helps break ${thousands(attack.breaks[s])}` : "breaks none"));
     row.append(badge(map, attack, s), what);
     row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${some(attack.breaks[s], "label", "labels")} lost in whose field it lies`);
     const item = element("li");
@@ -150,16 +150,18 @@ function drawLegend(map) {
   const dot = (name, colour) => (c) => { c.fillStyle = colour; c.beginPath(); shape(name)(c, 30, 20, 12); c.fill(); };
   title("What it breaks");
   if (!attack.relaxed) add("lost", dot("square", map.lostColour), `loses its certificate (${thousands(attack.lost.length)})`);
+  if (!attack.relaxed && attack.count) add("links", (c) => { c.strokeStyle = map.colourOf(attack.kind[0]); c.lineWidth = 2; c.beginPath(); c.moveTo(0, 30); c.lineTo(60, 10); c.stroke(); }, "from a hit to what it helps break");
   if (map.attacks.some((one) => one.relaxed)) items.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
   const looks = map.looks(attack);
-  title(looks.close || looks.bar ? "How close the rest is" : "The rest");
+  const next = looks.close?.find((step) => step.label === "1")?.count;
+  title(next ? `How close the rest is: ${thousands(next)} one flip away` : looks.close || looks.bar ? "How close the rest is" : "The rest");
   if (looks.close) items.push(closeBar(looks.close));
   if (looks.bar) items.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, FURTHER));
   looks.forEach((look) => { if (look.count && look.label) add(look.shape + look.colour, dot(look.shape, look.colour), `${look.label} (${thousands(look.count)})`); });
   map.legend.replaceChildren(...items);
 }
 
-const FURTHER = "further flips inside its field that would leave it uncertified";
+const FURTHER = "further flips in its field (what it reads) that would leave it uncertified";
 
 // The quiet steps of the default picture: for each how many targets stand there.
 function closeBar(steps) {

@@ -328,7 +328,7 @@ def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
     assert broken > 1
     assert f"In the field of {reached} targets; {broken} of them lose their certificate." in told
     assert "not shown for this many" in told
-    assert f"breaks {broken}" in page.locator(".sites .site[data-site='0']").inner_text()
+    assert f"helps break {broken}" in page.locator(".sites .site[data-site='0']").inner_text()
     target = int(found.targets[np.flatnonzero(found.lost)[0]])
     page.evaluate(f"window.certcore.mapView.choose({{ node: {target}, as: 'target' }})")
     assert f"Only the first 0 of {len(found.ends)} sites are looked through" in page.locator(".detail").inner_text()

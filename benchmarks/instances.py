@@ -42,6 +42,6 @@ def pubmed() -> Instance:
     return with_made_up_certificate(get_dataset("pubmed").graph)
 
 
-def synthetic(n_nodes: int) -> Instance:
+def synthetic(n_nodes: int, degree: float = 4.0) -> Instance:
     """A citation-like graph of constant mean degree with made-up certificates."""
-    return with_made_up_certificate(citation_like(n_nodes, 500, degree=4.0).graph)
+    return with_made_up_certificate(citation_like(n_nodes, 500, degree=degree).graph)

@@ -186,14 +186,23 @@ def synthetic(bench: Bench) -> None:
 
 
 def million(bench: Bench) -> None:
-    """A million nodes once, as long as it may take."""
+    """A million nodes once each, sparse and as sparse as the others, within 10 GiB and 240 s on the wall."""
     size = 1_000_000
-    run = bench.run(task="alone", graph=f"synthetic-{size}", budgets={"attr_del": size // 100}, limit=240.0)
-    text = f"{sum(run['cpu']):.0f} s ({sum(run['wall']):.0f} s on the wall), of which building {run['built']:.0f} s; "
-    bench.report.row(
-        f"synthetic graph, {size:,} nodes, {size // 100:,} deletions, at most 240 s on the wall for the solve (once)",
-        text + outcome(run), asked="try it",
-    )  # fmt: skip
+    for degree in (2, 4):
+        run = bench.run(
+            task="alone", graph=f"synthetic-{size}-{degree}", budgets={"attr_del": size // 100}, limit=240.0, memory=10
+        )
+        what = (
+            f"synthetic graph, {size:,} nodes of mean degree {degree}, {size // 100:,} deletions, within 10 GiB (once)"
+        )
+        if "refused" in run:
+            bench.report.row(what, f"refused: {run['refused']}", asked="try it")
+            continue
+        spent = (
+            f"{sum(run['cpu']):.0f} s ({sum(run['wall']):.0f} s on the wall), of which building {run['built']:.0f} s"
+        )
+        bench.report.row(what, f"{spent}; {outcome(run)}", asked="try it")
+    bench.report.note("The solve of a million nodes may take 240 s on the wall, building not counted.")
 
 
 def outcome(run: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ the wall, bounds, memory.
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -17,14 +18,15 @@ import numpy as np
 
 from benchmarks import instances
 from benchmarks.measure import peak_memory
-from certcore import Instance, ThreatModel, load_instance
+from certcore import InputError, Instance, ThreatModel, load_instance
 from certcore.sweep import Session, curve, surface
 
 
 def graph(name: str) -> Instance:
     kind, _, size = name.partition("-")
     if kind == "synthetic":
-        return instances.synthetic(int(size))
+        nodes, _, degree = size.partition("-")
+        return instances.synthetic(int(nodes), **({"degree": float(degree)} if degree else {}))
     if kind == "cora_ml":
         found = instances.cora_ml(size or "attr")
         assert found is not None
@@ -90,7 +92,11 @@ def alone(watch: Watch, instance: Instance, options: dict[str, Any]) -> None:
         return solver.solve((threat.budgets, threat.sigma), time_limit=limit)
 
     before = time.process_time()
-    found = watch.time(work)
+    try:
+        found = watch.time(work)
+    except InputError as refusal:
+        watch.more["refused"] = str(refusal)
+        return
     watch.bounds.append(float(found.bound))
     watch.more |= {"status": str(found.status), "lower": float(found.lower), "targets": instance.graph.n_nodes}
 
@@ -100,6 +106,8 @@ TASKS = {"cold": cold, "asked": asked, "line": line, "grid": grid, "alone": alon
 
 def main() -> None:
     options = json.loads(sys.argv[1])
+    if "memory" in options:
+        resource.setrlimit(resource.RLIMIT_AS, (int(options["memory"] * 2**30),) * 2)
     watch = Watch()
     TASKS[options["task"]](watch, graph(options["graph"]), options)
     found = {"cpu": watch.cpu, "wall": watch.wall, "bounds": watch.bounds, "memory": peak_memory(), **watch.more}

@@ -60,7 +60,9 @@ def add(subparsers: Subparsers) -> None:
         help="of a single line: look for attacks at these values, and draw the band up to what the best one leaves",
     )
     group.add_argument(
-        "--left", metavar="N,N,…", help="targets that attacks found earlier left uncertified there: look for none"
+        "--left",
+        metavar="N,N,…",
+        help="targets that attacks found earlier left uncertified there: look for none (of a map: X/Y/N,…)",
     )
     group.add_argument(
         "--accuracy-of",
@@ -79,8 +81,9 @@ def add(subparsers: Subparsers) -> None:
         group.add_argument(f"--{name}-values", metavar=VALUES, help=VALUES_HELP)
     group.add_argument(
         "--show",
-        choices=("ratio", "naive", "paper"),
-        help="the certified ratio, or the gain over the naive count or over the paper (default: ratio)",
+        choices=("ratio", "naive", "paper", "bracket"),
+        help="the certified ratio, the gain over the naive count or over the paper, or how far the proven bound "
+        "and the best attack found are apart (default: ratio)",
     )
     group.add_argument("--levels", metavar="R,R,…", help="contour lines at these ratios, or `none` (default: 0.5,0.7)")
     group = parser.add_argument_group("graph, front and votes")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore import words
 from certcore.common.errors import InputError
 from certcore.common.progress import StepsDone, tell
 from certcore.domain.perturbations import LABELS, TYPES
@@ -30,7 +31,7 @@ from certcore.figures.figure import Figure
 from certcore.figures.kinds.bars import class_counts
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
-from certcore.instance.instance import Instance
+from certcore.instance.instance import Instance, accuracy_of, before_correct
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
@@ -52,6 +53,8 @@ class Report:
     allocation: Table | None
     provenance: dict[str, Any]
     commands: tuple[str, ...]
+    accuracy: str = ""
+    """Certified accuracy in words, where only the right labels are targets."""
 
 
 def default_threat(instance: Instance, targets: np.ndarray | None = None) -> ThreatModel:
@@ -86,19 +89,23 @@ def build_report(
     progress: StepsDone | None = None,
     cancel: threading.Event | None = None,
     session: Session | None = None,
+    counted: np.ndarray | None = None,
 ) -> Report:
     """Certify, sweep and draw: everything a report holds.
 
     `source` is the instance's file name and `targets` the name of the target set, both for the command lines that
     reproduce it (`threat.targets` is what counts). `quick` leaves out maps and classes, which need many solves.
-    A `session` of the same instance lends what it knows already.
+    A `session` of the same instance lends what it knows already. `counted`: the targets are the right labels among
+    these nodes (known without it where `targets` is `correct`), and the report speaks of certified accuracy.
     """
+    if counted is None and accuracy_of(instance, targets) is not None:
+        counted = instance.select_targets(before_correct(targets))
     chosen = None if targets is None else instance.select_targets(targets)
     if threat is None:
         threat = default_threat(instance, chosen)
     elif threat.targets is None and chosen is not None:
         threat = threat.replace(targets=chosen)
-    maker = _Maker(instance, threat, source, targets, base_rule, relaxation, cancel, session)
+    maker = _Maker(instance, threat, source, targets, base_rule, relaxation, cancel, session, counted)
     varied = [name for name, budget in zip(TYPES, threat.budgets) if budget] or [instance.base.axes[0]]
     steps: list[tuple[str, Callable[[], Figure | None]]] = []
     for vary in varied:
@@ -146,6 +153,9 @@ def build_report(
         allocation=None if certificate.attack is None else allocation(instance, certificate),
         provenance=provenance(instance, certificate, source),
         commands=tuple(commands),
+        accuracy=""
+        if counted is None
+        else str(words.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
     )
 
 
@@ -162,6 +172,7 @@ class _Maker:
         relaxation: str,
         cancel: threading.Event | None,
         session: Session | None,
+        counted: np.ndarray | None = None,
     ) -> None:
         self.instance = instance
         self.session = session or Session(instance)
@@ -175,6 +186,9 @@ class _Maker:
         self.relaxation = relaxation
         self.swept = str(Relaxation(relaxation).relaxed)
         self.cancel = cancel
+        self.accuracy_of = None if counted is None else len(counted)
+        self.ratio = "Certified ratio" if counted is None else "Certified accuracy"
+        self.only = "" if counted is None else ", right labels only"
         self.certificate: Any = None
         self.facts = instance.facts() | {"threat": threat.to_json()}
 
@@ -199,9 +213,10 @@ class _Maker:
             [result],
             vary=vary,
             marker=here,
-            title=f"Certified ratio against {what}",
+            title=f"{self.ratio} against {what}",
+            accuracy_of=self.accuracy_of,
             facts=self.facts,
-            recipe=self.recipe("curve", vary=vary, values=values),
+            recipe=self.recipe("curve", vary=vary, values=values, accuracy_of=self.accuracy_of),
         )
 
     def full_curve(self, vary: str) -> Figure | None:
@@ -216,10 +231,11 @@ class _Maker:
             vary=vary,
             log=end > 100,
             marker=getattr(self.threat, vary),
-            title=f"Certified ratio against {LABELS[vary]}, to the end",
+            title=f"{self.ratio} against {LABELS[vary]}, to the end",
+            accuracy_of=self.accuracy_of,
             name=f"curve-full-{vary}",
             facts=self.facts,
-            recipe=self.recipe("curve", vary=vary, values=values, log=end > 100),
+            recipe=self.recipe("curve", vary=vary, values=values, log=end > 100, accuracy_of=self.accuracy_of),
         )
 
     def pair(self) -> tuple[str, str] | None:
@@ -244,9 +260,10 @@ class _Maker:
             x=x,
             y=y,
             marker=(getattr(self.threat, x), getattr(self.threat, y)),
-            title=f"Certified ratio over {LABELS[x]} and {LABELS[y]}",
+            title=f"{self.ratio} over {LABELS[x]} and {LABELS[y]}",
+            accuracy_of=self.accuracy_of,
             facts=self.facts,
-            recipe=self.recipe("map", x=x, x_values=xs, y=y, y_values=ys),
+            recipe=self.recipe("map", x=x, x_values=xs, y=y, y_values=ys, accuracy_of=self.accuracy_of),
         )
 
     def classes(self) -> Figure | None:
@@ -264,7 +281,7 @@ class _Maker:
             certified,
             naive,
             sizes,
-            title="Certified ratio per predicted class (each class as its own target set)",
+            title=f"Certified ratio per predicted class (each class as its own target set{self.only})",
             facts=self.facts,
             recipe=self.recipe("classes"),
         )

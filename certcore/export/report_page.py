@@ -24,8 +24,10 @@ _MOST_PROOF = 300_000
 
 def report_html(report: Report) -> str:
     """The guarantee in words, parameters, figures, the attack, the proof, and how to compute it all again."""
-    title = f"Robustness report: {for_html(_subject(report), 120)}"
-    parts = [f"<h1>{title}</h1>", f'<p class="guarantee">{for_html(report.guarantee)}</p>', _numbers(report)]
+    what = "Certified accuracy" if report.accuracy else "Robustness report"
+    title = f"{what}: {for_html(_subject(report), 120)}"
+    told = [report.accuracy, report.guarantee] if report.accuracy else [report.guarantee]
+    parts = [f"<h1>{title}</h1>", *(f'<p class="guarantee">{for_html(one)}</p>' for one in told), _numbers(report)]
     for k, figure in enumerate(report.figures):
         parts.append(_section(figure, k))
     parts += [_attack(report), _parameters(report), _proof(report), _again(report)]

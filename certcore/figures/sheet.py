@@ -151,8 +151,8 @@ class Sheet:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
     def whole_ticks(self, axis: Any, most: int = 7) -> None:
-        """Ticks of an axis that counts: never between two whole numbers."""
-        axis.set_major_locator(MaxNLocator(nbins=most, integer=True))
+        """Ticks of an axis that counts: at round numbers, never between two whole ones."""
+        axis.set_major_locator(MaxNLocator(nbins=most, integer=True, steps=[1, 2, 5, 10]))
         self.thousands(axis)
 
     def log_axis(self, axes: Any, which: str, largest: float) -> None:

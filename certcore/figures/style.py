@@ -78,6 +78,7 @@ class MapOf(Choice):
     RATIO = "ratio"
     REFERENCE = "reference"
     DIFFERENCE = "difference"
+    BRACKET = "bracket"
 
 
 class Palette(Choice):
@@ -129,6 +130,26 @@ STATES: Final[dict[str, StateStyle]] = {
         (TargetState.BEFORE, "#7B8490", MARKERS[6], 1.0),
     )
 }
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How a target looks that keeps its certificate, by how many further flips it stands at most from losing it."""
+
+    most: int | None
+    label: str
+    colour: str
+    dark: str
+
+
+#: Warm where one or two further flips would do, then ever quieter: how close the rest is must not outshine the attack.
+CLOSENESS: Final = (
+    Closeness(1, "1", "#B89478", "#AC8A6C"),
+    Closeness(2, "2", "#C9AF98", "#8C7662"),
+    Closeness(5, "3–5", "#C9BCB0", "#746B63"),
+    Closeness(10, "6–10", "#C3C9D0", "#5F6872"),
+    Closeness(None, "more", "#D8DCE1", "#474F59"),
+)
 #: One colour for each perturbation type; what loses its certificate has a colour that none of them has.
 TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE)
 #: What loses its certificate, whatever else is coloured.

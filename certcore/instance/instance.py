@@ -474,6 +474,13 @@ def before_correct(which: str | None) -> str | None:
     return which
 
 
+def accuracy_of(instance: Instance, which: str | None) -> int | None:
+    """Of how many targets a selection keeps the right labels, if it does: certified accuracy is a share of those."""
+    if which is None or before_correct(which) == which:
+        return None
+    return len(instance.select_targets(before_correct(which)))
+
+
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
     try:
         with open(path, "rb") as handle:

@@ -68,9 +68,22 @@ EXPERIMENTS = (
         "The edge of the joint map: attribute deletions alone, smoothing both attributes and edges",
         "fig_joint",
         computations.log_curve,
-        (Source("cora_ml", types="joint"), Source("cora", types="joint"), Source("citeseer", types="joint")),
-        (PAPER, TIGHT),
+        (
+            Source("cora_ml", types="joint"),
+            Source("cora", types="joint"),
+            Source("citeseer", types="joint"),
+        ),
+        (PAPER, TIGHT, FEWER),
         {"vary": "attr_del", "values": list(range(0, 121))},
+    ),
+    Experiment(
+        "edges",
+        "Certified ratio over edge deletions, with the paper's field and the sound one, over splits",
+        "fig_local_budget",
+        computations.log_curve,
+        (Source("citeseer", types="adj"),),
+        (Variant("tight", EdgeField.MESSAGES), Variant("tight", EdgeField.DEGREES)),
+        {"vary": "adj_del", "values": [0, 1, 2, 5, 10, 20, 50]},
     ),
     Experiment(
         "text-variants",
@@ -117,7 +130,7 @@ EXPERIMENTS = (
             for dataset in ("cora_ml", "citeseer")
             for model in ("gcn", "gat", "appnp", "rgcn", "sma")
         ),
-        (PAPER, FEWEST),
+        (PAPER, FEWER, FEWEST),
         {"vary": "attr_del", "values": [*_SMALL[:-5], 21, *_SMALL[-5:]]},
     ),
     Experiment(

@@ -382,32 +382,59 @@ def _attackers(results: Results, form: str) -> Picture | None:
     return Picture("fig_num_attackers", title, caption, figure, "attackers")
 
 
-def _gap(results: Results, form: str, experiment: str, label: str, vary: str) -> Picture | None:
-    found = results.find(experiment)
-    if not found:
+def _gap(results: Results, form: str, experiment: str, label: str, vary: str, field: str = "") -> Picture | None:
+    """The paper's program next to a stronger one (the strong search, or the integer program within a time) and to what
+    the best attack leaves."""
+    known = {program: results.find(experiment, None, f"{program}{field}") for program in ("strong", "exact")}
+    program = next((program for program, found in known.items() if found), None)
+    if program is None:
         return None
-    rows = found[0].values["rows"]
+    found = known[program][0]
+    rows = found.values["rows"]
     values = np.array([row["value"] for row in rows])
-    targets = found[0].targets
+    targets = found.targets
 
     def line(kind: str, key: str, name: str, group: int) -> Line:
         return Line(
             values=values, ratio=np.array([row[key] for row in rows]) / targets, kind=kind, name=name, group=group
         )
 
-    lines = [line("exact", "exact", "integer program", 0), line("paper", "relaxed", "relaxed", 1)]
+    doubt = ", field not sound" if field == "-messages" else ""
+    better = "strong program" if program == "strong" else "integer program"
+    lines = [line("exact", "exact", better + doubt, 0), line("paper", "relaxed", f"relaxed{doubt}", 1)]
     if all(row["attack"] is not None for row in rows):
         attacked = np.array([targets - row["attack"] for row in rows]) / targets
         lines.append(Line(values=values, ratio=attacked, kind="naive", name="what the best attack leaves", group=2))
     figure = CurveFigure(vary=vary, lines=tuple(lines), plateaus=False)
-    caption = f"Time limit {found[0].settings['time_limit']:g} s per budget. " + _behind(found[:1])
+    caption = f"Time limit {found.settings['time_limit']:g} s per budget. " + _behind([found])
     what = "attribute deletions" if vary == "attr_del" else "edge deletions"
-    return Picture(label, f"Integrality gap, {what}, Cora-ML", caption, figure, experiment)
+    title = f"Integrality gap, {what}, Cora-ML" + (": the paper's field, not sound" if doubt else "")
+    return Picture(label, title, caption, figure, experiment)
+
+
+def _tiers(results: Results, form: str, dataset: str) -> Picture | None:
+    """Beyond the paper: what the strong search and the multi-class rule add at a few budgets, over splits."""
+    names = (("tight", "tight"), ("strong", "strong"), ("tight-multiclass", "multi-class rule"))
+    lines: list[Line] = []
+    behind: list[Result] = []
+    for group, (variant, name) in enumerate(names):
+        found = results.find("tiers", f"{dataset}-gcn-attr", variant)
+        lines += mean_lines(found, name, group, naive=group == 0) if found else []
+        behind = behind or found
+    if len({line.group for line in lines}) < 2:
+        return None
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), plateaus=False)
+    title = f"Beyond the paper: tight, strong and multi-class, {NAMES[dataset]}"
+    return Picture("fig_datasets", title, _behind(behind), figure, "tiers")
 
 
 PLACES = (
     Place("datasets", "Graphs", _datasets),
     Place("rules", "Multi-class rule, Citeseer", _rules, forms=("paper",)),
+    *(
+        Place(f"tiers-{dataset}", f"Strong, {NAMES[dataset]}", partial(_tiers, dataset=dataset), forms=("paper",))
+        for dataset in ("citeseer", "cora_ml")
+    ),
     *(
         Place(f"joint-{dataset}-gcn-joint", NAMES[dataset], partial(_joint, dataset=dataset), first="tight")
         for dataset in ("cora_ml", "cora", "citeseer")
@@ -431,11 +458,17 @@ PLACES = (
         partial(_gap, experiment="gap-attributes", label="fig_milp_attr", vary="attr_del"),
         forms=("paper",),
     ),
-    Place(
-        "gap-edges",
-        "Cora-ML",
-        partial(_gap, experiment="gap-edges", label="fig_milp_adj", vary="adj_del"),
-        forms=("paper",),
+    *(
+        Place(
+            name,
+            short,
+            partial(_gap, experiment="gap-edges", label="fig_milp_adj", vary="adj_del", field=rule),
+            forms=("paper",),
+        )
+        for name, short, rule in (
+            ("gap-edges", "The paper's field", "-messages"),
+            ("gap-edges-sound", "Sound field", "-degrees"),
+        )
     ),
 )
 

@@ -38,6 +38,21 @@ def half_contour(source: str) -> Find:
     return find
 
 
+def over_splits(experiment: str, source: str, budget: int, variants: dict[str, str]) -> Find:
+    """Certified ratio of several variants at one budget, each with its deviation over splits."""
+
+    def find(results: Results) -> Ours | None:
+        parts = {name: results.find(experiment, source, variant) for name, variant in variants.items()}
+        if not all(parts.values()):
+            return None
+        told = [f"{name} {_over_splits(found, budget)}" for name, found in parts.items()]
+        naive = _over_splits(next(iter(parts.values())), budget, "naive")
+        splits, samples = fewest(*parts.values())
+        return Ours(None, ", ".join([*told, f"naive {naive}"]), None, splits, samples)
+
+    return find
+
+
 def tiers_at(source: str, budget: int) -> Find:
     """Certified ratio of every tier at one budget, over splits."""
 

@@ -23,6 +23,8 @@ from certcore.result.states import NOTHING, TargetState
 
 #: Margin of a target that no number of flips of the types in play would leave uncertified.
 NEVER = -1
+#: Margin of a node that is no target.
+NO_TARGET = -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,18 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
         broken=np.asarray(allocation.attacked, dtype=float),
         lost=np.asarray(state == TargetState.LOST, dtype=bool),
     )
+
+
+def margins(instance: Instance, certificate: Certificate, *, relaxed: bool = False) -> np.ndarray:
+    """For every node how many further flips inside its field would leave it uncertified; `NO_TARGET` for others."""
+    allocation = certificate.fractional if relaxed else certificate.attack
+    assert allocation is not None
+    problem = Problem(instance, certificate.threat)
+    found = np.full(instance.graph.n_nodes, NO_TARGET, dtype=np.int64)
+    _, found[problem.targets] = nearest_points(
+        problem.fronts, problem.targets, allocation.inside, certificate.threat.budgets
+    )
+    return found
 
 
 def sites(allocation: Allocation, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -136,12 +136,15 @@ def surfaces(
     checkpoint: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     scheduler: str | None = None,
+    coarser: Surface | None = None,
+    near: tuple[float, float] | None = None,
 ) -> Iterator[Surface]:
     """Yield the surface as it grows, coarse first; the last one is complete unless cancelled.
 
     `x` and `y` are two of the four budgets and `sigma`. `time_limit` (or `rounds` of strong search) holds for each
     cell. With a `checkpoint` file the work continues where it stopped. `jobs` processes, or the Dask cluster at
-    `scheduler`, share the cells.
+    `scheduler`, share the cells. A `coarser` surface of the same question is refined: its cells are taken over, and its
+    bounds hold at all smaller budgets. With `near`, cells around those two values come first.
     """
     effort = Effort.read(relaxation, time_limit, rounds)
     session = as_session(source)
@@ -155,8 +158,11 @@ def surfaces(
     if checkpoint is not None:
         saved = Checkpoint(checkpoint, task.key(session.instance), grid.shape)
         grid.resume(saved)
+    if coarser is not None:
+        grid.refine(coarser)
     yield grid.snapshot()
-    order = [cell for cell in coarse_to_fine(*grid.shape) if not grid.done[cell]]
+    cells = coarse_to_fine(*grid.shape) if near is None else around(grid.shape, values, near)
+    order = [cell for cell in cells if not grid.done[cell]]
     source_of_answers = (
         _here(grid, order, cancel)
         if jobs == 1 and scheduler is None
@@ -194,6 +200,15 @@ def coarse_to_fine(nx: int, ny: int) -> list[Cell]:
                     order.append((i, j))
         stride //= 2
     return order
+
+
+def around(shape: Cell, values: tuple[list[int], list[int]], near: tuple[float, float]) -> list[Cell]:
+    """All cells in rings around the cell of two values, each ring from large budgets to small ones."""
+    at = [min(int(np.searchsorted(axis, value)), size - 1) for axis, value, size in zip(values, near, shape)]
+    i, j = np.indices(shape)
+    ring = np.maximum(np.abs(i - at[0]), np.abs(j - at[1])).ravel()
+    order = np.lexsort((-j.ravel(), -i.ravel(), ring))
+    return list(zip(i.ravel()[order].tolist(), j.ravel()[order].tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +272,22 @@ class _Grid:
         found = saved.load()
         if found is not None:
             self.done, self.bounds = found[0], np.minimum(found[1], self.bounds)
+
+    def refine(self, coarser: Surface) -> None:
+        """Take over the cells of a coarser surface: those that are here too, and its bounds for all smaller budgets."""
+        axes = Axis.parse(coarser.x, local=False), Axis.parse(coarser.y, local=False)
+        theirs = replace(self.task, threat=coarser.threat, axes=axes)
+        of = self.session.instance if coarser.instance is None else coarser.instance
+        same = coarser.instance is not None and coarser.relaxation == self.task.effort.relaxation
+        if not same or theirs.key(of) != self.task.key(self.session.instance):
+            raise InputError("the coarser surface answers another question; refine it with what it was made of")
+        for cell in np.ndindex(*self.shape):
+            at = [values[c] for values, c in zip(self.task.values, cell)]
+            i, j = np.searchsorted(coarser.x_values, at[0]), np.searchsorted(coarser.y_values, at[1])
+            if i < len(coarser.x_values) and j < len(coarser.y_values):
+                self.bounds[cell] = min(self.bounds[cell], coarser.bounds[i, j])
+                exactly = coarser.x_values[i] == at[0] and coarser.y_values[j] == at[1]
+                self.done[cell] = exactly and bool(coarser.done[i, j])
 
     def save(self, saved: Checkpoint) -> None:
         saved.store(self.done, self.bounds)

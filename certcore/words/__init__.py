@@ -31,7 +31,15 @@ from certcore.words.promises import (
     uncovered,
 )
 from certcore.words.registry import SENTENCES, Sentence
-from certcore.words.right_labels import Accuracy, accuracy, accuracy_words, certified_accuracy, share_of_right
+from certcore.words.right_labels import (
+    Accuracy,
+    accuracy,
+    accuracy_words,
+    certified_accuracy,
+    has_training_nodes,
+    not_for_training,
+    share_of_right,
+)
 from certcore.words.sites import attack_words, named_sites
 from certcore.words.solve import limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words
@@ -55,12 +63,14 @@ __all__ = [
     "field_words",
     "gain",
     "guarantee",
+    "has_training_nodes",
     "how_it_votes",
     "known_already",
     "limit_words",
     "named_sites",
     "node_words",
     "not_covered",
+    "not_for_training",
     "not_per_node",
     "promise",
     "radius",

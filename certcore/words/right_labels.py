@@ -67,16 +67,18 @@ def certified_accuracy(instance: Instance, threat: ThreatModel, certified: int, 
         return say()
     right = 0 if instance.right is None else int(instance.right[of].sum())
     head = under_attack(certified, len(of), right, attacks_nothing(threat))
-    return paragraph([head, not_for_training()]) if _trained(instance, of) else head
+    return paragraph([head, not_for_training()]) if has_training_nodes(instance, of) else head
 
 
 def share_of_right(instance: Instance, of: np.ndarray) -> Text:
     """What a ratio is over where the targets are the right labels among the nodes `of`."""
     head = which_share(0 if instance.right is None else int(instance.right[of].sum()), len(of))
-    return paragraph([head, not_for_training()]) if _trained(instance, of) else head
+    return paragraph([head, not_for_training()]) if has_training_nodes(instance, of) else head
 
 
-def _trained(instance: Instance, nodes: np.ndarray) -> bool:
+def has_training_nodes(instance: Instance, nodes: np.ndarray | None = None) -> bool:
+    """Whether nodes of the training split are among these (among the targets of the file)."""
+    nodes = np.asarray(instance.targets if nodes is None else nodes)
     return instance.split is not None and bool((np.asarray(instance.split)[nodes] == TRAIN).any())
 
 

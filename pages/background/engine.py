@@ -169,11 +169,13 @@ def report(view: View, source: str) -> Work:
             progress=lambda done, total, what: job.report(done / max(total, 1), what),
             cancel=job.cancel,
             session=session(view.instance),
+            counted=view.counted,
         )
         return report_zip(made)
 
     # Names, labels and provenance are in the report and not in the digest: two files may differ in them alone.
-    key = ("report", view.name, *view.key)
+    asked = None if view.counted is None else view.counted.tobytes()
+    key = ("report", view.name, asked, *view.key)
     return ask("report", key, run, "Writing the report", same=key, patience=0.2)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
-from certcore.sweep.bracket import best_attacks, best_below
+from certcore.sweep.bracket import attacks_over, best_attacks, best_below
+from certcore.sweep.surface_maps import around
 
 from ..files import bundles
 from ..frame.sidebar import slider_end, stops
@@ -30,6 +33,8 @@ from .work import Work, ask
 REFRESH = 1.5
 #: No axis is longer, whatever it takes to reach zero.
 MOST_VALUES = 20_000
+#: On graphs with more nodes than this a line is drawn at so many values before it is drawn at the usual ones.
+MANY_NODES, FEW_VALUES = 5_000, 6
 #: Seconds of strong search at each point of a curve and each cell of a map.
 SECONDS_PER_POINT = 4.0
 #: σ and local budgets change the program itself: longer axes stay at the values they are first drawn at.
@@ -194,8 +199,8 @@ def curves(
 ) -> Work:
     """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's.
 
-    A few values first; then, if `fine`, every integer, line by line. Without values: at every integer up to where
-    nothing is certified any more.
+    A few values first (on large graphs six of them before that); then, if `fine`, every integer, line by line.
+    Without values: at every integer up to where nothing is certified any more.
     """
     ours = relaxation.relaxed
     kinds = [ours] + ([Relaxation.PAPER] if paper and ours is not Relaxation.PAPER else [])
@@ -203,6 +208,8 @@ def curves(
     def run(job: Job) -> dict[str, list[list[Any]]]:
         first = values if values is not None else _to_zero(members, vary, kinds[0], job)
         stages = [first] + ([_refined(first, vary)] if fine and _refined(first, vary) != first else [])
+        if max(instance.graph.n_nodes for member in members for instance in member.instances) > MANY_NODES:
+            stages.insert(0, sorted({*first[:: max(1, len(first) // FEW_VALUES)], first[-1]}))
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
         total = sum(len(member.instances) for member in members) * len(kinds) * len(stages)
         count = 0
@@ -214,7 +221,8 @@ def curves(
                     for instance in member.instances:
                         so_far = {k: [list(x) for x in v] for k, v in done.items()}
                         job.report(count / total, member.name, so_far if count else None)
-                        line.append(_curve(instance, member.threat, vary, numbers, kind, job))
+                        told = partial(_report_share, job, count, total, member.name)
+                        line.append(_curve(instance, member.threat, vary, numbers, kind, job, told))
                         count += 1
                         if job.cancel.is_set():
                             return done
@@ -342,30 +350,104 @@ def first_kind(work: Work) -> list[list[Curve]]:
     return next(iter(work.result.values()), []) if work.result else []
 
 
+def _report_share(job: Job, count: int, total: int, name: str, share: float) -> None:
+    """Tell how far the work is while a line is computed."""
+    job.report((count + share) / total, name)
+
+
 def _curve(
-    instance: Instance, threat: ThreatModel, vary: str, values: list[int], relaxation: Relaxation, job: Job
+    instance: Instance,
+    threat: ThreatModel,
+    vary: str,
+    values: list[int],
+    relaxation: Relaxation,
+    job: Job,
+    progress: Callable[[float], None],
 ) -> Curve:
-    return curve(session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel)
+    return curve(
+        session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel, progress=progress
+    )  # fmt: skip
 
 
-def map_over(view: View, x: str, xs: list[int], y: str, ys: list[int], relaxation: Relaxation, slot: str) -> Work:
-    """A map over two budgets; it is shown while it grows, coarse first."""
+#: Values on each axis of a map, stage by stage: each stage has the values of the one before.
+MAP_STAGES = (6, 12, 24)
+#: Maps of no more cells end at every integer.
+MOST_CELLS = 900
+
+
+def map_values(end: int, number: int) -> list[int]:
+    """About `number` values from 0 to the end, denser at the beginning."""
+    return sorted({round(end * (i / number) ** 1.5) for i in range(number + 1)})
+
+
+def map_stages(ends: tuple[int, int], finest: bool = True) -> list[tuple[list[int], list[int]]]:
+    """The values of a map on both axes: a few first, then finer ones."""
+    stages = [(map_values(ends[0], k), map_values(ends[1], k)) for k in (MAP_STAGES if finest else MAP_STAGES[1:2])]
+    if finest and (ends[0] + 1) * (ends[1] + 1) <= MOST_CELLS:
+        stages.append((list(range(ends[0] + 1)), list(range(ends[1] + 1))))
+    return [stage for k, stage in enumerate(stages) if not k or stage != stages[k - 1]]
+
+
+def map_over(
+    view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation, slot: str, finest: bool = True
+) -> Work:
+    """A map over two budgets, shown while it grows: coarse, then finer, the corner around the sliders first."""
+    fixed = _free(view.threat, x, y)
+    near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
+    stages = map_stages(ends, finest)
 
     def run(job: Job) -> Surface:
         last: Surface | None = None
         told = 0.0
         engine = session(view.instance)
-        for last in surfaces(engine, view.threat, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel):
-            share = float(last.done.mean())
-            job.report(share, f"{int(last.done.sum()):,} of {last.done.size:,} cells")
-            if time.monotonic() - told > REFRESH:
-                told = time.monotonic()
-                job.report(share, job.note, last)
+        for stage, (xs, ys) in enumerate(stages):
+            finer: dict[str, Any] = {"coarser": last, "near": near} if stage else {}
+            for last in surfaces(engine, fixed, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel, **finer):
+                total, done = last.done.size, int(last.done.sum())
+                job.report(done / total, f"{done:,} of {total:,} cells{', finer' if stage else ''}")
+                if time.monotonic() - told > REFRESH * (1 + stage):
+                    told = time.monotonic()
+                    job.report(job.share, job.note, last)
+            if job.cancel.is_set():
+                break
         assert last is not None
         return last
 
-    key = ("map", x, tuple(xs), y, tuple(ys), relaxation, view.threat.budgets, view.threat.sigma, *view.family)
-    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *view.family), patience=0.6)
+    others = (fixed.budgets, fixed.sigma, *view.family)
+    key = ("map", x, y, ends, finest, relaxation, *others)
+    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *others), patience=0.6)
+
+
+def _free(threat: ThreatModel, x: str, y: str) -> ThreatModel:
+    """The attacker without what a map varies: moving those sliders leaves the map as it is."""
+    return threat.replace(**{name: None if name == "sigma" else 0 for name in (x, y)})
+
+
+def is_coarse(found: Surface, ends: tuple[int, int], finest: bool = True) -> bool:
+    """Whether a map is still in its first stage; later ones begin with what the one before has proven."""
+    return len(found.x_values) <= len(map_stages(ends, finest)[0][0])
+
+
+def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation, slot: str) -> Work:
+    """The best replayed attacks at a few cells of a map, those around the sliders first: (x, y, left) each."""
+    fixed, kind = _free(view.threat, x, y), relaxation.relaxed
+    xs, ys = map_stages(ends)[0]
+    near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
+
+    def run(job: Job) -> list[tuple[int, int, int]]:
+        cells = [(xs[i], ys[j]) for i, j in around((len(xs), len(ys)), (xs, ys), near)]
+        found: list[tuple[int, int, int]] = []
+        told = 0.0
+        for one in attacks_over(session(view.instance), fixed, x, y, cells, relaxation=kind, cancel=job.cancel):
+            found.append(one)
+            now = time.monotonic()
+            job.report(len(found) / len(cells), "", list(found) if now - told > 2 * REFRESH else None)
+            told = now if now - told > 2 * REFRESH else told
+        return found
+
+    others = (fixed.budgets, fixed.sigma, *view.family)
+    key = ("map attacks", x, y, ends, kind, *others)
+    return ask(slot, key, run, "Looking for attacks on the map", same=key, patience=0.1)
 
 
 def largest(view: View, vary: str, share: int) -> Work:

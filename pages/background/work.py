@@ -91,6 +91,8 @@ def ask(
     before = old[2] if old is not None and old[0] == same else None
     if stopped.get(slot) == key:
         kept = old is not None and old[1] == key
+        if before is None and last is not None and last.key == key:
+            before = last.partial  # what had been reached stays
         return Work(slot, key, before, kept, cancelled=True)
     stopped.pop(slot, None)
     if last is not None and last.key == key and last.state is JobState.FAILED:

@@ -12,7 +12,7 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.figures.style import STATES
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
-from certcore.result.reach import Reach
+from certcore.result.reach import NO_TARGET, Reach
 from certcore.result.states import NOTHING
 
 from ..frame.sidebar import class_name, node_name
@@ -36,7 +36,7 @@ def data(
     number = {key: k for k, key in enumerate(keys)}
     state = np.array([number[key] for key in result.states(instance.base.fronts(), integer=not relaxed)])
     in_play = [k for k, budget in enumerate(result.threat.budgets) if budget]
-    margin = np.full(n, -2)
+    margin = np.full(n, NO_TARGET)
     margin[found.targets] = np.minimum(found.margin, 32_000)
     allocation = result.fractional if relaxed else result.attack
     assert allocation is not None

@@ -1,10 +1,14 @@
 // What stands around the pictures: the sentence, the list of sites, what was chosen, the legend and its colour bars.
 
-function sample(draw) {
+// A sample of a mark; drawn once for each look, because many small canvases take longer than the map.
+function sample(map, key, draw) {
+  const looks = (map.samples ||= new Map()), known = looks.get(`${map.ink}|${key}`);
+  if (known) return known;
   const made = element("canvas", "sample");
-  made.width = made.height = 40;
+  made.width = 60; made.height = 40;
   made.setAttribute("aria-hidden", "true");
   draw(made.getContext("2d"));
+  looks.set(`${map.ink}|${key}`, made);
   return made;
 }
 
@@ -43,7 +47,7 @@ function drawList(map) {
     row.dataset.site = s;
     const what = element("span", "what");
     what.append(element("span", "called", map.siteName(attack, s)));
-    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `breaks ${thousands(attack.breaks[s])}` : "breaks none"));
+    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `helps break ${thousands(attack.breaks[s])}` : "breaks none"));
     row.append(badge(map, attack, s), what);
     row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${some(attack.breaks[s], "label", "labels")} lost in whose field it lies`);
     const item = element("li");
@@ -74,13 +78,13 @@ function drawDetail(map) {
     if (!nodes.length) return;
     parts.push(element("p", "head", head));
     const list = element("ul", "targets");
-    for (const node of nodes.slice(0, 100)) {
+    for (const node of nodes.slice(0, 50)) {
       const item = element("li"), text = attack.shareOf(node);
       item.append(choiceButton(map, { node, as: "target" }, map.nodeName(node), "name"));
       if (text) item.append(element("span", "share", text));
       list.append(item);
     }
-    if (nodes.length > 100) list.append(element("li", "", `and ${thousands(nodes.length - 100)} more`));
+    if (nodes.length > 50) list.append(element("li", "", `and ${thousands(nodes.length - 50)} more, in the table below`));
     parts.push(list);
   };
   if (s >= 0) {
@@ -124,32 +128,57 @@ function drawDetail(map) {
   box.replaceChildren(...parts, actions);
 }
 
+// The legend answers three questions in this order: where the budget is spent, what it breaks, how close the rest is.
 function drawLegend(map) {
   const attack = map.attacks[0], items = [];
-  const add = (draw, text) => { const item = element("li"); item.append(sample(draw), element("span", "", text)); items.push(item); };
-  const ring = (colour, text) => (c) => { c.strokeStyle = colour; c.lineWidth = 5; c.beginPath(); c.arc(20, 20, 14, 0, 6.2832); c.stroke(); c.fillStyle = map.ink; c.font = "700 17px sans-serif"; c.textAlign = "center"; c.textBaseline = "middle"; c.fillText(text, 20, 21); };
+  const add = (key, draw, text) => { const item = element("li"); item.append(sample(map, key, draw), element("span", "", text)); items.push(item); };
+  const title = (text) => items.push(element("li", "title", text));
+  const ring = (colour, text) => (c) => { c.strokeStyle = colour; c.lineWidth = 5; c.beginPath(); c.arc(30, 20, 14, 0, 6.2832); c.stroke(); c.fillStyle = map.ink; c.font = "700 17px sans-serif"; c.textAlign = "center"; c.textBaseline = "middle"; c.fillText(text, 30, 21); };
+  title("Where the budget is spent");
   attack.kinds.forEach((kind) => {
     let sites = 0, flips = 0;
     for (let s = 0; s < attack.count; s++) if (attack.amounts[4 * s + kind.type] > 0) { sites++; flips += attack.amounts[4 * s + kind.type]; }
     const total = attack.relaxed ? Number(flips.toFixed(3)).toLocaleString("en") : thousands(flips);
-    const what = kind.type < 2 ? (c) => ring(map.colourOf(kind.type), "n")(c) : (c) => { c.strokeStyle = map.colourOf(kind.type); c.lineWidth = 7; c.setLineDash(kind.type === 3 ? [11, 7] : []); c.beginPath(); c.moveTo(1, 20); c.lineTo(40, 20); c.stroke(); };
-    add(what, `hit: ${some(sites, "site", "sites")}, ${total} of ${thousands(kind.budget)} ${kind.label}`);
+    const what = (c) => {
+      if (kind.type >= 2) { c.strokeStyle = map.colourOf(kind.type); c.lineWidth = 7; c.setLineDash(kind.type === 3 ? [9, 6] : []); c.beginPath(); c.moveTo(0, 20); c.lineTo(60, 20); c.stroke(); c.setLineDash([]); c.fillStyle = map.paper; c.beginPath(); c.arc(30, 20, 16, 0, 6.2832); c.fill(); }
+      ring(map.colourOf(kind.type), "n")(c);
+    };
+    add(`hit${kind.type}`, what, `hit: ${some(sites, "site", "sites")}, ${total} of ${thousands(kind.budget)} ${kind.label}`);
   });
-  const dot = (name, colour, border) => (c) => { c.fillStyle = colour; c.beginPath(); shape(name)(c, 20, 20, 12); c.fill(); if (border) { c.lineWidth = 4; c.strokeStyle = border; c.stroke(); } };
-  if (!attack.relaxed) add(dot("square", map.lostColour), `loses its certificate (${thousands(attack.lost.length)})`);
+  if (attack.controlled.length) add("controlled", ring(map.ink, ""), `controlled by the attacker (${thousands(attack.controlled.length)})`);
+  if (attack.protected.length) add("protected", (c) => { ring(map.protectedColour, "")(c); c.lineWidth = 2; c.beginPath(); c.arc(30, 20, 19, 0, 6.2832); c.stroke(); }, `protected (${thousands(attack.protected.length)})`);
+  const dot = (name, colour) => (c) => { c.fillStyle = colour; c.beginPath(); shape(name)(c, 30, 20, 12); c.fill(); };
+  title("What it breaks");
+  if (!attack.relaxed) add("lost", dot("square", map.lostColour), `loses its certificate (${thousands(attack.lost.length)})`);
+  if (!attack.relaxed && attack.count) add("links", (c) => { c.strokeStyle = map.colourOf(attack.kind[0]); c.lineWidth = 2; c.beginPath(); c.moveTo(0, 30); c.lineTo(60, 10); c.stroke(); }, "from a hit to what it helps break");
+  if (map.attacks.some((one) => one.relaxed)) items.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
   const looks = map.looks(attack);
-  looks.forEach((look) => { if (look.count && look.label) add(dot(look.shape, look.colour), `${look.label} (${thousands(look.count)})`); });
-  if (attack.controlled.length) add(ring(map.ink, ""), `controlled by the attacker (${thousands(attack.controlled.length)})`);
-  if (attack.protected.length) add((c) => { ring(map.protectedColour, "")(c); c.lineWidth = 2; c.beginPath(); c.arc(20, 20, 19, 0, 6.2832); c.stroke(); }, `protected (${thousands(attack.protected.length)})`);
+  const next = looks.close?.find((step) => step.label === "1")?.count;
+  title(next ? `How close the rest is: ${thousands(next)} one flip away` : looks.close || looks.bar ? "How close the rest is" : "The rest");
+  if (looks.close) items.push(closeBar(looks.close));
+  if (looks.bar) items.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, FURTHER));
+  looks.forEach((look) => { if (look.count && look.label) add(look.shape + look.colour, dot(look.shape, look.colour), `${look.label} (${thousands(look.count)})`); });
   map.legend.replaceChildren(...items);
-  const bars = [];
-  if (looks.bar) bars.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, "further flips inside its field that would leave it uncertified"));
-  if (map.attacks.some((one) => one.relaxed)) bars.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
-  map.bars.replaceChildren(...bars);
+}
+
+const FURTHER = "further flips in its field (what it reads) that would leave it uncertified";
+
+// The quiet steps of the default picture: for each how many targets stand there.
+function closeBar(steps) {
+  const box = element("li", "title steps");
+  for (const step of steps.filter((one) => one.count || one.label !== "never")) {
+    const part = element("span", "step"), strip = element("span", "tone");
+    strip.style.background = step.colour;
+    part.append(strip, element("span", "label", step.label), element("span", "number", thousands(step.count)));
+    part.title = `${thousands(step.count)} targets: ${step.label} ${FURTHER}`;
+    box.append(part);
+  }
+  box.append(element("span", "of", FURTHER));
+  return box;
 }
 
 function colourBar(scale, low, high, label) {
-  const box = element("div", "bar"), strip = element("span", "strip");
+  const box = element("li", "title bar"), strip = element("span", "strip");
   strip.style.background = `linear-gradient(to right, ${scale.join(",")})`;
   box.append(element("span", "", low), strip, element("span", "", high), element("span", "of", label));
   return box;

@@ -1,7 +1,8 @@
 // Arrays, shapes, colours and the graphs that have arrived. Names only ever become text nodes.
 
 const decode = (text, Type) => {
-  const bytes = Uint8Array.from(atob(text || ""), (c) => c.charCodeAt(0));
+  const read = atob(text || ""), bytes = new Uint8Array(read.length);
+  for (let i = 0; i < read.length; i++) bytes[i] = read.charCodeAt(i);
   return new Type(bytes.buffer, 0, Math.floor(bytes.length / Type.BYTES_PER_ELEMENT));
 };
 
@@ -106,12 +107,21 @@ class Attack {
     if (this.everyField) return [...this.slot.keys()].filter((node) => this.slot[node] >= 0);
     return s < this.listed ? this.inside.subarray(this.start[s], this.start[s + 1]) : [];
   }
-  brokenBy(s) { return this.everyField ? this.lost : Array.from(this.reachedBy(s)).filter((node) => this.state[node] === LOST); }
-  sitesOf(node) {
-    const found = [];
-    for (let s = 0; s < this.count; s++) if (this.everyField ? this.slot[node] >= 0 : this.reachedBy(s).indexOf(node) >= 0) found.push(s);
-    return found;
+  brokenBy(s) {
+    if (this.everyField) return this.lost;
+    this.brokenLists ||= [];
+    return (this.brokenLists[s] ||= Array.from(this.reachedBy(s)).filter((node) => this.state[node] === LOST));
   }
+  sitesOf(node) {
+    if (this.everyField) return this.slot[node] >= 0 ? [...Array(this.count).keys()] : [];
+    if (!this.reachers) {
+      this.reachers = new Map();
+      for (let s = 0; s < this.listed; s++) for (const target of this.reachedBy(s)) { const known = this.reachers.get(target); if (known) known.push(s); else this.reachers.set(target, [s]); }
+    }
+    return this.reachers.get(node) ?? [];
+  }
+  // Targets that the relaxed adversary breaks by some fraction.
+  touched() { return (this.touchedList ||= [...this.broken.keys()].filter((node) => this.broken[node] > 1e-6)); }
   // "5 of 5": what a target received of what its certificate needs, by type where there are several.
   shareOf(node) {
     const t = this.slot[node];

@@ -3,7 +3,7 @@
 class AttackMap {
   constructor(root) {
     this.root = root;
-    for (const name of ["sentence", "stage", "list", "detail", "legend", "bars", "live"]) this[name] = root.querySelector(`.${name}`);
+    for (const name of ["sentence", "stage", "list", "detail", "legend", "live"]) this[name] = root.querySelector(`.${name}`);
     this.panels = []; this.attacks = []; this.selection = []; this.pointers = new Map(); this.sent = [];
     this.zoom = 1; this.panX = 0; this.panY = 0; this.hover = null; this.chosen = null; this.mode = "move"; this.edgeStrength = 1; this.version = "";
     this.player = new Player(this);
@@ -34,7 +34,7 @@ class AttackMap {
     if (!graph) { this.graph = null; return; }
     const fresh = this.version !== data.version;
     this.graph = graph; this.version = data.version; this.lookCache = null;
-    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, selectedColour: data.colours.selected, typeColours: data.colours.types, marginScale: data.colours.margin, shareScale: data.colours.share, states: data.states, only: data.only });
+    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, selectedColour: data.colours.selected, typeColours: data.colours.types, marginScale: data.colours.margin, shareScale: data.colours.share, closeSteps: data.colours.close, states: data.states, only: data.only });
     this.root.style.setProperty("--map-height", `${data.height}px`);
     this.root.classList.toggle("several", data.attacks.length > 1);
     if (fresh) { this.fit(); this.selection = []; this.hover = null; }
@@ -105,13 +105,32 @@ class AttackMap {
         of[i] = state === NOT_A_TARGET ? outside : state === BEFORE ? before : m < 0 ? never : first + Math.min(steps - 1, Math.floor(((Math.max(1, Math.min(m, most)) - 1) / Math.max(1, most - 1)) * (steps - 1) + 0.5));
       }
     } else {
-      const rest = add(this.states[UNDECIDED], this.grey, "circle", 1, 0.8), alone = add(this.states[ALONE], this.darkGrey, "diamond", 1, 0.55);
-      for (let i = 0; i < graph.n; i++) { const state = attack.state[i]; of[i] = state === NOT_A_TARGET ? outside : state === BEFORE ? before : state === ALONE ? alone : rest; }
+      // How close the rest is, in a few quiet steps, the closest on top; the shape says by whose word it is certified.
+      const far = this.closeSteps.at(-1), steps = [...this.closeSteps, { ...far, label: "never" }], last = steps.length - 1, first = looks.length;
+      for (const step of [...steps].reverse()) { const tone = this.dark ? step.dark : step.light; add("", tone, "circle", 1, 1); add("", tone, "diamond", 1.1, 1); }
+      for (let i = 0; i < graph.n; i++) {
+        const state = attack.state[i], margin = attack.margin[i];
+        if (state === NOT_A_TARGET || state === BEFORE) { of[i] = state === BEFORE ? before : outside; continue; }
+        const step = margin < 0 ? last : steps.findIndex((one) => one.most === null || margin <= one.most);
+        of[i] = first + 2 * (last - step) + (state === ALONE ? 1 : 0);
+      }
+      looks.sum = () => {
+        looks.close = steps.map((step, k) => ({ label: step.label, colour: looks[first + 2 * (last - k)].colour, count: looks[first + 2 * (last - k)].count + looks[first + 2 * (last - k) + 1].count }));
+        const total = (odd) => steps.reduce((sum, _, k) => sum + looks[first + 2 * k + odd].count, 0), together = total(0), alone = total(1);
+        looks[add(this.states[UNDECIDED], this.grey, "circle", 1, 1)].count = together;
+        looks[add(this.states[ALONE], this.grey, "diamond", 1, 1)].count = alone;
+      };
     }
     if (this.only.length) for (let i = 0; i < graph.n; i++) if (!this.only.includes(attack.state[i])) of[i] = hidden;
     for (let i = 0; i < graph.n; i++) if (counted(i) || colour === "class" || colour === "correct") looks[of[i]].count++;
     looks[hidden].count = 0;
+    looks.sum?.();
     looks.of = of;
+    // Nodes of each look, once: drawing asks for them again and again.
+    const size = new Uint32Array(looks.length), filled = new Uint32Array(looks.length);
+    for (let i = 0; i < graph.n; i++) size[of[i]]++;
+    looks.members = Array.from(size, (number) => new Uint32Array(number));
+    for (let i = 0; i < graph.n; i++) looks.members[of[i]][filled[of[i]]++] = i;
     looks.colourOf = (node) => looks[of[node]].colour;
     this.lookCache.set(key, looks);
     return looks;
@@ -122,7 +141,7 @@ class AttackMap {
   paint() {
     if (this.queued || !this.graph) return;
     this.queued = true;
-    requestAnimationFrame(() => { this.queued = false; if (this.graph) { this.theme(); this.panels.forEach((panel) => panel.draw()); } });
+    requestAnimationFrame(() => { this.queued = false; if (this.graph) this.panels.forEach((panel) => panel.draw()); });
   }
   zoomAt(factor, x, y) {
     const { width, height } = this.panels[0], cx = x ?? width / 2, cy = y ?? height / 2;
@@ -299,10 +318,10 @@ class AttackMap {
   read() {
     return {
       version: this.version, zoom: this.zoom, pan: [this.panX, this.panY], chosen: this.chosen, colour: this.colour, selection: this.selection, frame: this.player.active ? this.player.at : null,
-      legend: [...this.legend.querySelectorAll("li")].map((item) => item.textContent), sentence: this.sentence.textContent,
+      legend: [...this.legend.querySelectorAll("li:not(.title)")].map((item) => item.textContent), sentence: this.sentence.textContent,
       panels: this.panels.map((panel) => ({
         ...panel.readBack, title: panel.attack.title, relaxed: panel.attack.relaxed, size: [panel.width, panel.height], lostNodes: panel.attack.lost.slice(),
-        broken: panel.attack.broken ? Array.from(panel.attack.broken) : null, margin: Array.from(panel.attack.margin),
+        close: this.looks(panel.attack).close ?? null, broken: panel.attack.broken ? Array.from(panel.attack.broken) : null, margin: Array.from(panel.attack.margin),
       })),
     };
   }

@@ -1,22 +1,21 @@
-// One picture of the graph: a quiet layer that is kept (edges, nodes that nothing happens to) and, over it, drawn anew
-// for every frame, what the attack does. Sites stand on top, ringed, with their number and name.
+// One picture of the graph, in layers that the browser puts together: edges, nodes that nothing happens to, what the
+// attack does (sites ringed, with number and name), and on top what the pointer or a choice lights up. Hovering draws
+// the top alone; the layers below it fade. While a large graph is moved its lower layers are moved along.
 
 class Panel {
   constructor(owner) {
     this.owner = owner;
     this.figure = element("figure", "panel");
     this.caption = element("figcaption", "caption");
-    this.canvas = element("canvas");
+    this.layers = Object.fromEntries(["edges", "nodes", "attack"].map((name) => [name, element("canvas", `layer ${name}`)]));
+    this.canvas = element("canvas", "top");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.tip = element("div", "tip");
     this.tip.setAttribute("role", "tooltip");
     this.box = element("div", "box");
-    this.box.append(this.canvas, this.tip);
+    this.box.append(...Object.values(this.layers), this.canvas, this.tip);
     this.figure.append(this.caption, this.box);
-    this.context = this.canvas.getContext("2d");
-    this.edgePicture = document.createElement("canvas");
-    this.nodePicture = document.createElement("canvas");
   }
 
   show(attack) {
@@ -31,11 +30,17 @@ class Panel {
 
   // --- from the graph to the screen: one camera for all pictures ---
   get graph() { return this.owner.graph; }
-  scaleY() { return (Math.min((this.width - 56) / this.graph.aspect, this.height - 56) / 65535) * this.owner.zoom; }
-  scaleX() { return this.scaleY() * this.graph.aspect; }
-  toX(v) { return this.width / 2 + (v - 32767.5) * this.scaleX() + this.owner.panX * this.width; }
-  toY(v) { return this.height / 2 + (v - 32767.5) * this.scaleY() + this.owner.panY * this.width; }
-  place(node) { return [this.toX(this.graph.xy[2 * node]), this.toY(this.graph.xy[2 * node + 1])]; }
+  // Factors and offsets of the camera, kept until it moves: thousands of places are asked for in every frame.
+  camera() {
+    const o = this.owner, kept = this.kept;
+    if (kept && kept.zoom === o.zoom && kept.panX === o.panX && kept.panY === o.panY && kept.width === this.width && kept.height === this.height && kept.graph === o.graph) return kept;
+    const sy = (Math.min((this.width - 56) / o.graph.aspect, this.height - 56) / 65535) * o.zoom, sx = sy * o.graph.aspect;
+    const x0 = this.width / 2 - 32767.5 * sx + o.panX * this.width, y0 = this.height / 2 - 32767.5 * sy + o.panY * this.width;
+    return (this.kept = { sx, sy, x0, y0, zoom: o.zoom, panX: o.panX, panY: o.panY, width: this.width, height: this.height, graph: o.graph });
+  }
+  scaleY() { return this.camera().sy; }
+  scaleX() { return this.camera().sx; }
+  place(node) { const { sx, sy, x0, y0 } = this.camera(), { xy } = this.owner.graph; return [x0 + xy[2 * node] * sx, y0 + xy[2 * node + 1] * sy]; }
   // Smaller pictures have smaller marks.
   room() { return Math.max(0.65, Math.min(1, this.width / 620)); }
   dot() { return this.room() * Math.max(1.2, Math.min(3.6, 2.1 * Math.sqrt(2500 / (this.graph.n + 300)))) * (0.75 + 0.25 * Math.sqrt(this.owner.zoom)); }
@@ -52,9 +57,9 @@ class Panel {
     const ratio = window.devicePixelRatio || 1, { width, height } = this.box.getBoundingClientRect();
     if (!width) return false;
     this.width = width; this.height = height; this.ratio = ratio;
-    for (const c of [this.canvas, this.edgePicture, this.nodePicture]) {
+    for (const c of [...Object.values(this.layers), this.canvas]) {
       if (c.width !== Math.round(width * ratio) || c.height !== Math.round(height * ratio)) {
-        c.width = Math.round(width * ratio); c.height = Math.round(height * ratio); this.drawn = null;
+        c.width = Math.round(width * ratio); c.height = Math.round(height * ratio); this.drawn = this.edgeKey = null;
       }
     }
     return true;
@@ -63,14 +68,24 @@ class Panel {
   // --- drawing ---
   draw() {
     if (!this.attack || (!this.width && !this.resize())) return;
-    const o = this.owner, look = [o.ink, o.colour, o.edgeStrength].join(), old = this.drawn;
+    const o = this.owner, look = [o.ink, o.paper, o.colour, o.edgeStrength].join(), old = this.drawn;
     const moved = !old || old.look !== look || old.zoom !== o.zoom || old.panX !== o.panX || old.panY !== o.panY;
     clearTimeout(this.later);
     // While a large graph is moved its picture is moved along, and drawn anew when the hand rests.
     if (moved && old && old.look === look && this.graph.edges.length / 2 + this.graph.n > 15000) {
-      this.later = setTimeout(() => { this.drawQuiet(look); this.compose(); }, 130);
+      this.later = setTimeout(() => { this.drawQuiet(look); this.moveAlong(); }, 130);
     } else if (moved) this.drawQuiet(look);
-    this.compose();
+    this.moveAlong();
+    this.drawTop();
+    this.canvas.dataset.ready = o.version;
+  }
+
+  // The lower layers as they were drawn, shifted and scaled to where the camera is now.
+  moveAlong() {
+    const { width, height, drawn, owner: o } = this, k = o.zoom / drawn.zoom;
+    const left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
+    const where = k === 1 && !left && !top ? "" : `translate(${left}px, ${top}px) scale(${k})`;
+    for (const layer of Object.values(this.layers)) if (layer.style.transform !== where) layer.style.transform = where;
   }
 
   clean(canvas) {
@@ -83,14 +98,15 @@ class Panel {
   drawQuiet(look) {
     const o = this.owner, { xy, n } = this.graph;
     this.drawn = { look, zoom: o.zoom, panX: o.panX, panY: o.panY };
-    const px = new Float32Array(n), py = new Float32Array(n), sx = this.scaleX(), sy = this.scaleY(), x0 = this.toX(0), y0 = this.toY(0);
+    const px = new Float32Array(n), py = new Float32Array(n), { sx, sy, x0, y0 } = this.camera();
     for (let i = 0; i < n; i++) { px[i] = x0 + xy[2 * i] * sx; py[i] = y0 + xy[2 * i + 1] * sy; }
-    this.drawNodes(this.clean(this.nodePicture), px, py);
+    this.drawNodes(this.clean(this.layers.nodes), px, py);
+    this.attackSeen = this.drawAttack(this.clean(this.layers.attack), null);
     // Another attack or colouring leaves the edges as they are.
     const key = [o.version, o.zoom, o.panX, o.panY, o.ink, o.edgeStrength, this.canvas.width, this.canvas.height].join();
     if (key === this.edgeKey) return;
     this.edgeKey = key;
-    this.drawEdges(this.clean(this.edgePicture), px, py);
+    this.drawEdges(this.clean(this.layers.edges), px, py);
   }
 
   drawEdges(c, px, py) {
@@ -119,7 +135,6 @@ class Panel {
       if (this.token !== token) return;
       const until = performance.now() + 14;
       while (at < many && performance.now() < until) { stroke(at, Math.min(many, at + 2000), 1); at += 2000; }
-      this.compose();
       if (at < many) this.slice = setTimeout(next, 16);
     };
     this.slice = setTimeout(next, 30);
@@ -132,8 +147,7 @@ class Panel {
       const path = shape(look.shape), r = dot * look.scale, tiny = r < 1.7;
       let inPath = 0;
       c.beginPath();
-      for (let i = 0; i < this.graph.n; i++) {
-        if (looks.of[i] !== g) continue;
+      for (const i of looks.members[g]) {
         const x = px[i], y = py[i];
         if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue;
         if (tiny) { c.fillRect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8); continue; }
@@ -143,22 +157,6 @@ class Panel {
       c.fill();
     });
     c.globalAlpha = 1;
-  }
-
-  compose() {
-    const c = this.context, { width, height, drawn, owner: o } = this, k = o.zoom / drawn.zoom;
-    c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    c.globalAlpha = 1;
-    c.clearRect(0, 0, width, height);
-    const left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
-    const lit = this.lit();
-    c.globalAlpha = lit ? 0.3 : 1;
-    c.drawImage(this.edgePicture, left, top, width * k, height * k);
-    c.drawImage(this.nodePicture, left, top, width * k, height * k);
-    c.globalAlpha = 1;
-    this.drawAttack(c, lit);
-    this.drawHand(c);
-    this.canvas.dataset.ready = o.version;
   }
 
   // What is highlighted: a chosen (or hovered) site with its reach, or a target with the sites that reach it.
@@ -172,16 +170,43 @@ class Panel {
     return { site: -1, target: at.node, sites, reached: [at.node], broken: attack.state[at.node] === LOST ? [at.node] : [] };
   }
 
+  // What the pointer or a choice lights up, over everything else; below it the other layers fade.
+  drawTop() {
+    const c = this.clean(this.canvas), lit = this.lit(), { layers } = this, faded = Boolean(lit);
+    if (faded !== this.faded) {
+      this.faded = faded;
+      layers.edges.style.opacity = layers.nodes.style.opacity = faded ? "0.3" : "";
+      layers.attack.style.opacity = faded ? "0.2" : "";
+    }
+    this.litSeen = lit ? this.drawAttack(c, lit) : null;
+    this.drawChoice(c, lit);
+    this.drawHand(c);
+  }
+
+  // What is on the screen, from what was drawn: the layer of the attack, and over it what is lit.
+  get readBack() {
+    const all = this.attackSeen, lit = this.litSeen;
+    if (!all || !lit) return all;
+    const on = new Map(lit.sites.map((site) => [site.site, site]));
+    return { ...lit, lost: all.lost, sites: all.sites.map((site) => on.get(site.site) ?? { ...site, alpha: Number(this.layers.attack.style.opacity) }) };
+  }
+
+  // The whole attack, or, where something is lit, that part of it alone; returns what was drawn.
   drawAttack(c, lit) {
-    const { owner: o, attack } = this, dot = this.dot(), lostRadius = Math.max(attack.lost.length > 1000 ? 1.8 : 2.6, dot * 1.45);
+    const { owner: o, attack } = this, lostRadius = this.lostRadius();
     this.spread();
-    const seen = this.readBack = { sites: [], lines: 0, lost: attack.lost.length, highlighted: lit ? Array.from(lit.broken) : null, reached: lit ? Array.from(lit.reached) : null, lit: lit ? lit.sites.slice() : null, labels: [] };
+    const seen = { sites: [], lines: 0, lost: attack.lost.length, highlighted: lit ? Array.from(lit.broken) : null, reached: lit ? Array.from(lit.reached) : null, lit: lit ? lit.sites.slice() : null, labels: [] };
     // From each site to the labels it breaks.
     const connect = (s, nodes, alpha, line) => {
       const [x, y] = this.spots[s];
       c.strokeStyle = o.colourOf(attack.kind[s]); c.globalAlpha = alpha; c.lineWidth = line;
+      let inPath = 0;
       c.beginPath();
-      for (const node of nodes) { const [tx, ty] = this.place(node); c.moveTo(x, y); c.lineTo(tx, ty); seen.lines++; }
+      for (const node of nodes) {
+        const [tx, ty] = this.place(node);
+        c.moveTo(x, y); c.lineTo(tx, ty); seen.lines++;
+        if (++inPath === 100) { c.stroke(); c.beginPath(); inPath = 0; }
+      }
       c.stroke();
     };
     if (lit) lit.sites.forEach((s) => connect(s, lit.target === undefined ? lit.broken : [lit.target], 0.75, 1.3));
@@ -191,55 +216,62 @@ class Panel {
     }
     // Targets that lose their certificate: squares, whatever the colour says.
     const fill = o.colour === "state" || o.colour === "margin" || attack.relaxed ? null : o.looks(attack);
-    const squares = (nodes, alpha) => {
-      c.globalAlpha = alpha; c.lineWidth = fill ? 1.8 : 1; c.strokeStyle = fill ? o.lostColour : o.paper;
+    const squares = (nodes) => {
+      const r = lostRadius, edge = fill ? 1.8 : 1, outer = r + edge / 2, inner = r - edge / 2;
+      c.globalAlpha = 1;
       for (const node of nodes) {
         const [x, y] = this.place(node);
         if (x < -20 || y < -20 || x > this.width + 20 || y > this.height + 20) continue;
-        c.fillStyle = fill ? fill.colourOf(node) : o.lostColour;
-        c.beginPath(); c.rect(x - lostRadius, y - lostRadius, 2 * lostRadius, 2 * lostRadius); c.fill(); c.stroke();
+        c.fillStyle = fill ? o.lostColour : o.paper; c.fillRect(x - outer, y - outer, 2 * outer, 2 * outer);
+        c.fillStyle = fill ? fill.colourOf(node) : o.lostColour; c.fillRect(x - inner, y - inner, 2 * inner, 2 * inner);
       }
     };
     if (attack.relaxed) this.drawShares(c, lit, lostRadius);
-    else {
-      squares(attack.lost, lit ? 0.16 : 1);
-      if (lit) {
-        c.globalAlpha = 0.9; c.lineWidth = 1.4; c.strokeStyle = o.ink;
-        for (const node of lit.reached) if (attack.state[node] !== LOST) { const [x, y] = this.place(node); c.beginPath(); c.arc(x, y, lostRadius + 0.5, 0, 6.2832); c.stroke(); }
-        squares(lit.broken, 1);
+    else if (lit) {
+      c.globalAlpha = 0.9; c.lineWidth = 1.4; c.strokeStyle = o.ink;
+      let inPath = 0;
+      c.beginPath();
+      for (const node of lit.reached) {
+        if (attack.state[node] === LOST) continue;
+        const [x, y] = this.place(node);
+        c.moveTo(x + lostRadius + 0.5, y); c.arc(x, y, lostRadius + 0.5, 0, 6.2832);
+        if (++inPath === 100) { c.stroke(); c.beginPath(); inPath = 0; }
       }
-    }
-    this.drawEdgeSites(c, lit);
-    this.drawMarks(c, lit, lostRadius);
+      c.stroke();
+      squares(lit.broken);
+    } else squares(attack.lost);
+    const sites = lit ? lit.sites : [...Array(attack.count).keys()];
+    this.drawEdgeSites(c, sites);
+    if (!lit) this.drawMarks(c);
     const taken = [];
-    const order = [...Array(attack.count).keys()].reverse().sort((a, b) => Number(lit && lit.sites.includes(a)) - Number(lit && lit.sites.includes(b)));
-    for (const s of order) this.drawSite(c, s, lit && !lit.sites.includes(s) ? 0.22 : 1, seen, taken);
+    for (const s of [...sites].reverse()) this.drawSite(c, s, 1, seen, taken);
     this.drawNames(c, lit, seen, taken, lostRadius);
     c.globalAlpha = 1;
+    return seen;
   }
+  lostRadius() { return Math.max(this.attack.lost.length > 1000 ? 1.8 : 2.6, this.dot() * 1.45); }
 
   // The relaxed adversary: every target by the fraction u by which it is broken.
   drawShares(c, lit, radius) {
-    const { attack, owner: o } = this, wanted = lit ? new Set(lit.reached) : null;
-    c.lineWidth = 0.8; c.strokeStyle = o.paper;
-    for (let i = 0; i < this.graph.n; i++) {
+    const { attack, owner: o } = this, nodes = lit ? lit.reached : attack.touched();
+    c.globalAlpha = 1;
+    for (const i of nodes) {
       const u = attack.broken[i];
       if (!(u > 1e-6) || attack.state[i] === BEFORE) continue;
       const [x, y] = this.place(i);
-      c.globalAlpha = !wanted || wanted.has(i) ? 1 : 0.16;
-      c.fillStyle = mix(o.shareScale, u);
-      c.beginPath(); c.rect(x - radius, y - radius, 2 * radius, 2 * radius); c.fill(); c.stroke();
+      c.fillStyle = o.paper; c.fillRect(x - radius - 0.5, y - radius - 0.5, 2 * radius + 1, 2 * radius + 1);
+      c.fillStyle = mix(o.shareScale, u); c.fillRect(x - radius + 0.4, y - radius + 0.4, 2 * radius - 0.8, 2 * radius - 0.8);
     }
-    if (wanted) { c.globalAlpha = 0.9; c.strokeStyle = o.ink; for (const i of wanted) if (!(attack.broken[i] > 1e-6)) { const [x, y] = this.place(i); c.beginPath(); c.arc(x, y, radius, 0, 6.2832); c.stroke(); } }
+    if (lit) { c.globalAlpha = 0.9; c.lineWidth = 0.8; c.strokeStyle = o.ink; for (const i of nodes) if (!(attack.broken[i] > 1e-6)) { const [x, y] = this.place(i); c.beginPath(); c.arc(x, y, radius, 0, 6.2832); c.stroke(); } }
   }
 
   // A deleted edge is a thick dashed line, an added one a thick solid one.
-  drawEdgeSites(c, lit) {
+  drawEdgeSites(c, sites) {
     const { attack, owner: o } = this;
-    for (let s = 0; s < attack.count; s++) {
+    for (const s of sites) {
       if (!attack.isEdge(s)) continue;
       c.strokeStyle = o.colourOf(attack.kind[s]); c.lineWidth = 3.4;
-      c.globalAlpha = (lit && !lit.sites.includes(s) ? 0.2 : 1) * (0.4 + 0.6 * Math.min(1, attack.flips[s]));
+      c.globalAlpha = 0.4 + 0.6 * Math.min(1, attack.flips[s]);
       c.setLineDash(attack.kind[s] === 3 ? [7, 4] : []);
       c.beginPath(); c.moveTo(...this.place(attack.ends[2 * s])); c.lineTo(...this.place(attack.ends[2 * s + 1])); c.stroke();
     }
@@ -247,17 +279,22 @@ class Panel {
   }
 
   // Controlled and protected nodes; those that spend nothing are quieter.
-  drawMarks(c, lit, radius) {
+  drawMarks(c) {
     const { attack, owner: o } = this, touched = new Set(attack.ends);
-    const ring = (node, colour, gap, line, alpha) => {
-      const [x, y] = this.place(node);
-      c.globalAlpha = lit ? alpha * 0.4 : alpha; c.strokeStyle = colour; c.lineWidth = line;
-      c.beginPath(); c.arc(x, y, radius + gap, 0, 6.2832); c.stroke();
-    };
-    attack.controlled.forEach((node, i) => ring(node, o.ink, 3, touched.has(node) ? 2 : 1.2, touched.has(node) ? 1 : 0.45 * Math.min(1, 0.4 + attack.share[i])));
-    attack.protected.forEach((node) => { ring(node, o.protectedColour, 2.5, 2.2, 1); ring(node, o.protectedColour, 6, 1, 1); });
-    for (const node of o.selection) ring(node, o.selectedColour, 1.5, 2, 1);
-    if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) ring(o.chosen.node, o.selectedColour, 4, 3, 1);
+    attack.controlled.forEach((node, i) => this.ring(c, node, o.ink, 3, touched.has(node) ? 2 : 1.2, touched.has(node) ? 1 : 0.45 * Math.min(1, 0.4 + attack.share[i])));
+    attack.protected.forEach((node) => { this.ring(c, node, o.protectedColour, 2.5, 2.2, 1); this.ring(c, node, o.protectedColour, 6, 1, 1); });
+  }
+  // What was selected by hand, and the chosen node.
+  drawChoice(c, lit) {
+    const { attack, owner: o } = this;
+    for (const node of o.selection) this.ring(c, node, o.selectedColour, 1.5, 2, lit ? 0.4 : 1);
+    if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) this.ring(c, o.chosen.node, o.selectedColour, 4, 3, 1);
+    c.globalAlpha = 1;
+  }
+  ring(c, node, colour, gap, line, alpha) {
+    const [x, y] = this.place(node);
+    c.globalAlpha = alpha; c.strokeStyle = colour; c.lineWidth = line;
+    c.beginPath(); c.arc(x, y, this.lostRadius() + gap, 0, 6.2832); c.stroke();
   }
 
   // Marks of sites push each other apart, so that hubs do not sit on each other; a thin line leads to the place.
@@ -327,7 +364,7 @@ class Panel {
       put(o.siteName(attack, s) + share, x, y, this.siteRadius(s), 12, o.ink, lit && lit.sites.length === 1);
     }
     // What the broken ones received and needed, where there is room; a chosen target always.
-    if (lit) for (const node of lit.target !== undefined ? [lit.target] : lit.broken.slice(0, 150)) {
+    if (lit) for (const node of lit.target !== undefined ? [lit.target] : lit.broken.slice(0, 80)) {
       const [x, y] = this.place(node), name = lit.target !== undefined ? `${o.nodeName(node)}: ` : "";
       put(name + (attack.shareOf(node) || (lit.target !== undefined ? o.stateName(attack, node) : "")), x, y, radius + 1, 11, o.ink, lit.target !== undefined);
     }
@@ -356,12 +393,12 @@ class Panel {
   nodeAt(x, y, within) {
     let best = -1, least = within * within;
     const reachX = within / this.scaleX(), reachY = within / this.scaleY();
-    const gx = (x - this.toX(0)) / this.scaleX(), gy = (y - this.toY(0)) / this.scaleY();
+    const { xy } = this.graph, { sx, sy, x0, y0 } = this.camera(), gx = (x - x0) / sx, gy = (y - y0) / sy;
     for (let cx = Math.max(0, (gx - reachX) >> 10); cx <= Math.min(63, (gx + reachX) >> 10); cx++) {
       for (let cy = Math.max(0, (gy - reachY) >> 10); cy <= Math.min(63, (gy + reachY) >> 10); cy++) {
         for (const i of this.graph.cells.get(cx * 64 + cy) || []) {
-          const [px, py] = this.place(i);
-          const distance = (px - x) ** 2 + (py - y) ** 2 - (this.attack.state[i] === LOST ? 9 : 0);
+          const dx = x0 + xy[2 * i] * sx - x, dy = y0 + xy[2 * i + 1] * sy - y;
+          const distance = dx * dx + dy * dy - (this.attack.state[i] === LOST ? 9 : 0);
           if (distance < least) { best = i; least = distance; }
         }
       }

@@ -19,6 +19,7 @@ import streamlit as st
 from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
 from certcore.figures.kinds.graph import positions_of
 from certcore.figures.style import (
+    CLOSENESS,
     LOST_COLOUR,
     ORANGE,
     PROTECTED_COLOUR,
@@ -152,6 +153,9 @@ def settings(
             "selected": ORANGE,
             "margin": list(VIRIDIS),
             "share": list(SHARES),
+            "close": [
+                {"most": step.most, "label": step.label, "light": step.colour, "dark": step.dark} for step in CLOSENESS
+            ],
         },
     }
 

@@ -123,27 +123,48 @@ def draw(view: View) -> None:
             icon=":material/layers_clear:",
         )
 
+    accuracy = view.counted is not None
+    for name in [name for name, instance in instances.items() if accuracy and instance.right is None]:
+        del instances[name]
+        st.info(
+            f"**Not drawn: {markdown(bundles.title(name))}.** It has no true labels, so it has no certified accuracy.",
+            icon=":material/layers_clear:",
+        )
     # Other instances have other nodes and other types: what they share is the threat model without targets.
     free = view.threat.replace(targets=None, protected=())
     alike, short = bundles.short_titles(list(instances))
     family = [
-        sweeps.Member(title, state.within_base(free, instance), (instance,))
+        sweeps.Member(
+            title,
+            state.within_base(free, instance).replace(targets=instance.select_targets("correct") if accuracy else None),
+            (instance,),
+        )
         for title, instance in zip(short, instances.values())
     ]
-    limited = [member.name for member in family if member.threat is not free]
+    limited = [title for title, one in zip(short, instances.values()) if state.within_base(free, one) is not free]
     if limited:
         st.caption(
             f"With the local budget that its base certificate was made for: {markdown(', '.join(limited), 300)}. The "
             "other lines have the local budgets of the sidebar."
         )
-    if view.counted is not None:
-        st.caption("Certified accuracy is not drawn here: each line counts all targets of its file, right or wrong.")
+    if accuracy:
+        trained = [member.name for member in family if words.has_training_nodes(member.instances[0])]
+        st.caption(
+            "Certified accuracy: labels that stay and are right, as a share of all targets of each file; each line "
+            "begins at its accuracy without an attack."
+            + (f" {words.not_for_training()} ({markdown(', '.join(trained), 300)})" if trained else "")
+        )
     values = sweeps.values_to(end and int(end), every, view.instance, vary)
     task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
     lines = sweeps.first_kind(task)
     if lines:
         entries = [
-            figures.CompareEntry(member.name, line, None if right is None else right.ratio)
+            figures.CompareEntry(
+                member.name,
+                line,
+                None if right is None else right.ratio,
+                len(member.instances[0].select_targets(None)) if accuracy else None,
+            )
             for member, line in zip(family, lines)
             for right in [words.accuracy(member.instances[0])]
         ]
@@ -174,14 +195,16 @@ def draw(view: View) -> None:
         here = [int(getattr(view.threat, axis))]
         now = sweeps.curves(family, axis, here, False, view.relaxation, "compare_now", fine=False)
         # r̄ needs every integer to the end; it is computed after the picture, whatever part of the axis is drawn.
-        with_radii = vary != "sigma"
+        with_radii = vary != "sigma" and not accuracy
         radii = (
             sweeps.curves(family, vary, None, False, view.relaxation, "radii") if task.fresh and with_radii else None
         )
         whole = sweeps.first_kind(radii) if radii is not None else []
         rows = figures.compare_figure(
             [
-                figures.CompareEntry(bundles.title(name), whole[k] if k < len(whole) else e.curve, e.accuracy)
+                figures.CompareEntry(
+                    bundles.title(name), whole[k] if k < len(whole) else e.curve, e.accuracy, e.accuracy_of
+                )
                 for k, (name, e) in enumerate(zip(instances, entries))
             ],
             vary=vary,
@@ -194,10 +217,9 @@ def draw(view: View) -> None:
             3,
             NOW,
             [
-                None
-                if p is None
-                else f"{share_down(p.certified[0], p.targets)} ({count(p.certified[0])} of {count(p.targets)})"
-                for p in points[: len(table)]
+                None if p is None else f"{share_down(p.certified[0], of)} ({count(p.certified[0])} of {count(of)})"
+                for p, entry in zip(points, entries)
+                for of in [entry.accuracy_of or (p.targets if p is not None else 0)]
             ],
         )
         if not with_radii:
@@ -225,10 +247,12 @@ def draw(view: View) -> None:
                 icon=":material/balance:",
             )
         st.caption(
-            f"{NOW.capitalize()}: {words.threat_words(free)}."
+            f"{NOW.capitalize()}{' (right labels only)' if accuracy else ''}: {words.threat_words(free)}."
             + (
                 " r̄: average certifiable radius, over all budgets up to where nothing is certified any more."
                 if with_radii
+                else ""
+                if accuracy
                 else " Along σ there is no r̄: a curve stays constant as soon as the budgets are spent."
             )
         )

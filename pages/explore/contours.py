@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from certcore import figures, words
 from certcore.program.relaxation import Relaxation
+from certcore.sweep.bracket import best_within
 
 from ..background import sweeps, work
 from ..parts import charts, exports
@@ -14,11 +17,11 @@ from ..state.state import View
 
 TITLE = "Contours"
 LEAD = "Two budgets at once, everything else as in the sidebar."
-STEPS = {"coarse": 6, "medium": 10, "fine": 18}
 SHOW = {
     "ratio": "Certified ratio",
     "naive": "Gain over naive (collective − naive)",
     "paper": "Gain over the paper (tight − paper)",
+    "bracket": "Width of the bracket (bound − best attack)",
 }
 OWN: dict[str, state.Control] = {
     "x": ("", state.short_text),
@@ -26,18 +29,24 @@ OWN: dict[str, state.Control] = {
     "x_to": (None, state.whole(1, 20_000)),
     "y_to": (None, state.whole(1, 20_000)),
     "show": ("ratio", state.one_of(*SHOW)),
-    "cells": ("coarse", state.one_of(*STEPS)),
+    # Older links say how many cells. Today every map refines itself; the word is read so that they open.
+    "cells": ("coarse", state.one_of("coarse", "medium", "fine")),
     "levels": (["0.5", "0.7"], state.words(*(f"0.{k}" for k in range(1, 10)))),
 }
 
 
-def pick(end: int, number: int) -> list[int]:
-    """About `number` values from 0 to the end, denser at the beginning."""
-    values = sorted({round(end * (i / number) ** 1.5) for i in range(number + 1)})
-    return values
+@dataclass(frozen=True)
+class Asked:
+    """What the controls say: two axes with their ends, what fills the cells, and where lines are drawn."""
+
+    x: str
+    y: str
+    ends: tuple[int, int]
+    show: str
+    levels: tuple[float, ...]
 
 
-def draw(view: View) -> None:
+def _asked(view: View) -> Asked:
     choices = {name: label for name, label in sweeps.varied(view.instance).items() if not name.startswith("local_")}
     if st.session_state["x"] not in choices:
         # Where attributes and edges can both be attacked, one of each shows more than two kinds of attributes.
@@ -66,9 +75,6 @@ def draw(view: View) -> None:
     y_to = controls.number_input(
         bar, "Up to ", 1, 20_000, key="y_to", width=100, placeholder=str(y_default), help="End of the vertical axis."
     )
-    cells = controls.segmented_control(
-        bar, "Cells", list(STEPS), format_func=str.capitalize, key="cells", help="How many budgets on each axis."
-    )
     second = st.container(horizontal=True, vertical_alignment="bottom")
     shown = [name for name in SHOW if name != "paper" or words.votes_over_groups(view.instance) is None]
     if st.session_state["show"] not in shown:
@@ -85,18 +91,32 @@ def draw(view: View) -> None:
         help="Lines of equal certified ratio: ours solid, the reference dotted.",
     )
 
-    xs, ys = pick(int(x_to or x_default), STEPS[cells]), pick(int(y_to or y_default), STEPS[cells])
+    ends = int(x_to or x_default), int(y_to or y_default)
+    return Asked(x, y, ends, show, tuple(sorted(float(level) for level in levels)))
+
+
+def draw(view: View) -> None:
+    asked = _asked(view)
+    x, y, ends, show = asked.x, asked.y, asked.ends, asked.show
     relaxation = view.relaxation.relaxed
     tight = relaxation is Relaxation.TIGHT
-    task = sweeps.map_over(view, x, xs, y, ys, relaxation, "surface")
-    other = (
-        sweeps.map_over(view, x, xs, y, ys, Relaxation.PAPER if tight else Relaxation.TIGHT, "surface_paper")
-        if show == "paper"
-        else None
-    )
+    # A gain is drawn where both of its maps are known: those two are not refined.
+    finest = show != "paper"
+    task = sweeps.map_over(view, x, y, ends, relaxation, "surface", finest)
+    other = None
+    if not finest:
+        against = Relaxation.PAPER if tight else Relaxation.TIGHT
+        other = sweeps.map_over(view, x, y, ends, against, "surface_paper", finest)
     better = sweeps.strengthened_map(view, task, "surface_strong")
     strong = task if better is None or better.result is None else better
-    ready = task.result is not None and (other is None or (other.result is not None and task.fresh and other.fresh))
+    coarse = task.result is not None and sweeps.is_coarse(task.result, ends, finest)
+    search = None
+    if task.result is not None and (task.fresh or not coarse):
+        search = sweeps.map_attacks(view, x, y, ends, relaxation, "surface_attacks")
+    known = [] if search is None else search.result or []
+    ready = task.result is not None and (show != "bracket" or known)
+    if other is not None:  # both maps at the same values: one may still be that of another question
+        ready = ready and other.result is not None and other.result.done.shape == task.result.done.shape
     if ready:
         main, reference = strong.result, None
         if other is not None:
@@ -107,23 +127,26 @@ def draw(view: View) -> None:
             main,
             x=x,
             y=y,
-            show="ratio" if show == "ratio" else "difference",
+            show={"naive": "difference", "paper": "difference"}.get(show, show),
+            gaps=coarse,
+            attacks=best_within(main.x_values, main.y_values, known) if known else None,
             reference=reference,
             reference_kind="paper" if show == "paper" else "naive",
             kind="paper" if not tight and show != "paper" else "collective",
-            levels=tuple(sorted(float(level) for level in levels)),
+            levels=asked.levels,
             marker=None if across is None or up is None else (across, up),
             accuracy_of=accuracy_of,
             recipe=exports.recipe(
                 view,
                 "map",
                 x=x,
-                x_values=xs,
+                x_values=main.x_values.tolist(),
                 y=y,
-                y_values=ys,
+                y_values=main.y_values.tolist(),
                 show=show,
-                levels=sorted(float(level) for level in levels),
+                levels=list(asked.levels),
                 accuracy_of=accuracy_of,
+                left=",".join("/".join(map(str, one)) for one in known) or None,
             ),
         )
         clicked = charts.show(
@@ -131,14 +154,17 @@ def draw(view: View) -> None:
             key="contour",
             height=560,
             select=True,
-            note="A cell holds for all budgets up to its upper right corner; click it to move the sliders there. Solid "
-            "lines: this certificate; dotted lines: the reference."
-            + ("" if task.result.done.any() else " The first cell of a large graph can take minutes."),
+            note="A cell holds for all budgets up to its upper right corner; click it to move the sliders there. The "
+            "map gets finer while you look. Solid lines: this certificate; dotted lines: the reference."
+            + ("" if task.result.done.any() else " On a large graph the first cell takes a while."),
         )
         if clicked is not None:
             state.move(**{x: int(clicked[0]), y: int(clicked[1])})
     else:
-        st.info("The map appears here as soon as its first cells are computed.", icon=":material/hourglass_top:")
+        waiting = "attacks are found" if task.result is not None and show == "bracket" else "cells are computed"
+        st.info(f"The map appears here as soon as its first {waiting}.", icon=":material/hourglass_top:")
     work.line(task if better is None else better)
+    if search is not None and search.running:
+        work.line(search)
     if other is not None:
         work.line(other)

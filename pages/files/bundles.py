@@ -47,7 +47,12 @@ def on_disk() -> list[str]:
 
 
 def first(names: list[str]) -> str:
-    """The instance a first visit shows: the paper's first example if it is there."""
+    """The instance a first visit shows: the paper's first example, at ten deletions (`state.START`), if it is there.
+
+    It has the most votes, and it tells the story with every part in sight: naive 38 %, collective 84 % of 1,870 labels,
+    an attack that leaves 87 %, and a switch (strengthen) that closes most of what is in between within seconds.
+    At 21 deletions the naive count is nothing at all, but what separates proof and attack is then too wide to close.
+    """
     wanted = ("citeseer-gcn-attr-s0", "gcn-attr")
     return next((name for part in wanted for name in names if part in name), names[0])
 

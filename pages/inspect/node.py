@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from certcore import figures, words
@@ -10,6 +9,7 @@ from certcore.domain.perturbations import LABELS
 from certcore.figures.kinds.front import two_axes
 from certcore.result.attack_text import attack_text
 from certcore.result.influence import influence
+from certcore.result.states import TargetState
 
 from ..frame import menu
 from ..frame.sidebar import class_name, node_name
@@ -20,7 +20,8 @@ from ..state import controls, state
 from ..state.state import View
 
 TITLE = "One node"
-OWN: dict[str, state.Control] = {"node": (0, state.whole())}
+HOPS = {"field": "Its field", "1": "1 hop", "2": "2 hops", "3": "3 hops"}
+OWN: dict[str, state.Control] = {"node": (0, state.whole()), "hops": ("field", state.one_of(*HOPS))}
 
 
 def draw(view: View) -> None:
@@ -73,29 +74,33 @@ def draw(view: View) -> None:
             told += words.node_words(found_here, lambda other: node_name(instance, other))
         st.markdown("\n\n".join(one.markdown for one in told))
 
-    spent = result.attack.spent_at(instance.graph.edges) if result.attack is not None else np.zeros((4, n))
-    removed = (
-        instance.graph.edges[np.asarray(result.attack.deleted) > 0] if result.attack is not None else np.zeros((0, 2))
-    )
+    marks = neighbourhood.marks_of(instance, result)
+    spent = marks.spent
     left, right = st.columns([1.15, 1], gap="large")
     with left:
-        near = neighbourhood.around(instance, node, spent.sum(axis=0))
-        st.subheader("Its receptive field", anchor=False, help="All nodes that can influence this prediction.")
-        page = neighbourhood.html(instance, near, spent, removed, dark=charts.is_dark(), height=400)
+        st.subheader("Around it", anchor=False, help="The nodes that can influence this prediction, or some hops.")
+        hops = controls.segmented_control(
+            st, "Show", list(HOPS), format_func=HOPS.__getitem__, key="hops", help="Which neighbours are drawn."
+        )
+        near = neighbourhood.around(instance, node, spent.sum(axis=0), None if hops == "field" else int(hops))
+        page = neighbourhood.html(instance, near, marks, dark=charts.is_dark(), height=400)
         st.iframe(page, height=410, alt=f"Neighbourhood of {plain(node_name(instance, node))}: {len(near.nodes)} nodes")
         hit = spent[:, near.nodes].sum(axis=0) > 0
-        marks = [":orange[★] this node"] + [":blue[●] its field"] * (len(near.nodes) > 1)
-        if (hit & (near.nodes != node)).any():
-            marks.append(":red[■] other nodes that are hit in the replayed attack")
+        legend = ["ring with a number: flips spent there"] if spent[:2, near.nodes].any() else []
+        legend += [":orange[■] loses its certificate"] if (marks.states[near.nodes] == TargetState.LOST).any() else []
+        legend += ["dashed: deleted edge"] if len(marks.deleted) else []
+        legend += ["thick: added edge"] if len(marks.added) else []
+        where = "in the field" if hops == "field" else f"within {HOPS[hops]}"
         st.caption(
-            f"{count(len(near.nodes) + near.cut)} nodes in the field"
+            f"{count(len(near.nodes) + near.cut)} nodes {where}"
             + (f", {count(near.cut)} far ones not drawn" if near.cut else "")
-            + f". {' · '.join(marks)}. Click a node to open it."
+            + f". Marks as on the attack map{': ' if legend else ''}{' · '.join(legend)}; this node has an orange "
+            "edge. Click a node to open it."
         )
         others = near.nodes[hit & (near.nodes != node)]
         if len(others):
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown("Other hit nodes in its field:", width="content")
+                st.markdown("Other hit nodes around it:", width="content")
                 for other in others[:8].tolist():
                     name = f"{node_name(instance, other)} ({count(spent[:, other].sum())})"
                     if st.button(

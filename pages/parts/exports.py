@@ -63,7 +63,7 @@ def recipe(
     own_targets: bool = False,
     **options: object,
 ) -> Recipe:
-    """How the figure on show can be made again by one command; of several instances each has its own targets.
+    """How the figure on show can be made again by one command; with `own_targets` each instance has its own.
 
     With several splits the chosen targets are told one by one: a name would mean other nodes in each of them.
     """
@@ -82,7 +82,11 @@ def recipe(
         kind=kind,
         instances=tuple(_file(name) for name in instances or (view.name,)),
         threat=(view.threat if threat is None else threat).to_json(),
-        targets=None if own_targets or nodes is not None else selection,
+        targets=("correct" if view.counted is not None else None)
+        if own_targets
+        else None
+        if nodes is not None
+        else selection,
         nodes=None if own_targets else nodes,
         relaxation=view.relaxation,
         base_rule=view.rule,

@@ -1,4 +1,4 @@
-"""The neighbourhood of one node (pyvis): its receptive field, and what the adversary does inside it."""
+"""The neighbourhood of one node (pyvis): its field or some hops, with the marks of the attack map."""
 
 from __future__ import annotations
 
@@ -7,20 +7,47 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, LABELS, TYPES
+from certcore.figures.kinds import graph_nodes
+from certcore.figures.style import CLOSENESS, LOST_COLOUR, ORANGE, STATES, TYPE_COLOURS
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
+from certcore.result.certificate import Certificate
+from certcore.result.reach import NO_TARGET, margins
+from certcore.result.states import NOTHING, TargetState
 
 from ..frame.sidebar import class_name, node_name
 
 MOST_NODES = 140
-BLUE, SKY, VERMILLION, GREY, PURPLE, ORANGE = "#0072B2", "#56B4E9", "#D55E00", "#9AA3AD", "#CC79A7", "#E69F00"
 
 #: Nothing may be loaded from anywhere, whatever pyvis writes.
 _POLICY = (
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:\">"
 )
+#: Hit nodes look as on the attack map: a ring, the flips in it, the name beside it.
+_RINGS = """
+nodes.forEach(function (node) {
+  if (!node.flips) return;
+  nodes.update({ id: node.id, shape: "custom", ctxRenderer: function (at) {
+    var c = at.ctx, r = node.radius;
+    return { nodeDimensions: { width: 2 * r, height: 2 * r }, drawNode: function () {
+      c.save();
+      c.beginPath(); c.arc(at.x, at.y, r, 0, 6.2832); c.fillStyle = node.paper; c.fill();
+      c.lineWidth = Math.max(2.5, r / 4); c.strokeStyle = node.ring; c.stroke();
+      if (node.around) {
+        c.beginPath(); c.arc(at.x, at.y, r + 5, 0, 6.2832); c.lineWidth = 3; c.strokeStyle = node.around; c.stroke();
+      }
+      c.fillStyle = node.ink; c.textAlign = "center"; c.textBaseline = "middle";
+      c.font = "bold " + 1.1 * r + "px sans-serif"; c.fillText(node.flips, at.x, at.y + 1);
+      c.textAlign = "left"; c.font = "bold " + Math.max(14, 0.8 * r) + "px sans-serif";
+      c.lineWidth = 4; c.strokeStyle = node.paper;
+      c.strokeText(node.name, at.x + r + 7, at.y); c.fillText(node.name, at.x + r + 7, at.y);
+      c.restore();
+    } };
+  } });
+});
+"""
 #: A click on a neighbour opens it: the view is in the URL, so only the node changes there. The frame may not navigate
 #: the page around it; a step in that page's own history is what its back button understands as well.
 _CLICK = """
@@ -50,21 +77,23 @@ def field(instance: Instance, node: int) -> Fields:
     return fields_of(instance, np.array([node]), need_edges=instance.node_field is None)
 
 
-def around(instance: Instance, node: int, spent: np.ndarray) -> Neighbourhood:
-    """The nodes to draw: near ones first, and those with flips before those without."""
-    inside = np.asarray(field(instance, node).nodes.indices)
-    hops = _hops(instance, node, inside)
-    order = np.lexsort((-spent[inside], hops > 1, hops > 0))
+def around(instance: Instance, node: int, spent: np.ndarray, hops: int | None = None) -> Neighbourhood:
+    """The nodes to draw, of the field or within some hops: near ones first, and hit ones before others."""
+    inside = np.asarray(field(instance, node).nodes.indices) if hops is None else np.arange(instance.graph.n_nodes)
+    distance = _hops(instance, node, inside, 8 if hops is None else hops)
+    if hops is not None:
+        inside, distance = inside[distance <= hops], distance[distance <= hops]
+    order = np.lexsort((-spent[inside], distance > 1, distance > 0))
     kept = inside[order][:MOST_NODES]
-    return Neighbourhood(node, kept, hops[order][:MOST_NODES], max(0, len(inside) - MOST_NODES))
+    return Neighbourhood(node, kept, distance[order][:MOST_NODES], max(0, len(inside) - MOST_NODES))
 
 
-def _hops(instance: Instance, node: int, inside: np.ndarray) -> np.ndarray:
-    """Distance of each node of the field (9: further than can be told)."""
+def _hops(instance: Instance, node: int, inside: np.ndarray, most: int) -> np.ndarray:
+    """Distance of each of these nodes (9: further than was looked)."""
     distance = np.full(instance.graph.n_nodes, 9)
     reached, adjacency = np.array([node]), instance.graph.adjacency
     distance[node] = 0
-    for step in range(1, 9):
+    for step in range(1, most + 1):
         reached = np.unique(
             np.concatenate([adjacency.indices[adjacency.indptr[i] : adjacency.indptr[i + 1]] for i in reached])
         )
@@ -75,60 +104,111 @@ def _hops(instance: Instance, node: int, inside: np.ndarray) -> np.ndarray:
     return distance[inside]
 
 
-def html(
-    instance: Instance, near: Neighbourhood, spent: np.ndarray, deleted: np.ndarray, *, dark: bool, height: int
-) -> str:
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What an attack does, node by node and edge by edge: what is marked in the picture."""
+
+    spent: np.ndarray
+    """(4, nodes): flips by type."""
+    deleted: np.ndarray
+    added: np.ndarray
+    states: np.ndarray
+    margin: np.ndarray
+
+
+def marks_of(instance: Instance, result: Certificate) -> Marks:
+    """The marks of a certificate's replayed attack; none where there is no attack."""
+    n, none, states = instance.graph.n_nodes, np.zeros((0, 2), np.int64), result.states(instance.base.fronts())
+    attack = result.attack
+    if attack is None:
+        return Marks(np.zeros((4, n)), none, none, states, np.full(n, NO_TARGET))
+    deleted = instance.graph.edges[np.asarray(attack.deleted) > NOTHING]
+    added = np.asarray(attack.added, dtype=np.int64).reshape(-1, 2)
+    return Marks(attack.spent_at(instance.graph.edges), deleted, added, states, margins(instance, result))
+
+
+def html(instance: Instance, near: Neighbourhood, marks: Marks, *, dark: bool, height: int) -> str:
     """A page for an iframe, complete in itself: no request leaves the machine."""
     from pyvis.network import Network
 
-    ink = "#E8ECF1" if dark else "#1B2430"
     picture = Network(height=f"{height}px", width="100%", cdn_resources="in_line", directed=instance.graph.directed)
     drawn = set(near.nodes.tolist())
     # Assigned as a whole: adding edges one by one takes quadratic time.
-    picture.nodes = [_node(instance, near, int(n), int(h), spent[:, n], ink) for n, h in zip(near.nodes, near.hops)]
-    gone = {tuple(edge) for edge in deleted.tolist()}
+    picture.nodes = [_node(instance, near, int(n), int(h), marks, dark) for n, h in zip(near.nodes, near.hops)]
+    gone = {tuple(edge) for edge in marks.deleted.tolist()}
+    quiet, larger = "#3C444E" if dark else "#D5DAE0", _larger(near)
+
+    def edge(i: int, j: int, kind: int | None) -> dict[str, object]:
+        """A deleted edge is a thick dashed line, an added one a thick solid one."""
+        colour = quiet if kind is None else TYPE_COLOURS[kind]
+        dashes = [9 * larger, 6 * larger] if kind == ADJ_DEL else False
+        return {"from": i, "to": j, "color": colour, "dashes": dashes, "width": larger * (0.7 if kind is None else 4)}
+
     picture.edges = [
-        {
-            "from": i,
-            "to": j,
-            "color": PURPLE if (i, j) in gone else ("#5B6470" if dark else "#C3C9D1"),
-            "dashes": (i, j) in gone,
-            "width": 3 if (i, j) in gone else 1,
-        }
+        edge(i, j, ADJ_DEL if (i, j) in gone else None)
         for i, j in instance.graph.edges.tolist()
         if i in drawn and j in drawn
-    ]
+    ] + [edge(i, j, ADJ_ADD) for i, j in marks.added.tolist() if i in drawn and j in drawn]
     picture.set_options(
         '{"physics": {"solver": "forceAtlas2Based", "stabilization": {"iterations": 120}, "minVelocity": 2},'
         ' "interaction": {"hover": true, "keyboard": false, "zoomView": true},'
         ' "nodes": {"scaling": {"label": {"drawThreshold": 2}}}}'
     )
     text = picture.generate_html(notebook=False)
-    return _alone(text, "#12161C" if dark else "#FFFFFF")
+    return _alone(text, _paper(dark))
 
 
-def _node(
-    instance: Instance, near: Neighbourhood, node: int, hop: int, spent: np.ndarray, ink: str
-) -> dict[str, object]:
-    flips = float(spent.sum())
-    name = node_name(instance, node)
-    lines = [name, f"{hop} hop{'' if hop == 1 else 's'} away" if hop else "the chosen node"]
+def _larger(near: Neighbourhood) -> float:
+    """A large field is shrunk to fit; what matters in it must still be seen."""
+    return max(1.0, float((len(near.nodes) / 20) ** 0.65))
+
+
+def _paper(dark: bool) -> str:
+    return "#12161C" if dark else "#FFFFFF"
+
+
+def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, marks: Marks, dark: bool) -> dict[str, object]:
+    flips, state, margin = marks.spent[:, node], marks.states[node], int(marks.margin[node])
+    # Edges that go or come are drawn as edges; the number in a ring is of attribute flips alone.
+    here, name, ink = float(flips[:ADJ_ADD].sum()), node_name(instance, node), "#E8ECF1" if dark else "#1B2430"
+    lines = [name, f"{hop} hop{'' if hop == 1 else 's'} away" if hop else "the chosen node", str(state)]
     if instance.prediction is not None:
         lines.append(f"predicted: {class_name(instance, int(instance.prediction[node]))}")
-    lines += [f"{value:,.4g} {LABELS[k]}" for k, value in zip(TYPES, spent.tolist()) if value > 1e-6]
-    chosen = node == near.node
-    # A large field is shrunk to fit; what matters in it must still be seen.
-    larger = max(1.0, (len(near.nodes) / 25) ** 0.5)
-    matters = larger if chosen or flips > 1e-6 else 1.0
-    return {
+    lines += [f"{value:,.4g} {LABELS[k]}" for k, value in zip(TYPES, flips.tolist()) if value > NOTHING]
+    if margin > 0:
+        lines.append(f"{margin:,} further flip{'' if margin == 1 else 's'} would leave it uncertified")
+    chosen, lost = node == near.node, state == TargetState.LOST
+    if lost:
+        colour = LOST_COLOUR
+    elif state in (TargetState.UNDECIDED, TargetState.ALONE):
+        step = CLOSENESS[int(graph_nodes.closeness(np.array([margin]))[0])]
+        colour = step.dark if dark else step.colour
+    else:
+        colour = STATES[state].colour
+    larger = _larger(near)
+    matters = larger if chosen or here > NOTHING else 1.0
+    drawn: dict[str, object] = {
         "id": node,
-        "label": name if chosen or flips > 1e-6 or len(near.nodes) <= 40 else " ",
+        "label": name if chosen or len(near.nodes) <= 40 else " ",
         "title": "\n".join(lines),
-        "shape": "star" if chosen else "square" if flips > 1e-6 else "dot",
-        "size": matters * (20 if chosen else 9 + 3 * min(flips, 8) ** 0.5),
+        "shape": "square" if lost else "dot",
+        "size": (11 if chosen else 8) * (larger if chosen else max(1.0, larger / (1.2 if lost else 1.6))),
         "font": {"size": 18 * matters, "color": ink},
-        "color": ORANGE if chosen else VERMILLION if flips > 1e-6 else BLUE if hop <= 1 else SKY,
+        "borderWidth": 5 if chosen else 1,
+        "color": {"background": colour, "border": ORANGE if chosen else _paper(dark)},
     }
+    if here > NOTHING:
+        drawn |= {
+            "label": " ",
+            "name": name,
+            "flips": f"{here:,.0f}",
+            "radius": matters * (10 + 4 * min(here, 12) ** 0.5),
+            "ring": TYPE_COLOURS[int(flips[:ADJ_ADD].argmax())],
+            "around": ORANGE if chosen else "",
+            "ink": ink,
+            "paper": _paper(dark),
+        }
+    return drawn
 
 
 def _alone(text: str, background: str) -> str:
@@ -140,4 +220,6 @@ def _alone(text: str, background: str) -> str:
     style = f"<style>body{{margin:0;background:{background}}}.card{{border:0!important}}"
     style += f"#mynetwork{{border:0!important;background:{background}!important}}</style></head>"
     text = text.replace("</head>", style, 1)
-    return re.sub(r"(network = new vis\.Network\(container, data, options\);)", lambda m: m[1] + _CLICK, text, count=1)
+    return re.sub(
+        r"(network = new vis\.Network\(container, data, options\);)", lambda m: m[1] + _RINGS + _CLICK, text, count=1
+    )

@@ -66,7 +66,7 @@ def main() -> None:
             started = time.monotonic()
             page.goto(f"{address}/attack_map?instance={args.instance}&attr_del=10")
             ready(page, "Attack map")
-            page.locator(".box canvas[data-ready]").wait_for(timeout=120_000)
+            page.locator(".box .top[data-ready]").wait_for(timeout=120_000)
             graph = time.monotonic() - started
     result = {
         "instance": args.instance,

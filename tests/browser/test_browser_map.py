@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from certcore import Certificate, ThreatModel, certify
+from certcore.figures.style import CLOSENESS
 from certcore.instance.instance import Instance
 from certcore.result.attack_text import read_attack
 from certcore.result.reach import Reach, reach
@@ -105,7 +106,7 @@ def test_pointer_keyboard_and_search_choose_alike(visit: Visit) -> None:
     page = opened(watched)
     first = drawn(page)["panels"][0]["sites"]
     mark = next(site for site in first if site["site"] == 0)
-    box = page.locator(".box canvas").bounding_box()
+    box = page.locator(".box .top").bounding_box()
     page.mouse.move(box["x"] + mark["x"], box["y"] + mark["y"])
     assert sorted(drawn(page)["panels"][0]["highlighted"]) == sorted(found.targets[found.broken_by(0)].tolist())
     page.mouse.click(box["x"] + mark["x"], box["y"] + mark["y"])
@@ -115,7 +116,7 @@ def test_pointer_keyboard_and_search_choose_alike(visit: Visit) -> None:
     find.press("Enter")
     page.wait_for_function("() => window.certcore?.map?.()?.chosen?.node === 31")
     watched.settled()
-    canvas = page.locator(".box canvas")
+    canvas = page.locator(".box .top")
     canvas.focus()
     canvas.press("Escape")
     walked = []
@@ -149,8 +150,8 @@ def test_fractions_of_the_relaxed_adversary_arrive_unrounded_beside_the_attack(v
     np.testing.assert_allclose(drawn_amounts, found.amounts, atol=1e-9)
     np.testing.assert_allclose(np.array(right["broken"])[found.targets], found.broken, atol=1e-9)
     assert (np.abs(found.amounts - found.amounts.round(4)) > 1e-6).any(), "the example has long fractions"
-    page.locator(".box canvas").first.focus()
-    page.locator(".box canvas").first.press("+")
+    page.locator(".box .top").first.focus()
+    page.locator(".box .top").first.press("+")
     drawn(page)
     places = page.evaluate("[0, 1].map((k) => window.certcore.mapView.panels[k].place(7))")
     assert places[0] == places[1], "both pictures move together"
@@ -162,7 +163,7 @@ def test_lasso_box_targets_and_protection(visit: Visit) -> None:
     page = opened(watched)
     before = page.locator(".st-key-work_certificate").inner_text()
     places = {i: page.evaluate(f"window.certcore.mapView.panels[0].place({i})") for i in range(N)}
-    box = page.locator(".box canvas").bounding_box()
+    box = page.locator(".box .top").bounding_box()
     xs = sorted(place[0] for place in places.values())
     middle = (xs[N // 2] + xs[N // 2 - 1]) / 2
     page.get_by_role("button", name="Box", exact=True).click()
@@ -203,11 +204,22 @@ def test_lasso_box_targets_and_protection(visit: Visit) -> None:
 def test_margins_are_those_of_the_engine(visit: Visit) -> None:
     _, _, found = engine(ThreatModel(attr_del=5))
     watched = visit()
+    page = opened(watched)
+    kept = found.margin[found.margin != 0]
+    steps = {step["label"]: step for step in drawn(page)["panels"][0]["close"]}
+    below = 0
+    for step in CLOSENESS:
+        here = kept > below if step.most is None else (kept > below) & (kept <= step.most)
+        assert steps[step.label]["count"] == here.sum(), "how close the rest is, without asking for it"
+        assert steps[step.label]["colour"] == step.colour
+        below = step.most or below
+    assert steps["never"]["count"] == (kept < 0).sum()
+    assert len({step["count"] for step in steps.values()}) > 2, "the example has close and far targets"
     page = opened(watched, f"{VIEW}&colour=margin")
     seen = drawn(page)
     assert seen["colour"] == "margin"
     assert np.array_equal(np.array(seen["panels"][0]["margin"])[found.targets], found.margin)
-    assert page.locator(".bars .strip").count() == 1
+    assert page.locator(".legend .strip").count() == 1
 
 
 def test_the_graph_travels_once_and_a_new_attack_sends_what_changed(visit: Visit) -> None:
@@ -316,7 +328,7 @@ def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
     assert broken > 1
     assert f"In the field of {reached} targets; {broken} of them lose their certificate." in told
     assert "not shown for this many" in told
-    assert f"breaks {broken}" in page.locator(".sites .site[data-site='0']").inner_text()
+    assert f"helps break {broken}" in page.locator(".sites .site[data-site='0']").inner_text()
     target = int(found.targets[np.flatnonzero(found.lost)[0]])
     page.evaluate(f"window.certcore.mapView.choose({{ node: {target}, as: 'target' }})")
     assert f"Only the first 0 of {len(found.ends)} sites are looked through" in page.locator(".detail").inner_text()

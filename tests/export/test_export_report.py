@@ -32,9 +32,11 @@ from certcore import (
 from certcore.cli import main
 from certcore.export.curve_range import curve_values, zero_budget
 from certcore.export.report import default_threat
+from certcore.export.report_page import report_html
 from certcore.result.states import TargetState
 from certcore.sweep import Session, curve
 from tests.export.instances import small_instance
+from tests.pages import toys
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +198,28 @@ def test_a_report_can_be_zipped_in_memory_and_cancelled() -> None:
     stopped.set()
     with pytest.raises(InputError, match="cancelled"):
         export.build_report(instance, ThreatModel(attr_del=2), cancel=stopped)
+
+
+def test_a_report_on_right_labels_speaks_of_certified_accuracy() -> None:
+    instance = toys.grid_instance()
+    asked, right = instance.select_targets(None), instance.select_targets("correct")
+    assert 0 < len(right) < len(asked)
+    for report in (
+        export.build_report(instance, ThreatModel(attr_del=2), targets="correct", quick=True),
+        export.build_report(instance, ThreatModel(attr_del=2, targets=right), counted=asked, quick=True),
+    ):
+        share = report.certificate.certified / len(asked)
+        drawn = report.figures[0]
+        assert drawn.title == "Certified accuracy against attribute deletions"
+        assert drawn.lines[0].ratio[list(drawn.lines[0].values).index(2)] == share
+        assert drawn.clean == len(right) / len(asked), "the line that it begins from"
+        page = report_html(report)
+        assert "<h1>Certified accuracy: " in page
+        assert f"{report.certificate.certified} of {len(asked)} labels are right and stay" in page
+        assert "Certified ratio against" not in page
+    plain = export.build_report(instance, ThreatModel(attr_del=2), quick=True)
+    assert plain.accuracy == ""
+    assert plain.figures[0].title == "Certified ratio against attribute deletions"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,11 @@ import pytest
 from certcore import export, figures
 from certcore.figures import sheet
 from certcore.figures.geometry import GRAPH_ASPECT
-from certcore.figures.kinds import graph_sites
-from certcore.figures.style import STATES, TYPE_COLOURS
+from certcore.figures.kinds import graph_nodes, graph_sites
+from certcore.figures.style import CLOSENESS, LOST_COLOUR, STATES, TYPE_COLOURS
 from certcore.figures.tabular import tabular
+from certcore.result.reach import NO_TARGET
+from certcore.result.states import TargetState
 from pages.canvas import view
 
 #: Top left, top right, bottom left, and one inside: as canvases count, downwards.
@@ -173,3 +175,24 @@ def test_printed_sites_have_their_numbers_and_do_not_sit_on_each_other() -> None
     text = figure.draw_latex(8.5)
     assert text.count("circle[radius=") == 3
     assert "2 nodes, 4 flips" in text
+
+
+def test_exports_show_how_close_the_rest_is() -> None:
+    names = list(STATES)
+    state = [names.index(TargetState.UNDECIDED), names.index(TargetState.ALONE), names.index(TargetState.LOST), 0]
+    figure = figures.GraphFigure(positions=CORNERS, edges=[[0, 1]], state=state, margin=[1, 7, 0, NO_TARGET])
+    looks = {look.members[0]: look.colour for look in graph_nodes.looks(figure)}
+    assert looks == {0: CLOSENESS[0].colour, 1: CLOSENESS[3].colour, 2: LOST_COLOUR, 3: STATES[names[0]].colour}
+    told = [text for _, _, text in graph_nodes.entries(figure)]
+    assert told[:3] == [
+        "loses its certificate (1)",
+        "uncertified after 1 further flip (1)",
+        "uncertified after 6–10 further flips (1)",
+    ]
+    printed = " ".join(" ".join(t.get_text().split()) for t in figures.matplotlib(figure).legends[0].get_texts())
+    for text in told:
+        assert text in printed
+    assert CLOSENESS[0].colour in {trace.marker.color for trace in figures.plotly(figure).data}
+    assert "uncertified after 1 further flip (1)" in figure.draw_latex(8.5)
+    column = figure.table().columns.index("further_flips")
+    assert [row[column] for row in figure.table().rows[:4]] == [1, 7, 0, None]

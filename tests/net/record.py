@@ -1,4 +1,4 @@
-"""Write down the numbers of today: `python -m tests.net.record`.
+"""Write down the numbers of today: `python -m tests.net.record`, or with the names of bundles only those.
 
 Every group of questions is asked in two processes, and every point of a curve or a surface once more as a single cold
 certificate (single certificates: once more the other way). A bound that was the same fraction every time is `exact`
@@ -13,6 +13,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import multiprocessing
+import sys
 import time
 from typing import Any
 
@@ -42,7 +43,7 @@ def all_groups(toys: list[str]) -> dict[str, list[questions.Group]]:
         "toys-certificates": [questions.toy_certificates(*one) for one in rules],
         "toys-sweeps": [questions.toy_sweeps(*one) for one in rules],
         "bundles": [
-            *(questions.bundle(name, full=name in FULL) for name in bundles),
+            *(_bundle(name) for name in bundles),
             questions.bundle("citeseer-gcn-attr-s0", "multiclass", full=False),
             questions.large(),
         ],
@@ -86,9 +87,8 @@ def _listed(bound: Any) -> list[str]:
     return bound if isinstance(bound, list) else [bound]
 
 
-def main() -> None:
-    toys = write_toys()
-    files = all_groups(toys)
+def answered(files: dict[str, list[questions.Group]]) -> dict[str, list[list[dict[str, Any]]]]:
+    """All groups with their answers, by file."""
     flat = [group for groups in files.values() for group in groups]
     spawn = multiprocessing.get_context("spawn")
     runs = []
@@ -96,24 +96,51 @@ def main() -> None:
         with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
             runs.append(list(pool.map(work, flat)))
         print(f"{work.__name__}: {sum(one[1] for one in runs[-1]) if work is timed else 0:.1f} s")
-    ask.NUMBERS.mkdir(exist_ok=True)
     at = 0
+    found: dict[str, list[list[dict[str, Any]]]] = {}
     for name, groups in files.items():
-        written: list[list[dict[str, Any]]] = []
+        found[name] = []
         for group in groups:
             (first, seconds), (second, _), other = runs[0][at], runs[1][at], runs[2][at]
-            written.append([entry(*parts) for parts in zip(group, first, second, other, strict=True)])
+            found[name].append([entry(*parts) for parts in zip(group, first, second, other, strict=True)])
             about = f"{group[0]['instance']} {group[0].get('rule', '')}"
             print(f"{name:18} {about:40} {len(group):4} questions {seconds:6.2f} s")
             at += 1
-        header = {"format": FORMAT, "command": COMMAND, "seed": SEED, "versions": doors.versions()}
-        lines = ",\n".join(
-            "[\n" + ",\n".join(json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in group) + "\n]"
-            for group in written
-        )
-        head = json.dumps(header)[:-1]
-        (ask.NUMBERS / f"{name}.json").write_text(f'{head}, "groups": [\n{lines}\n]}}\n', encoding="utf-8")
+    return found
+
+
+def write(name: str, header: dict[str, Any], groups: list[list[dict[str, Any]]]) -> None:
+    lines = ",\n".join(
+        "[\n" + ",\n".join(json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in group) + "\n]"
+        for group in groups
+    )
+    head = json.dumps(header)[:-1]
+    (ask.NUMBERS / f"{name}.json").write_text(f'{head}, "groups": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def main(names: list[str]) -> None:
+    """Everything, or only the bundles named, which are new or were made again with other votes."""
+    if names:
+        kept = json.loads((ask.NUMBERS / "bundles.json").read_text(encoding="utf-8"))
+        groups = kept.pop("groups")
+        places = {
+            (group[0]["question"]["instance"], group[0]["question"].get("rule")): i for i, group in enumerate(groups)
+        }
+        asked = [questions.large() if name.startswith("pubmed") else _bundle(name) for name in names]
+        for group in answered({"bundles": asked})["bundles"]:
+            place = places.get((group[0]["question"]["instance"], None), len(groups))
+            groups[place : place + 1] = [group]
+        write("bundles", kept, groups)
+        return
+    ask.NUMBERS.mkdir(exist_ok=True)
+    header = {"format": FORMAT, "command": COMMAND, "seed": SEED, "versions": doors.versions()}
+    for name, groups in answered(all_groups(write_toys())).items():
+        write(name, header, groups)
+
+
+def _bundle(name: str) -> questions.Group:
+    return questions.bundle(name, full=name in FULL)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

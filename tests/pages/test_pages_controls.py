@@ -166,7 +166,8 @@ def test_contours(open_page: Open) -> None:
     settle(at.selectbox(key="show").set_value("naive"))
     settle(at.selectbox(key="show").set_value("paper"))
     settle(at.multiselect(key="levels").set_value(["0.3", "0.9"]))
-    settle(at.segmented_control(key="cells").set_value("medium"))
+    settle(at.selectbox(key="show").set_value("bracket"))
+    assert "width of the bracket" in at.get("plotly_chart")[0].proto.spec
     settle(at.selectbox(key="y").set_value("sigma"))
     settle(at.number_input(key="y_to").set_value(4))
     settle(at.number_input(key="x_to").set_value(2))

@@ -149,14 +149,23 @@ def test_every_place_in_a_cell_can_be_clicked() -> None:
 
 def test_neighbourhood_page_is_alone_in_the_world() -> None:
     instance = evil_instance()
-    spent = np.zeros((4, N))
-    spent[1, 3] = 2
-    near = neighbourhood.around(instance, 3, spent.sum(axis=0))
-    page = neighbourhood.html(instance, near, spent, np.zeros((0, 2), dtype=int), dark=False, height=300)
+    marks = neighbourhood.marks_of(instance, certify(instance, ThreatModel(attr_del=5)))
+    near = neighbourhood.around(instance, 3, marks.spent.sum(axis=0))
+    page = neighbourhood.html(instance, near, marks, dark=False, height=300)
     assert 'evil.example/x.js"></script>' not in page
     assert not re.search(r"<(script|link|img|iframe)\b[^>]*(src|href)\s*=\s*[\"']?https?:", page)
     assert "Content-Security-Policy" in page
     assert "\u202e" not in page
+
+
+def test_hops_are_those_of_the_graph() -> None:
+    instance = grid_instance()
+    adjacency = instance.graph.adjacency.toarray() > 0
+    step = np.eye(N, dtype=bool)
+    for hops in (1, 2, 3):
+        step = step | (step @ adjacency)
+        near = neighbourhood.around(instance, 3, np.zeros(N), hops)
+        assert sorted(near.nodes.tolist()) == np.flatnonzero(step[3]).tolist()
 
 
 def test_search_finds_by_index_and_name() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from certcore import Certificate, ThreatModel, figures
@@ -139,6 +140,7 @@ def test_chosen_targets_are_in_the_recipe(open_page: Open, monkeypatch: pytest.M
 
 
 def test_the_first_page_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    st.cache_resource.clear()  # as on a fresh server: sessions and instances of other tests are kept apart
     solved: list[tuple[Instance, int]] = []
     monkeypatch.setattr(
         Session, "certify", lambda self, threat, **more: solved.append((self.instance, threat.attr_del))

@@ -15,7 +15,7 @@ from certcore.figures.geometry import plateau
 from certcore.reproduce.claims import CLAIMS, EXTENSIONS
 from certcore.reproduce.pictures import FORMS, make, mean_lines, pictures, shelf
 from certcore.reproduce.source import RESULTS
-from certcore.reproduce.store import Result, Results
+from certcore.reproduce.store import Result, Results, write_result
 from pages.learn import the_paper
 from tests.pages.opening import at_page
 
@@ -132,3 +132,20 @@ def test_a_line_of_many_budgets_is_thinned_without_loss(end: int) -> None:
     start = plateau(line.values, line.ratio)
     assert (full is None) == (start is None)
     assert start is None or line.values[start] == full
+
+
+def test_what_the_strong_search_adds_is_drawn_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    facts = {"targets": 10, "samples": 1000}
+    for variant, counts in (("tight", [8, 5]), ("strong", [9, 6])):
+        values = {"budgets": [5, 10], "certified": counts, "naive": [2, 1]}
+        write_result(tmp_path, Result("tiers", "citeseer-gcn-attr", 0, variant, {}, facts, values, {}), "key")
+    rows = [{"value": 1, "relaxed": 7, "exact": 8, "attack": 2}]
+    for variant in ("exact-messages", "strong-messages", "strong-degrees"):
+        result = Result("gap-edges", "cora_ml-gcn-adj", 0, variant, {"time_limit": 60.0}, facts, {"rows": rows}, {})
+        write_result(tmp_path, result, "key")
+    found = {s.place.name: s for part in shelf(Results(tmp_path)).values() for s in part}
+    assert set(found) == {"tiers-citeseer", "gap-edges", "gap-edges-sound"}
+    names = [[line.name for line in s.pictures["paper"].figure.lines] for s in found.values()]
+    assert names[0] == ["tight", "tight", "strong"], "the certificate, the naive count, the strong search"
+    assert "strong program, field not sound" in names[1]
+    assert "strong program" in names[2]

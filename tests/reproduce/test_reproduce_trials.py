@@ -121,7 +121,7 @@ def made(experiment: str, source: str, variant: str, split: int = 0, **values: A
 def test_what_was_tried_is_told(tmp_path: Path) -> None:
     names = {trial.label: trial.name for trial in TEXTS}
     source = "webkb_knn3-gcn-attr"
-    for label, counts in (("as-is", [90, 90, 0, 0, 0]), ("two", [90, 90, 90, 90, 0]), ("five", [90, 30, 0, 0, 0])):
+    for label, counts in (("as-is", [90, 90, 0, 0, 0]), ("two", [90, 90, 90, 90, 0]), ("nearest", [90, 30, 0, 0, 0])):
         values = {"budgets": [0, 1, 2, 3, 4], "certified": counts, "naive": [90, 50, 0, 0, 0]}
         write_result(tmp_path, made("text-variants", source, names[label], **values), "key")
     for split, (strong, right) in enumerate(((80, 60), (70, 50))):
@@ -134,7 +134,7 @@ def test_what_was_tried_is_told(tmp_path: Path) -> None:
         values = {"budgets": [0, 1, 2, 3], "certified": [90] * (reach + 1) + [0] * (3 - reach), "naive": [90, 0, 0, 0]}
         write_result(tmp_path, made("joint-variants", "cora_ml-gcn-joint", trial.name, **values), "key")
     results = Results(tmp_path)
-    assert [line[5] for line in tier_findings.text_lines(results)] == ["0.50", "1.50", "0.25"]
+    assert [line[5] for line in tier_findings.text_lines(results)] == ["0.50", "0.25", "1.50"]
     ours = tier_findings.nearest_text("webkb_knn3", 8.08, 309.32)(results)
     assert ours is not None
     assert ours.text.startswith("1 of 2 changes raise it; most: two nearest")

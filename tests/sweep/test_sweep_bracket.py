@@ -7,8 +7,9 @@ import pytest
 
 from certcore import ThreatModel, figures
 from certcore.figures.geometry import bracket_area
-from certcore.sweep import Session, curve
-from certcore.sweep.bracket import best_attacks, best_below
+from certcore.figures.kinds.contour import cell_hover
+from certcore.sweep import Session, curve, surface
+from certcore.sweep.bracket import attacks_over, best_attacks, best_below, best_within
 from tests.support import brute_force, random_instance
 
 
@@ -34,6 +35,32 @@ def test_between_known_values_the_best_attack_below_counts() -> None:
     assert below.tolist() == [0, 2, 2, 7, 7]
     worse = best_below(np.array([9]), np.array([1, 5]), np.array([7, 2]))
     assert worse.tolist() == [7], "a worse attack found later takes nothing back"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bracket_of_a_map_holds_the_truth_in_every_cell(seed: int) -> None:
+    instance = random_instance(np.random.default_rng(seed), axes=("attr_add", "attr_del"))
+    session, values = Session(instance), [0, 1, 2]
+    cells = surface(session, ThreatModel(), "attr_add", values, "attr_del", values)
+    known = list(attacks_over(session, ThreatModel(), "attr_add", "attr_del", [(0, 0), (1, 2), (2, 1)]))
+    attacks = best_within(cells.x_values, cells.y_values, known)
+    assert attacks[2, 2] == max(left for *_, left in known)
+    assert np.isfinite(attacks).all()
+    figure = figures.contour_figure(cells, x="attr_add", y="attr_del", show="bracket", attacks=attacks)
+    assert figure.bounds is not None
+    data, hover = cell_hover(figure)
+    for i in values:
+        for j in values:
+            truth = brute_force(instance, ThreatModel(attr_add=i, attr_del=j))
+            assert attacks[i, j] <= truth <= figure.bounds[i, j]
+            assert figure.filled[i, j] == (figure.bounds[i, j] - attacks[i, j]) / cells.targets
+            told = " ".join(map(str, data[i][j]))
+            assert f"at most {int(figure.bounds[i, j])} of {cells.targets}" in told
+    for word in ("collective", "naive", "can be left uncertified", "best attack found", "bracket"):
+        assert word in hover
+    unknown = best_within(cells.x_values, cells.y_values, [(1, 1, 3)])
+    assert np.isnan(unknown[0]).all()
+    assert (unknown[1:, 1:] == 3).all()
 
 
 def test_the_area_claims_only_what_is_known_between_two_values() -> None:
@@ -62,3 +89,7 @@ def test_accuracy_is_a_share_of_all_targets() -> None:
     assert figure.lines[0].leaves is not None
     assert figure.lines[0].leaves.max() <= 0.1
     assert figure.y_label == "certified accuracy"
+    assert figure.clean == 1 / 10
+    attacked = curve(Session(instance), ThreatModel(targets=targets), "attr_del", [1, 2])
+    begun = figures.curve_figure([attacked], vary="attr_del", accuracy_of=10)
+    assert begun.clean == 1 / 10, "without an attack, wherever the line begins and whatever else is attacked"

@@ -14,7 +14,7 @@ import pytest
 
 from certcore import InputError, Status, ThreatModel, certify
 from certcore.sweep import CurveTask, Session, SurfaceTask, curve, over_splits, run_many, surface, surfaces
-from certcore.sweep.surface_maps import coarse_to_fine
+from certcore.sweep.surface_maps import around, coarse_to_fine
 from tests.sweep.cases import smoothed_like
 
 X, Y = tuple(range(6)), tuple(range(0, 13, 2))
@@ -46,6 +46,32 @@ def test_a_growing_surface_is_sound_and_sharpens(monkeypatch: pytest.MonkeyPatch
         cold = certify(instance, ThreatModel(attr_add=X[i], attr_del=Y[j]), attack=False)
         assert last.certified[i, j] == cold.certified
         assert last.bound_at(i, j) == pytest.approx(float(cold.bound), abs=1e-3)
+
+
+def test_a_coarser_surface_is_refined_around_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("certcore.sweep.surface_maps"), "REFRESH", 0.0)
+    instance = smoothed_like(1, n=120)
+    session = Session(instance)
+    coarse = surface(session, ThreatModel(attr_del=3), "attr_add", (0, 2, 5), "attr_del", (0, 4, 12))
+    finer = {"coarser": coarse, "near": (3, 9)}
+    seen = list(surfaces(session, ThreatModel(attr_add=1), "attr_add", X, "attr_del", Y, **finer))  # type: ignore[arg-type]
+    first, last = seen[0], seen[-1]
+    assert first.done.sum() == 9, "the cells of the coarser one are taken over"
+    for i, x in enumerate(X):
+        for j, y in enumerate(Y):
+            above = coarse.certified[np.searchsorted((0, 2, 5), x), np.searchsorted((0, 4, 12), y)]
+            assert first.certified[i, j] >= above, "what holds at larger budgets holds here"
+    new = np.argwhere(seen[1].done & ~first.done).tolist()
+    assert new == [[3, 5]], "the cell of 3 and 9 (10 holds it) comes first"
+    whole = surface(instance, ThreatModel(), "attr_add", X, "attr_del", Y)
+    assert last.done.all()
+    assert (last.certified == whole.certified).all()
+    for other in (ThreatModel(adj_del=1), ThreatModel(targets=[0, 1]), ThreatModel(protected=[4])):
+        with pytest.raises(InputError, match="another question"):
+            next(surfaces(session, other, "attr_add", X, "attr_del", Y, coarser=coarse))
+    with pytest.raises(InputError, match="another question"):
+        next(surfaces(smoothed_like(2, n=120), ThreatModel(), "attr_add", X, "attr_del", Y, coarser=coarse))
+    assert sorted(around((3, 4), ([0, 1, 2], [0, 1, 2, 3]), (9, 0))) == sorted(coarse_to_fine(3, 4))
 
 
 def test_an_interrupted_surface_continues_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,11 @@ from certcore.common.errors import InputError
 from certcore.figures.escape import clean
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.curve import CurveFigure, Line
-from certcore.figures.kinds.curve_lines import mean_lines
+from certcore.figures.kinds.curve_lines import as_accuracy, mean_lines
 from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.table import Meaning, Table, make_table, meanings_of
 from certcore.figures.tabular import rows_as_tabular
+from certcore.instance.instance import accuracy_of
 from certcore.instance.local_limits import within_base
 from certcore.sweep import Curve
 from certcore.sweep.axis import Axis
@@ -95,11 +96,15 @@ class CompareFigure(CurveFigure):
 
 @dataclass(frozen=True, eq=False)
 class CompareEntry:
-    """One instance of a comparison: its curve (or one curve per split), and its accuracy if known."""
+    """One instance of a comparison: its curve (or one curve per split), and its accuracy if known.
+
+    `accuracy_of`: its targets are the right labels among so many, and its ratios are certified accuracies.
+    """
 
     name: str
     curve: Any
     accuracy: float | None = None
+    accuracy_of: int | None = None
 
 
 def compare_figure(
@@ -110,14 +115,20 @@ def compare_figure(
     rows = []
     for group, entry in enumerate(entries):
         splits = entry.curve if isinstance(entry.curve, list | tuple) else [entry.curve]
+        if entry.accuracy_of is not None:
+            splits = as_accuracy(splits, entry.accuracy_of)
         ours, naive = mean_lines(splits, entry.name, group)
         lines += [ours, naive]
         gain = None
         if ours.average_radius is not None and naive.average_radius:
             gain = ours.average_radius / naive.average_radius
         rows.append((entry.name, entry.accuracy, naive.average_radius, ours.average_radius, gain))
+    shares = {entry.accuracy_of is not None for entry in entries}
+    if len(shares) > 1:
+        raise InputError("some instances tell certified accuracies and others certified ratios; compare like with like")
     return CompareFigure(
         vary=vary,
+        accuracy=shares == {True},
         lines=tuple(lines),
         log=log,
         marker=marker,
@@ -137,11 +148,13 @@ def _make_compare(loaded: LoadedRecipe) -> Figure:
     if len(names) != len(loaded.instances):
         raise InputError(f"{len(names)} names for {len(loaded.instances)} instances; give each of them one --name")
     lines: dict[str, list[Curve]] = {}
+    asked: dict[str, int | None] = {}
     for name, instance in zip(names, loaded.instances):
+        asked[name] = accuracy_of(instance, loaded.recipe.targets)
         threat = within_base(loaded.threat(instance), instance)
         lines.setdefault(name, []).append(loaded.curve(instance, threat, loaded.swept))
     return compare_figure(
-        [CompareEntry(name, curves) for name, curves in lines.items()],
+        [CompareEntry(name, curves, accuracy_of=asked[name]) for name, curves in lines.items()],
         vary=vary,
         log=bool(loaded.options.get("log")),
         marker=loaded.marker(loaded.threat(loaded.instance), vary),

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.common.rounding import rounded_down
+from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
 from certcore.figures.geometry import (
     cell_edges,
-    label_spot,
-    level_lines,
     log_ticks,
     positions,
 )
+from certcore.figures.kinds import contour_levels
 from certcore.figures.recipe import LoadedRecipe, Recipe, makes
 from certcore.figures.screen import ratios, whole_steps
 from certcore.figures.style import (
     ACCURACY_LABEL,
-    BLACK,
-    DOTTED,
     KINDS,
     RATIO_LABEL,
     VERMILLION,
@@ -34,12 +31,12 @@ from certcore.figures.style import (
     MapOf,
     axis_label,
     colour_scale,
-    on_background,
 )
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Session, Surface, surface
 from certcore.sweep.axis import Axis
+from certcore.sweep.bracket import attacks_over, best_within
 
 if TYPE_CHECKING:
     from certcore.figures.sheet import Sheet
@@ -49,8 +46,10 @@ if TYPE_CHECKING:
 class ContourFigure(Figure):
     """A map over two budgets: filled cells, and lines at `levels` for the certificate and for its reference.
 
-    `ratio` and `reference` are (nx, ny), NaN where nothing was computed. `show` chooses what fills the cells:
-    the `ratio`, the `reference`, or the `difference` of the two. `measure` names the quantity.
+    `ratio` and `reference` are (nx, ny), NaN where nothing was computed. `bounds` is how many targets can be left
+    uncertified at most, `attacks` how many the best attack found leaves so. `show` chooses what fills the cells: the
+    `ratio`, the `reference`, the `difference` of the two, or the `bracket`, how far bound and attack are apart.
+    `measure` names the quantity.
     """
 
     x: str
@@ -70,6 +69,8 @@ class ContourFigure(Figure):
     accuracy: bool = False
     certified: np.ndarray | None = None
     reference_certified: np.ndarray | None = None
+    bounds: np.ndarray | None = None
+    attacks: np.ndarray | None = None
     targets: int | None = None
     name: str = "contours"
 
@@ -81,10 +82,12 @@ class ContourFigure(Figure):
             if len(values) == 0 or (np.diff(values) <= 0).any() or values[0] < 0:
                 raise InputError(f"{axis} of a map are not ascending budgets from 0 on; sort them and drop repeats")
         shape = (len(self.x_values), len(self.y_values))
-        for name in ("ratio", "reference", "certified", "reference_certified"):
+        for name in ("ratio", "reference", "certified", "reference_certified", "bounds", "attacks"):
             numbers(self, name, shape, "the map", finite=False)
         object.__setattr__(self, "show", MapOf.parse(self.show, "show"))
-        if self.show != MapOf.RATIO and self.reference is None:
+        if self.show == MapOf.BRACKET and (self.bounds is None or self.attacks is None or not self.targets):
+            raise InputError("a map of the bracket needs bounds, attacks and targets; give them, or show the ratio")
+        if self.show in (MapOf.REFERENCE, MapOf.DIFFERENCE) and self.reference is None:
             raise InputError(f"a map of the {self.show} needs a reference; give one, or show the ratio")
         for kind in (self.kind, self.reference_kind):
             if kind not in KINDS:
@@ -96,29 +99,42 @@ class ContourFigure(Figure):
     @property
     def filled(self) -> np.ndarray:
         """What fills the cells, (nx, ny)."""
+        if self.show == MapOf.BRACKET:
+            width = self.bracket
+            assert width is not None
+            return width
         if self.show == MapOf.RATIO or self.reference is None:
             return self.ratio
         return self.reference if self.show == MapOf.REFERENCE else self.ratio - self.reference
 
     @property
+    def bracket(self) -> np.ndarray | None:
+        """The share of targets between the best attack found and the proven bound; NaN where no attack is known."""
+        if self.bounds is None or self.attacks is None:
+            return None
+        return np.asarray((self.bounds - self.attacks) / max(self.targets or 0, 1))
+
+    @property
     def scale(self) -> tuple[float, float]:
         """The ends of the colour scale: of a difference those of the map, of a ratio 0 and 1."""
-        if self.show != MapOf.DIFFERENCE:
+        if self.show not in (MapOf.DIFFERENCE, MapOf.BRACKET):
             return 0.0, 1.0
         known = self.filled[np.isfinite(self.filled)]
         return min(0.0, float(known.min(initial=0))), max(1e-9, float(known.max(initial=0)))
 
     def table(self) -> Table:
         columns = [self.x, self.y, "certified_ratio", f"{self.reference_kind}_ratio", "difference"]
-        columns += ["certified", f"{self.reference_kind}_certified", "targets"]
-        meanings = [Meaning.PLAIN] * 2 + [Meaning.CERTIFIED] * 5 + [Meaning.PLAIN]
+        columns += ["certified", f"{self.reference_kind}_certified", "targets", "bound", "attack_found", "bracket"]
+        meanings = [Meaning.PLAIN] * 2 + [Meaning.CERTIFIED] * 5 + [Meaning.PLAIN] + [Meaning.ATTACKED] * 3
         rows = []
         difference = None if self.reference is None else self.ratio - self.reference
         for i, x in enumerate(self.x_values):
             for j, y in enumerate(self.y_values):
                 shares = [None if part is None else part[i, j] for part in (self.ratio, self.reference, difference)]
                 counts = [None if part is None else part[i, j] for part in (self.certified, self.reference_certified)]
-                rows.append((x, y, *shares, *(whole(count) for count in counts), self.targets))
+                sides = [None if part is None else whole(part[i, j]) for part in (self.bounds, self.attacks)]
+                width = None if self.bracket is None else self.bracket[i, j]
+                rows.append((x, y, *shares, *(whole(count) for count in counts), self.targets, *sides, width))
         return without_empty(make_table(columns, rows, meanings))
 
     def description(self) -> str:
@@ -131,7 +147,7 @@ class ContourFigure(Figure):
             low, high = np.nanmin(self.filled), np.nanmax(self.filled)
             text += f", from {rounded_down(float(low))} to {rounded_down(float(high))}"
         if self.levels:
-            levels = ", ".join(level_label(level) for level in self.levels)
+            levels = ", ".join(contour_levels.level_label(level) for level in self.levels)
             text += f". Lines at {levels}: {KINDS[self.kind].label} solid"
             if self.reference is not None:
                 text += f", {KINDS[self.reference_kind].label} dotted"
@@ -141,7 +157,7 @@ class ContourFigure(Figure):
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         what = for_plotly(measure(self))
         filled = self.filled
-        difference = self.show == MapOf.DIFFERENCE
+        difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
         colours = colour_scale(difference)
         data, hover = cell_hover(self)
@@ -157,7 +173,7 @@ class ContourFigure(Figure):
             hoverongaps=False,
             hovertemplate=hover + "<extra></extra>",
         )
-        _screen_levels(screen, self, xs, ys, dark)
+        contour_levels.draw_screen(screen, self, xs, ys, dark)
         if self.marker is not None:
             x, y = self.marker
             screen.add_scatter(
@@ -196,7 +212,7 @@ class ContourFigure(Figure):
         axes = sheet.axes()
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         filled = self.filled
-        difference = self.show == MapOf.DIFFERENCE
+        difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
         colours = LinearSegmentedColormap.from_list("certcore", colour_scale(difference), N=256)
         # Drawn as one picture where the cells are even, as rectangles otherwise: no white hair lines between cells.
@@ -210,7 +226,7 @@ class ContourFigure(Figure):
         bar.set_label(label, fontsize=sheet.font - 0.5)
         bar.ax.tick_params(labelsize=sheet.font - 1, length=2, width=0.5)
         bar.outline.set_linewidth(0.4)
-        handles = _print_levels(axes, self, sheet, xs, ys)
+        handles = contour_levels.draw_print(axes, self, sheet, xs, ys)
         if self.marker is not None:
             where = [positions(np.array([v]), log)[0] for v, log in zip(self.marker, (self.x_log, self.y_log))]
             handles += axes.plot(
@@ -240,7 +256,7 @@ class ContourFigure(Figure):
     def draw_latex(self, width_cm: float) -> str:
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
         filled = self.filled
-        difference = self.show == MapOf.DIFFERENCE
+        difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
         scale = " ".join(
             f"rgb255=({int(c[1:3], 16)},{int(c[3:5], 16)},{int(c[5:], 16)})" for c in colour_scale(difference)
@@ -277,7 +293,7 @@ class ContourFigure(Figure):
             body.append(
                 f"\\addplot[{style}] table[x index=0, y index=1, meta index=2] {{\n" + "\n".join(cells) + "\n};"
             )
-        body += _latex_levels(self, xs, ys)
+        body += contour_levels.draw_latex(self, xs, ys)
         if self.marker is not None:
             x = positions(np.array([self.marker[0]]), self.x_log)
             y = positions(np.array([self.marker[1]]), self.y_log)
@@ -303,12 +319,14 @@ def contour_figure(
     title: str = "",
     name: str = "",
     accuracy_of: int | None = None,
+    attacks: np.ndarray | None = None,
     facts: dict[str, Any] | None = None,
     recipe: Recipe | None = None,
 ) -> ContourFigure:
     """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
 
-    `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies.
+    `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies. `attacks` are
+    the targets that the best attack known leaves uncertified in each cell, NaN where none was looked for.
     Cells that are not done yet stay empty; with `gaps=False` they show the sound but weaker count known so far.
     """
     of = int(surface.targets) if accuracy_of is None else accuracy_of
@@ -334,6 +352,8 @@ def contour_figure(
         y_log=y_log,
         certified=certified,
         reference_certified=compared,
+        bounds=_counts(_whole_bounds(surface), getattr(surface, "done", None) if gaps else None),
+        attacks=attacks,
         targets=of,
         accuracy=accuracy_of is not None,
         title=title,
@@ -341,6 +361,11 @@ def contour_figure(
         facts=facts or {},
         recipe=recipe,
     )
+
+
+def _whole_bounds(surface: Any) -> np.ndarray:
+    """How many targets can be left uncertified at most: whole ones."""
+    return int(surface.targets) - np.asarray(surface.certified)
 
 
 def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:
@@ -351,29 +376,45 @@ def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:
     return np.where(np.asarray(done), array, np.nan)
 
 
-def level_label(level: float) -> str:
-    """The level of a contour line with every digit it has: 0.9999999 is not 1."""
-    return f"{Decimal(repr(float(level))).normalize():f}"
-
-
 def measure(figure: ContourFigure) -> str:
     """The name of what fills the cells of a map."""
     if figure.measure:
         return clean(figure.measure)
+    if figure.show == MapOf.BRACKET:
+        return "width of the bracket: proven bound − best attack found"
     if figure.show == MapOf.DIFFERENCE:
         return f"gain: {KINDS[figure.kind].label} − {KINDS[figure.reference_kind].label}"
     kind = figure.kind if figure.show == MapOf.RATIO else figure.reference_kind
     return f"{ACCURACY_LABEL if figure.accuracy else RATIO_LABEL} ({KINDS[kind].label})"
 
 
+def _texts(figure: ContourFigure, part: np.ndarray) -> list[list[str]]:
+    """Shares as text: what is promised rounded down, the width of a bracket up."""
+    if figure.show == MapOf.BRACKET and part is not figure.ratio and part is not figure.reference:
+        return [[rounded_up(v, 4) if np.isfinite(v) else "not known yet" for v in row] for row in part.tolist()]
+    return [ratios(column) for column in part]
+
+
+def _counts_told(counts: np.ndarray, form: str, unknown: str) -> list[list[str]]:
+    return [[form.format(int(v)) if np.isfinite(v) else unknown for v in row] for row in counts.astype(float).tolist()]
+
+
 def cell_hover(figure: ContourFigure) -> tuple[list[list[list[Any]]], str]:
     """For each cell of a map its budgets and its numbers as text, and what the tooltip says about them."""
-    names = [for_plotly(measure(figure))]
-    parts = [figure.filled]
+    names, texts = [for_plotly(measure(figure))], [_texts(figure, figure.filled)]
     if figure.reference is not None:
         names += [KINDS[figure.kind].label, KINDS[figure.reference_kind].label]
-        parts += [figure.ratio, figure.reference]
-    texts = [[ratios(column) for column in part] for part in parts]
+        texts += [_texts(figure, figure.ratio), _texts(figure, figure.reference)]
+    if figure.bounds is not None:
+        of = f" of {figure.targets:,}" if figure.targets and not figure.accuracy else ""
+        names.append("can be left uncertified")
+        texts.append(_counts_told(figure.bounds, "at most {:,}" + of, "not computed"))
+    if figure.attacks is not None:
+        names.append("best attack found leaves uncertified")
+        texts.append(_counts_told(figure.attacks, "{:,}", "none looked for yet"))
+        if figure.bounds is not None:
+            names.append("bracket")
+            texts.append(_counts_told(figure.bounds - figure.attacks, "{:,} labels wide", "not known yet"))
     data = [
         [[x, y, *(text[i][j] for text in texts)] for j, y in enumerate(figure.y_values.tolist())]
         for i, x in enumerate(figure.x_values.tolist())
@@ -383,112 +424,12 @@ def cell_hover(figure: ContourFigure) -> tuple[list[list[list[Any]]], str]:
     return data, hover
 
 
-def _screen_levels(screen: Any, figure: ContourFigure, xs: np.ndarray, ys: np.ndarray, dark: bool) -> None:
-    parts = [(figure.kind, "solid", figure.ratio)]
-    if figure.reference is not None:
-        parts.append((figure.reference_kind, "dot", figure.reference))
-    for kind, dash, grid in parts:
-        for k, level in enumerate(figure.levels):
-            lines = level_lines(grid, level, xs, ys)
-            gap = np.full((1, 2), np.nan)
-            path = np.concatenate([np.concatenate([line, gap]) for line in lines] or [gap])
-            name = f"{KINDS[kind].label} {level_label(level)}"
-            for width, colour in ((5, "#FFFFFF"), (2, BLACK)):
-                screen.add_scatter(
-                    x=path[:, 0],
-                    y=path[:, 1],
-                    mode="lines",
-                    line={"color": colour, "width": width, "dash": "solid" if width == 5 else dash},
-                    opacity=0.65 if width == 5 else 1,
-                    name=name,
-                    legendgroup=name,
-                    showlegend=False,
-                    hoverinfo="skip",
-                )
-            # On a dark page the legend needs another ink than the map, which is the same on every page.
-            sample = {"color": on_background(BLACK, dark), "width": 2, "dash": dash}
-            screen.add_scatter(x=[None], y=[None], mode="lines", line=sample, name=name, legendgroup=name)
-            spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
-            if spot is not None:
-                x, y = spot
-                screen.add_annotation(
-                    x=np.log10(x) if figure.x_log else x,
-                    y=np.log10(y) if figure.y_log else y,
-                    text=level_label(level),
-                    showarrow=False,
-                    font={"size": 12, "color": BLACK},
-                    bgcolor="rgba(255,255,255,0.8)",
-                    borderpad=1,
-                )
-
-
-def _print_levels(axes: Any, figure: ContourFigure, sheet: Sheet, xs: np.ndarray, ys: np.ndarray) -> list[Any]:
-    parts: list[tuple[str, Any, np.ndarray]] = [(figure.kind, "-", figure.ratio)]
-    if figure.reference is not None:
-        parts.append((figure.reference_kind, DOTTED.print, figure.reference))
-    from matplotlib.patheffects import withStroke
-
-    handles: list[Any] = []
-    for kind, dash, grid in parts:
-        for k, level in enumerate(figure.levels):
-            lines = level_lines(grid, level, xs, ys)
-            # A white edge keeps the black line visible on the dark end of the scale.
-            for line in lines:
-                axes.plot(
-                    *line.T, color="white", linewidth=2.4, alpha=0.7, solid_capstyle="butt", zorder=2.9, gid="halo"
-                )
-                axes.plot(
-                    *line.T,
-                    color=BLACK,
-                    linestyle=dash,
-                    linewidth=1.2,
-                    solid_capstyle="butt",
-                    zorder=3,
-                    gid=f"level-{kind}-{k}",
-                )
-            spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
-            if spot is not None:
-                text = axes.text(
-                    *spot, level_label(level), fontsize=sheet.font - 1.5, ha="center", va="center", zorder=4
-                )
-                text.set_path_effects([withStroke(linewidth=1.8, foreground="white")])
-        if figure.levels:
-            levels = ", ".join(level_label(level) for level in figure.levels)
-            label = f"{KINDS[kind].label} = {levels}"
-            handles.append(sheet.sample(color=BLACK, linestyle=dash, linewidth=1.2, label=label))
-    return handles
-
-
-def _latex_levels(figure: ContourFigure, xs: np.ndarray, ys: np.ndarray) -> list[str]:
-    parts = [(figure.kind, "solid", figure.ratio)]
-    if figure.reference is not None:
-        parts.append((figure.reference_kind, "densely dotted", figure.reference))
-    body = []
-    for kind, dash, grid in parts:
-        for k, level in enumerate(figure.levels):
-            lines = level_lines(grid, level, xs, ys)
-            for line in lines:
-                path = latex.points(line[:, 0], line[:, 1])
-                body.append(f"\\addplot[white, line width=2pt, opacity=0.7, forget plot] coordinates {{\n{path}\n}};")
-                body.append(f"\\addplot[black, line width=0.9pt, {dash}, forget plot] coordinates {{\n{path}\n}};")
-            spot = label_spot(lines, (k + 1) / (len(figure.levels) + 1))
-            if spot is not None:
-                at = f"(axis cs:{latex.number(spot[0])},{latex.number(spot[1])})"
-                style = r"font=\scriptsize, fill=white, fill opacity=0.75, text opacity=1, inner sep=1pt"
-                body.append(f"\\node[{style}] at {at} {{{level_label(level)}}};")
-        if figure.levels:
-            levels = ", ".join(level_label(level) for level in figure.levels)
-            body.append(f"\\addlegendimage{{black, line width=0.9pt, {dash}}}")
-            body.append(f"\\addlegendentry{{{for_latex(KINDS[kind].label)} = {levels}}}")
-    return body
-
-
 @makes("map", "certified ratio over two budgets")
 def _make_map(loaded: LoadedRecipe) -> Figure:
     options = loaded.options
     show = options.get("show", "ratio")
-    if show not in ("ratio", "naive", "paper"):
-        raise InputError(f"--show is {show!r}; expected ratio, naive or paper")
+    if show not in ("ratio", "naive", "paper", "bracket"):
+        raise InputError(f"--show is {show!r}; expected ratio, naive, paper or bracket")
     x, y = (Axis.parse(loaded.need(name), local=False).name for name in ("x", "y"))
     threat = loaded.threat(loaded.instance)
     session = Session(loaded.instance)
@@ -499,11 +440,17 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
         return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
 
     across, up = loaded.marker(threat, x), loaded.marker(threat, y)
+    main = over(Relaxation.TIGHT if show == "paper" else loaded.swept)
+    attacks = None
+    if options.get("left") is not None or show == "bracket":
+        places = _attacks_told(str(options["left"])) if "left" in options else _attacks_now(session, main, loaded.swept)
+        attacks = best_within(main.x_values, main.y_values, places)
     return contour_figure(
-        over(Relaxation.TIGHT if show == "paper" else loaded.swept),
+        main,
         x=x,
         y=y,
-        show=MapOf.RATIO if show == "ratio" else MapOf.DIFFERENCE,
+        show=MapOf.parse({"naive": "difference", "paper": "difference"}.get(show, show), "show"),
+        attacks=attacks,
         reference=over(Relaxation.PAPER) if show == "paper" else None,
         reference_kind=Kind.PAPER if show == "paper" else Kind.NAIVE,
         kind=Kind.PAPER if loaded.swept == Relaxation.PAPER and show != "paper" else Kind.COLLECTIVE,
@@ -511,3 +458,15 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
         marker=None if across is None or up is None else (across, up),
         accuracy_of=options.get("accuracy_of"),
     )
+
+
+def _attacks_told(text: str) -> list[tuple[int, int, int]]:
+    """What attacks left when the figure was taken: which ones are found depends on what was solved before."""
+    if not re.fullmatch(r"\d{1,9}/\d{1,9}/\d{1,9}(,\d{1,9}/\d{1,9}/\d{1,9})*", text, flags=re.ASCII):
+        raise InputError(f"--left is {text[:40]!r}; expected X/Y/N,… : attacks at (X, Y) that left N uncertified")
+    return [tuple(int(part) for part in one.split("/")) for one in text.split(",")]  # type: ignore[misc]
+
+
+def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tuple[int, int, int]]:
+    cells = [(int(x), int(y)) for x in found.x_values for y in found.y_values]
+    return list(attacks_over(session, found.threat, found.x, found.y, cells, relaxation=relaxation))

@@ -102,6 +102,7 @@ class CurveFigure(Figure):
     marker: float | None = None
     plateaus: bool = True
     accuracy: bool = False
+    clean: float | None = None
     """Whether ratios are certified accuracies: right labels that stay, as a share of all targets."""
     name: str = "curve"
 
@@ -182,9 +183,8 @@ class CurveFigure(Figure):
 
     @property
     def _clean(self) -> float | None:
-        """The accuracy without an attack, where the line begins at budget 0."""
-        first = self.lines[0]
-        return float(first.ratio[0]) if self.accuracy and first.values[0] == 0 else None
+        """The accuracy without an attack: the line that certified accuracy begins from."""
+        return self.clean if self.accuracy else None
 
     def draw_screen(self, screen: Any, dark: bool) -> None:
         family = len({line.group for line in self.lines}) > 1

@@ -117,8 +117,10 @@ def curve_figure(
     `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies.
     `controls`: accuracies of models that ignore edges (see `controls_beside`), drawn across.
     """
+    clean = None
     if accuracy_of is not None:
-        curves, paper = ([_of(one, accuracy_of) for one in some] for some in (curves, paper))
+        clean = clean_accuracy(curves[0], accuracy_of)
+        curves, paper = ([as_accuracy(one, accuracy_of) for one in some] for some in (curves, paper))
     members = [curve if isinstance(curve, list | tuple) else [curve] for curve in curves]
     lines: list[Line] = []
     seen: set[bytes] = set()
@@ -149,6 +151,7 @@ def curve_figure(
         log=log,
         marker=marker,
         accuracy=accuracy_of is not None,
+        clean=clean,
         title=title,
         name=name or f"curve-{vary}",
         facts=facts or {},
@@ -163,11 +166,17 @@ def controls_beside(instance: Instance, threat: ThreatModel, vary: str, accuracy
     return instance.controls if edges_only and accuracy_of == test else {}
 
 
-def _of(curve: Any, number: int) -> Any:
+def as_accuracy(curve: Any, number: int) -> Any:
     """The same counts as a share of more targets; splits have their own sets, of one size."""
     if isinstance(curve, list | tuple):
-        return [_of(one, number) for one in curve]
+        return [as_accuracy(one, number) for one in curve]
     return replace(curve, targets=number)
+
+
+def clean_accuracy(curve: Any, number: int) -> float:
+    """The accuracy without an attack of a curve over the right labels among so many targets."""
+    splits = curve if isinstance(curve, list | tuple) else [curve]
+    return sum(int(one.targets) for one in splits) / len(splits) / max(number, 1)
 
 
 @makes("curve", "certified ratio against one budget, for one or several lines and splits", several=True)

@@ -22,13 +22,14 @@ from certcore.figures.geometry import (
     remaining,
     segments,
 )
-from certcore.figures.kinds import graph_sites
+from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     ADDED_COLOUR,
     ADDED_LABEL,
     ATTACKER_LABEL,
     BLACK,
+    CLOSENESS,
     DELETED_COLOUR,
     DELETED_LABEL,
     PROTECTED_COLOUR,
@@ -36,12 +37,11 @@ from certcore.figures.style import (
     STATES,
     Palette,
     on_background,
-    series_colour,
-    series_marker,
 )
 from certcore.figures.table import Meaning, Table, make_table, without_empty
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
+from certcore.result.reach import margins
 from certcore.result.states import FORMER, NOTHING, TargetState
 
 if TYPE_CHECKING:
@@ -50,10 +50,6 @@ if TYPE_CHECKING:
 
 #: Above this many nodes and edges the graph is drawn by WebGL; below, as SVG, which needs no graphics card.
 _WEBGL_FROM = 12_000
-#: TeX reads its source into memory line by line and path by path: keep both short.
-_PER_PATH = 250
-#: Larger groups of nodes are drawn as dots, or TeX would run out of memory.
-_MOST_MARKS = 1500
 _MOST_ELEMENTS = 25_000
 _STATE_KEYS = tuple(STATES)
 
@@ -65,8 +61,9 @@ class GraphFigure(Figure):
     `state` gives each node a group: with `palette="state"` an index into the states of the style table
     (`groups` are their keys), with `palette="class"` an index into `groups`, the class names. `added` and
     `deleted` are the edges the attack makes and removes, the latter with their `amount` (1 unless relaxed),
-    `spent` the flips at each node and `spent_kind` the type most of them have. `relaxed` marks the fractional
-    adversary of the linear program, which is no attack.
+    `spent` the flips at each node and `spent_kind` the type most of them have, `margin` how many further flips inside
+    its field would leave a target uncertified. `relaxed` marks the fractional adversary of the linear program, which
+    is no attack.
     """
 
     positions: np.ndarray
@@ -81,6 +78,7 @@ class GraphFigure(Figure):
     protected: np.ndarray | None = None
     spent: np.ndarray | None = None
     spent_kind: np.ndarray | None = None
+    margin: np.ndarray | None = None
     names: tuple[str, ...] | None = None
     relaxed: bool = False
     name: str = "graph"
@@ -108,6 +106,7 @@ class GraphFigure(Figure):
         indices(self, "protected", (None,), n, "the graph")
         numbers(self, "spent", (n,), "the graph")
         indices(self, "spent_kind", (n,), len(TYPES), "the graph")
+        numbers(self, "margin", (n,), "the graph")
         if self.names is not None:
             object.__setattr__(self, "names", tuple(str(name) for name in self.names))
             if len(self.names) != n:
@@ -125,6 +124,7 @@ class GraphFigure(Figure):
             "spent": Meaning.ATTACKED,
             "attacker": Meaning.PLAIN,
             "protected": Meaning.PLAIN,
+            "further_flips": Meaning.PLAIN,
             "deleted": Meaning.ATTACKED,
         }
         attackers = set(() if self.attackers is None else self.attackers.tolist())
@@ -134,8 +134,9 @@ class GraphFigure(Figure):
             name = None if self.names is None else self.names[i]
             spent = None if self.spent is None else self.spent[i]
             state = self.groups[int(self.state[i])]
-            rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, None))
-        blank = (None,) * 7
+            margin = None if self.margin is None or self.margin[i] < 0 else int(self.margin[i])
+            rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, margin, None))
+        blank = (None,) * 8
         for (i, j), amount in zip(self.edges.tolist(), deleted_amounts(self).tolist()):
             rows.append(("edge", i, j, *blank, amount))
         for i, j in () if self.added is None else self.added.tolist():
@@ -196,10 +197,8 @@ class GraphFigure(Figure):
                     name=f"{label} ({len(changed):,})",
                 )
         size = float(np.clip(130 / np.sqrt(max(len(self.positions), 1)), 3, 12))
-        for group, name in enumerate(self.groups):
-            members = np.flatnonzero(self.state == group)
-            if len(members):
-                add(**_screen_nodes(self, where, members, group, name, size, dark))
+        for look in graph_nodes.looks(self, dark):
+            add(**_screen_nodes(self, where, look, size, dark))
         for nodes, label, symbol, colour in (
             (self.attackers, ATTACKER_LABEL, "circle-open", on_background(BLACK, dark)),
             (self.protected, PROTECTED_LABEL, "square-open", PROTECTED_COLOUR),
@@ -229,10 +228,11 @@ class GraphFigure(Figure):
         axes.set_aspect("equal", adjustable="box")
         where = graph_places(self.positions)
         edges = remaining(self.edges, self.deleted)
-        thin = 0.2 if len(edges) > 1500 else 0.45
-        axes.plot(*segments(where, edges), color="#BFC5CC", linewidth=thin, zorder=1, gid="edges")
-        size = float(np.clip(2400 / max(len(self.positions), 1), 0.9, 26)) * sheet.scale
-        handles = _print_nodes(axes, self, sheet, where, size)
+        thin = 0.15 if len(edges) > 1500 else 0.45
+        axes.plot(*segments(where, edges), color="#CBD0D6", linewidth=thin, zorder=1, gid="edges")
+        size = float(np.clip(4000 / max(len(self.positions), 1), 0.9, 26)) * sheet.scale
+        nodes_told = graph_nodes.draw_print(axes, self, sheet, where, size)
+        handles: list[Any] = []
         changes: tuple[tuple[np.ndarray | None, str, str, Any], ...] = (
             (self.deleted, DELETED_LABEL, DELETED_COLOUR, (0, (2.2, 1.1))),
             (self.added, ADDED_LABEL, ADDED_COLOUR, "-"),
@@ -257,7 +257,7 @@ class GraphFigure(Figure):
                            markersize=6, label=f"{label} ({len(nodes):,})")
                 )  # fmt: skip
         unit = (GRAPH_ASPECT + 0.06) / (72 * sheet.width)
-        handles = graph_sites.draw_print(axes, self, sheet, where, unit) + handles
+        handles = [*graph_sites.draw_print(axes, self, sheet, where, unit), *handles, *nodes_told]
         axes.set_xlim(-0.03, GRAPH_ASPECT + 0.03)
         axes.set_ylim(-0.03, 1.03)
         sheet.legend(handles)
@@ -275,22 +275,8 @@ class GraphFigure(Figure):
             if changed is not None:
                 body += _tikz_edges(where, changed.tolist(), style)
         size = float(np.clip(28 / np.sqrt(max(len(where), 1)), 0.45, 2.0))
+        body += graph_nodes.draw_latex(self, where, size)
         legend: list[tuple[str, str]] = []
-        for group, name in enumerate(self.groups):
-            members = np.flatnonzero(self.state == group)
-            if not len(members):
-                continue
-            if self.palette == Palette.STATE:
-                state = STATES[name]
-                label, colour, mark, scale = state.label, state.colour, state.marker.latex, state.scale
-            else:
-                label, colour, mark, scale = name, series_colour(group), series_marker(group).latex, 1.0
-            if len(members) > _MOST_MARKS:
-                mark = "*" if mark == "*" else "square*"
-                body += _tikz_dots(where[members], colour, 2 * size * scale, mark)
-            else:
-                body += _tikz_marks(where[members], f"{_filled(colour, mark)}, mark size={size * scale:.2f}pt")
-            legend.append((f"{_filled(colour, mark)}, mark size=2pt", f"{clean(label, 40)} ({len(members):,})"))
         for changed, label, style in changes:
             if changed is not None and len(changed):
                 legend.append((f"{style}, line", f"{label} ({len(changed):,})"))
@@ -300,10 +286,10 @@ class GraphFigure(Figure):
         ):
             if nodes is not None and len(nodes):
                 style = f"mark={mark}, mark options={{draw={latex.colour(colour)}, line width=0.7pt}}"
-                body += _tikz_marks(where[nodes], f"{style}, mark size={size * 2.2:.2f}pt")
+                body += graph_nodes.marks(where[nodes], f"{style}, mark size={size * 2.2:.2f}pt")
                 legend.append((f"{style}, mark size=3pt", f"{label} ({len(nodes):,})"))
         body += graph_sites.draw_latex(self, where)
-        body += _tikz_legend([*graph_sites.legend_latex(self), *legend], -0.5)
+        body += _tikz_legend([*graph_sites.legend_latex(self), *legend, *graph_nodes.legend_latex(self)], -0.5)
         inner = "\n".join(body)
         return f"\\begin{{tikzpicture}}\n{inner}\n\\end{{tikzpicture}}\n"
 
@@ -320,13 +306,14 @@ def graph_figure(
     threat = certificate.threat
     words = certificate.states(instance.base.fronts(), integer=not relaxed)
     state = np.array([_STATE_KEYS.index(word) for word in words], dtype=np.int64)
-    deleted = amount = added = attackers = spent = spent_kind = None
+    deleted = amount = added = attackers = spent = spent_kind = margin = None
     if allocation is not None:
         used = np.asarray(allocation.deleted, dtype=float) > NOTHING
         deleted, amount = graph.edges[used], np.asarray(allocation.deleted)[used]
         added = np.asarray(allocation.added).reshape(-1, 2)
         spent = np.asarray(allocation.attributes).sum(axis=0)
         spent_kind = np.asarray(allocation.attributes).argmax(axis=0)
+        margin = margins(instance, certificate, relaxed=relaxed)
         if threat.sigma is not None:
             attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
     groups: Sequence[str] = _STATE_KEYS
@@ -350,6 +337,7 @@ def graph_figure(
         protected=np.asarray(threat.protected, dtype=np.int64),
         spent=spent,
         spent_kind=spent_kind,
+        margin=margin,
         names=instance.node_names,
         relaxed=relaxed,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},
@@ -369,21 +357,10 @@ def deleted_amounts(figure: GraphFigure) -> np.ndarray:
 
 
 def _screen_nodes(
-    figure: GraphFigure,
-    where: np.ndarray,
-    members: np.ndarray,
-    group: int,
-    name: str,
-    size: float,
-    dark: bool,
+    figure: GraphFigure, where: np.ndarray, look: graph_nodes.Look, size: float, dark: bool
 ) -> dict[str, Any]:
-    if figure.palette == Palette.STATE:
-        state = STATES[name]
-        label, colour, symbol, scale = state.label, state.colour, state.marker.screen, state.scale
-        label = label.split(" (")[0] if figure.relaxed else label
-    else:
-        label, scale = for_plotly(name), 1.0
-        colour, symbol = series_colour(group), series_marker(group).screen
+    members, label = look.members, for_plotly(look.label)
+    label = label.split(" (")[0] if figure.relaxed else label
     names = [for_plotly(figure.names[i]) if figure.names is not None else str(i) for i in members.tolist()]
     data: list[list[Any]] = [[i, text] for i, text in zip(members.tolist(), names)]
     hover = f"node %{{customdata[0]}}: %{{customdata[1]}}<br>{label}"
@@ -391,14 +368,21 @@ def _screen_nodes(
         for row, spent in zip(data, figure.spent[members].tolist()):
             row.append(f"{int(spent):,}" if spent == int(spent) else rounded_up(spent))
         hover += "<br>flips at this node: %{customdata[2]}"
+    graded = figure.margin is not None and not look.entry
+    if graded:
+        for row, margin in zip(data, figure.margin[members].tolist()):  # type: ignore[index]
+            row.append("no number of" if margin < 0 else f"{int(margin):,}")
+        hover += f"<br>further flips that would leave it uncertified: %{{customdata[{2 + (figure.spent is not None)}]}}"
+        step = CLOSENESS[int(graph_nodes.closeness(figure.margin[members[:1]])[0])]  # type: ignore[index]
+        label = f"{label}, {step.label} further flip{'' if step.most == 1 else 's'}"
     return {
         "x": where[members, 0],
         "y": where[members, 1],
         "mode": "markers",
         "marker": {
-            "color": on_background(colour, dark),
-            "symbol": symbol,
-            "size": size * scale,
+            "color": on_background(look.colour, dark),
+            "symbol": look.marker.screen,
+            "size": size * look.scale,
             "line": {"width": 0.5, "color": "#0E1117" if dark else "#FFFFFF"},
         },
         "name": f"{label} ({len(members):,})",
@@ -413,68 +397,14 @@ def _segments(where: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
     return {"x": x, "y": y}
 
 
-def _print_nodes(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, size: float) -> list[Any]:
-    handles: list[Any] = []
-    for group, name in enumerate(figure.groups):
-        members = np.flatnonzero(figure.state == group)
-        if not len(members):
-            continue
-        if figure.palette == Palette.STATE:
-            state = STATES[name]
-            label, colour, symbol, scale = state.label, state.colour, state.marker.print, state.scale
-        else:
-            label, colour, symbol, scale = name, series_colour(group), series_marker(group).print, 1.0
-        x, y = where[members].T
-        axes.plot(
-            x,
-            y,
-            linestyle="",
-            marker=symbol,
-            markersize=np.sqrt(size) * scale,
-            color=colour,
-            markeredgewidth=0.15 if len(figure.positions) < 1000 else 0,
-            markeredgecolor="white",
-            zorder=3 + 0.1 * group,
-            gid=f"nodes-{group}",
-        )
-        handles.append(
-            sheet.sample(linestyle="", marker=symbol, color=colour, markersize=5,
-                   label=sheet.printable(f"{clean(label, 40)} ({len(members):,})"))
-        )  # fmt: skip
-    return handles
-
-
-def _filled(colour: str, mark: str) -> str:
-    name = latex.colour(colour)
-    return f"mark options={{draw={name}, fill={name}, line width=0.3pt}}, mark={mark}"
-
-
 def _tikz_edges(where: np.ndarray, edges: Sequence[Sequence[int]], style: str) -> list[str]:
     paths = []
-    for first in range(0, len(edges), _PER_PATH):
+    for first in range(0, len(edges), graph_nodes.PER_PATH):
         pieces = []
-        for i, j in edges[first : first + _PER_PATH]:
+        for i, j in edges[first : first + graph_nodes.PER_PATH]:
             (a, b), (c, d) = where[i], where[j]
             pieces.append(f"({a:.3f},{b:.3f})--({c:.3f},{d:.3f})")
         paths.append(f"\\draw[{style}] " + "\n".join(pieces) + ";")
-    return paths
-
-
-def _tikz_marks(where: np.ndarray, style: str) -> list[str]:
-    paths = []
-    for first in range(0, len(where), _PER_PATH):
-        points = "\n".join(f"({x:.3f},{y:.3f})" for x, y in where[first : first + _PER_PATH].tolist())
-        paths.append(f"\\path plot[only marks, {style}] coordinates {{\n{points}\n}};")
-    return paths
-
-
-def _tikz_dots(where: np.ndarray, colour: str, width: float, mark: str) -> list[str]:
-    """Many dots: strokes of no length with round or square ends take a tenth of the memory that marks take."""
-    cap = "round" if mark == "*" else "rect"
-    paths = []
-    for first in range(0, len(where), _PER_PATH):
-        points = "\n".join(f"({x:.3f},{y:.3f})--+(0,0)" for x, y in where[first : first + _PER_PATH].tolist())
-        paths.append(f"\\draw[{latex.colour(colour)}, line width={width:.2f}pt, line cap={cap}] {points};")
     return paths
 
 

@@ -47,7 +47,9 @@ def marks_of(figure: GraphFigure, where: np.ndarray, unit: float) -> list[Mark]:
             found.append((flips, (where[i] + where[j]) / 2, kind, f"{i} – {j}"))
     found.sort(key=lambda site: site[0])
     small = 1.0 if len(found) <= 30 else 0.7
-    radii = np.array([small * unit * (4.4 + 1.6 * np.sqrt(min(flips, 16.0))) for flips, *_ in found])
+    # One edge is one flip: its mark may be smaller than that of a node.
+    points = [4.4 + 1.6 * np.sqrt(min(flips, 16.0)) if kind < ADJ_ADD else 4.2 for flips, _, kind, _ in found]
+    radii = small * unit * np.array(points, dtype=float)
     anchors = np.array([place for _, place, *_ in found]).reshape(-1, 2)
     places = pushed_apart(anchors, radii)
     named = set(range(len(found))[-_MOST_NAMES:])
@@ -123,7 +125,7 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
 def _name(axes: Any, sheet: Sheet, mark: Mark, taken: list[tuple[float, float, float, float]], unit: float) -> None:
     """A name beside its mark, where it covers nothing; else none."""
     size = max(6.0, sheet.font - 3)
-    width, height, gap = 0.56 * size * len(mark.name) * unit, size * unit, 1.2 * unit
+    width, height, gap = 0.63 * size * len(mark.name) * unit, size * unit, 1.2 * unit
     (x, y), r = mark.place, mark.radius
     for left, bottom in (
         (x + r + gap, y - height / 2),

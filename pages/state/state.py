@@ -219,12 +219,12 @@ def move(**changes: Any) -> None:
 
 
 def restore(page: str, own: dict[str, Control]) -> None:
-    """Before any widget is drawn: set controls from the link or from memory; what the user sees set stays as it is.
+    """Before any widget is drawn: set controls from the link or from memory, or leave them as the user set them.
 
     Streamlit keeps the sidebar's widgets from page to page, but forgets a widget that is not drawn: one of another
-    page, or one that another control hides. So the values live in `_view`, and a widget that comes back is set from
-    there. A new session and the browser's back button read the URL; turning to another page keeps the view, and takes
-    only what belongs to that page from the link.
+    page, or one that another control hides. So the values live in `_view`, where a page may also leave what the next
+    one is to show, and the widgets are set from there. A new session and the browser's back button read the URL;
+    turning to another page keeps the view, and takes only what belongs to that page from the link.
     """
     memory = st.session_state.setdefault("_view", {})
     started = "_page" not in st.session_state
@@ -239,17 +239,17 @@ def restore(page: str, own: dict[str, Control]) -> None:
         for key in st.query_params:
             if key not in known:
                 link.notes[key] = f"{_said(key)}: this page knows no setting of that name"
-    moves = st.session_state.pop("_moves", {})
     for key, control in known.items():
         if started or back or (turned and key in own and key in st.query_params):
-            moves.setdefault(key, _read(key, control, link))
+            memory[key] = _read(key, control, link)
         memory.setdefault(key, control[0])
     link.shown = False
+    moves = st.session_state.pop("_moves", {})
     memory |= moves
     if started:
         memory["_start"] = not any(name in st.query_params for name in TYPES)
     for key in known:
-        if key in moves or key not in st.session_state:
+        if started or back or turned or key not in st.session_state or key in moves:
             st.session_state[key] = memory[key]
     st.session_state["_page"] = page
 

@@ -151,7 +151,7 @@ def test_figures_of_the_paper_are_drawn_when_they_come_into_view(visit: Visit) -
     charts.first.wait_for()
     watched.settled()
     assert charts.count() <= 2, "those further down are not drawn"
-    page.set_viewport_size({"width": 1440, "height": 9000})  # all at once
+    page.set_viewport_size({"width": 1440, "height": 15000})  # all at once
     page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 10", timeout=90_000)
     joint = page.locator(".st-key-section_fig_joint")
     joint.get_by_text("the paper's field, not sound").wait_for()

@@ -12,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 from certcore import ThreatModel, certify, load_instance, words
 from certcore.domain.perturbations import LABELS
 from certcore.result.influence import influence
+from certcore.result.states import TargetState
 from pages.files import examples
+from pages.parts import neighbourhood
 from pages.server.health import GUARANTEE
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
@@ -189,8 +191,10 @@ def test_the_node_page_says_what_is_spent_where(open_page: Open) -> None:
         assert told.markdown in text
     assert f"**Hit**: spent at this node {spent[node]} attribute deletion" in text
     marks = next(caption.value for caption in at.caption if "nodes in the field" in caption.value)
-    others = [i for i, _ in found.at_nodes if i != node]
-    assert ("■" in marks) == bool(others)
+    assert "ring with a number" in marks, "it is hit itself"
+    lost = neighbourhood.marks_of(instance, result).states == TargetState.LOST
+    near = neighbourhood.around(instance, node, spent).nodes
+    assert ("■" in marks) == lost[near].any()
 
 
 def test_the_star_is_described_for_nodes_that_are_not_targets(open_page: Open) -> None:

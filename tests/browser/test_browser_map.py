@@ -175,6 +175,7 @@ def test_fractions_of_the_relaxed_adversary_arrive_unrounded_beside_the_attack(v
     page = opened(watched, f"{VIEW}&attr_add=1&adversary=both")
     _, result, found = engine(ThreatModel(attr_add=1, attr_del=5), relaxed=True)
     left, right = drawn(page)["panels"]
+    assert drawn(page)["sentence"].startswith("First picture: "), "the words beside the pictures say whose they are"
     assert not left["relaxed"]
     assert right["relaxed"]
     assert left["size"] == right["size"]

@@ -21,9 +21,12 @@ const choiceButton = (map, choice, text, className) => {
   return button;
 };
 
+// Beside several pictures stands what belongs to the first of them.
+const which = (map) => (map.attacks.length > 1 ? "First picture: " : "");
+
 function drawSentence(map) {
   const attack = map.attacks[0];
-  map.sentence.replaceChildren(...attack.sentence.map((piece) => {
+  map.sentence.replaceChildren(which(map), ...attack.sentence.map((piece) => {
     if (piece.site !== undefined) return choiceButton(map, map.asChoice(attack, piece.site), piece.text, "name");
     return piece.strong ? element("strong", "", piece.text) : document.createTextNode(piece.text);
   }));
@@ -40,7 +43,7 @@ const LONGEST = 300;
 
 function drawList(map) {
   const attack = map.attacks[0];
-  const head = element("div", "head", attack.count ? `${some(attack.count, "site", "sites")}, most flips first` : "No flips are spent.");
+  const head = element("div", "head", which(map) + (attack.count ? `${some(attack.count, "site", "sites")}, most flips first` : "No flips are spent."));
   const list = element("ol", "sites");
   for (let s = 0; s < Math.min(attack.count, LONGEST); s++) {
     const row = choiceButton(map, map.asChoice(attack, s), "", "site");

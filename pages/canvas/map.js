@@ -60,7 +60,15 @@ class AttackMap {
     this.paint();
   }
 
-  beside() { if (!this.attacks.length) return; drawSentence(this); drawList(this); markList(this); drawDetail(this); drawLegend(this); }
+  beside() {
+    if (!this.attacks.length) return;
+    // What is drawn anew are other buttons: whoever stood on one by keyboard stands on its successor.
+    const held = this.held(), part = [this.sentence, this.list, this.detail].find((box) => box.contains(held));
+    const at = part ? [...part.querySelectorAll("button")].indexOf(held) : -1;
+    drawSentence(this); drawList(this); markList(this); drawDetail(this); drawLegend(this);
+    if (at >= 0) part.querySelectorAll("button")[at]?.focus({ preventScroll: true });
+  }
+  held() { return this.root.getRootNode().activeElement; }
 
   // --- names and looks ---
   nodeName(node) { return this.graph.names ? this.graph.names[node] : `node ${node}`; }
@@ -189,7 +197,9 @@ class AttackMap {
   choose(at, move = false) {
     this.chosen = at;
     this.hover = null;
+    const inside = this.detail.contains(this.held());
     markList(this); drawDetail(this);
+    if (inside) (this.detail.querySelector("button") ?? this.panels[0].canvas).focus({ preventScroll: true });
     if (at && move) this.goTo(at);
     const attack = this.attacks[0], s = at ? this.siteIn(attack, at) : -1;
     this.live.textContent = !at ? "Nothing chosen" : s >= 0 ? `${this.siteName(attack, s)}: ${attack.spent(s)}; ${some(attack.breaks[s], "label loses its certificate", "labels lose their certificate")} in whose field it lies` : this.describe(attack, at);
@@ -248,6 +258,7 @@ class AttackMap {
     on(".previous", () => this.step(-1)); on(".next", () => this.step(1)); on(".attack", () => this.zoomToAttack());
     on(".whole", () => { this.fit(); this.paint(); }); on(".larger", () => this.zoomAt(1.5)); on(".smaller", () => this.zoomAt(1 / 1.5));
     for (const button of this.root.querySelectorAll("[data-mode]")) button.onclick = () => this.setMode(button.dataset.mode);
+    this.root.querySelector(".side").onkeydown = (e) => { if (e.key === "Escape" && this.chosen) { this.choose(null); e.stopPropagation(); } };
     const edges = this.root.querySelector(".edges");
     edges.onchange = () => { this.edgeStrength = Number(edges.value); this.paint(); };
   }
@@ -295,7 +306,7 @@ class AttackMap {
     c.addEventListener("dblclick", () => { const node = this.chosen?.node; if (node !== undefined && this.send) this.send("event", { open: node, at: Date.now() }); });
     c.addEventListener("wheel", (e) => {
       // Scrolling the page must stay possible: the wheel zooms only when the picture has the focus.
-      if (!e.ctrlKey && this.root.getRootNode().activeElement !== c) return;
+      if (!e.ctrlKey && this.held() !== c) return;
       e.preventDefault();
       this.zoomAt(Math.exp(-e.deltaY * 0.0015), ...at(e));
     }, { passive: false });

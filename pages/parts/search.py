@@ -11,7 +11,9 @@ def search(names: tuple[str, ...] | None, n_nodes: int, text: str) -> list[int]:
     text = text.strip().lower()
     if not text:
         return []
-    found = [int(text)] if text.isascii() and text.isdigit() and int(text) < n_nodes else []
+    # Nodes without a name are called "node 12" everywhere, so that is what people type.
+    index = text.removeprefix("node").strip() if names is None else text
+    found = [int(index)] if index.isascii() and index.isdigit() and int(index) < n_nodes else []
     if names is not None:
         starts = [i for i, name in enumerate(names) if name.lower().startswith(text)]
         inner = [i for i, name in enumerate(names) if text in name.lower()[1:]]

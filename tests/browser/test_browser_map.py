@@ -135,11 +135,47 @@ def test_pointer_keyboard_and_search_choose_alike(visit: Visit) -> None:
     page.wait_for_function(f"() => new URL(location).searchParams.get('node') === '{found.ends[-2, 0]}'")
 
 
+def test_the_list_keeps_the_focus_and_escape_leaves(visit: Visit) -> None:
+    _, _, found = engine(ThreatModel(attr_del=5))
+    watched = visit(420, 800, "dark")
+    page = opened(watched)
+    focused = "() => window.certcore.mapView.root.getRootNode().activeElement?.className"
+    page.locator(".sites .site[data-site='1']").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"() => new URL(location).searchParams.get('picked') === '{found.ends[1, 0]}'")
+    watched.settled()
+    assert page.locator(".sites .site[data-site='1']").evaluate("(row) => row.matches(':focus')"), "drawn anew, kept"
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !new URL(location).searchParams.has('picked')")
+    watched.settled()
+    assert drawn(page)["chosen"] is None
+    assert page.evaluate(focused) == "site"
+    page.keyboard.press("Enter")
+    page.locator(".detail .targets button").first.focus()
+    page.keyboard.press("Enter")
+    assert drawn(page)["chosen"]["as"] == "target"
+    assert page.evaluate(focused) == "name", "the focus stays beside the picture"
+    page.keyboard.press("Escape")
+    assert page.evaluate(focused) == "top"
+
+
+def test_the_list_shows_three_sites_beside_a_long_legend(visit: Visit) -> None:
+    watched = visit()
+    page = opened(watched, f"{VIEW}&attr_add=2")
+    rows = """() => { const { list } = window.certcore.mapView, box = list.getBoundingClientRect();
+      return [...list.querySelectorAll(".site")].map((row) => row.getBoundingClientRect())
+        .filter((row) => row.top >= box.top - 1 && row.bottom <= box.bottom + 1).length; }"""
+    assert page.evaluate(rows) >= 3
+    page.locator(".sites .site[data-site='0']").click()
+    assert page.evaluate(rows) >= 3
+
+
 def test_fractions_of_the_relaxed_adversary_arrive_unrounded_beside_the_attack(visit: Visit) -> None:
     watched = visit()
     page = opened(watched, f"{VIEW}&attr_add=1&adversary=both")
     _, result, found = engine(ThreatModel(attr_add=1, attr_del=5), relaxed=True)
     left, right = drawn(page)["panels"]
+    assert drawn(page)["sentence"].startswith("First picture: "), "the words beside the pictures say whose they are"
     assert not left["relaxed"]
     assert right["relaxed"]
     assert left["size"] == right["size"]

@@ -173,6 +173,7 @@ def test_search_finds_by_index_and_name() -> None:
     assert search(names, N, "7")[0] == 7
     assert search(names, N, "paper 12")[0] == 12
     assert search(None, N, "99") == []
+    assert search(None, N, "Node 12") == [12], "as nodes without a name are called"
     assert search(names, N, "") == []
 
 

@@ -125,12 +125,14 @@ def make_bundle(
     scheduler: str | None = None,
     fresh: bool = False,
     layout: bool = True,
+    most_convex: int | None = None,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[Path, Instance]:
     """Make one bundle; finished steps are kept in `work` (default: the cache) and not repeated.
 
     Without `layout`, which takes longest where votes are few, the graph can be certified but has no places to be drawn.
+    With `most_convex`, a convex certificate is computed for so many test nodes only, and these are the targets.
     Votes that are there for another number of samples are refused, or with `fresh` dropped and drawn anew: adding to
     votes that somebody has seen is optional stopping.
     """
@@ -148,7 +150,8 @@ def make_bundle(
         for label, share in instance.meta["controls"].items():
             say(f"{label}: {percent_down(share)}")
     elif recipe.types == BundleTypes.CONVEX:
-        instance = _convex_instance(recipe, dataset, _trained_and_told(recipe, dataset, folder, progress, say))
+        trained = _trained_and_told(recipe, dataset, folder, progress, say)
+        instance = _convex_instance(recipe, dataset, trained, most_convex)
     else:
         trained = _trained_and_told(recipe, dataset, folder, progress, say)
         votes = _votes(recipe, dataset, trained, folder, jobs, scheduler, fresh, progress)
@@ -269,7 +272,7 @@ def smoothed_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, 
     )
 
 
-def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -> Instance:
+def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, most: int | None) -> Instance:
     """An instance whose base certificate is the convex relaxation of a robustly trained GCN."""
     from certcore.base.convex import convex_certificate
     from certcore.base.network import GcnNetwork, normalised_adjacency
@@ -279,14 +282,17 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -
     weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
     network = GcnNetwork(normalised_adjacency(graph.adjacency), graph.attributes, *weights)
     # As in the paper: attribute additions, at most as many per node as in training.
-    certificate = convex_certificate(network, local_budget=LOCAL)
+    targets = np.flatnonzero(trained.split == TEST)[:most]
+    certificate = convex_certificate(network, local_budget=LOCAL, nodes=None if most is None else targets)
     meta = _provenance(recipe, dataset, trained) | {"local_budget": LOCAL, "convex": certificate.summary()}
+    if most is not None:
+        meta["certified_nodes"] = f"the first {len(targets)} test nodes only"
     return Instance(
         graph=graph,
         base=certificate.base(),
         layers=2,
         edge_field=EdgeField.DEGREES,
-        targets=np.flatnonzero(trained.split == TEST),
+        targets=targets,
         labels=dataset.labels,
         class_names=dataset.class_names,
         node_names=dataset.node_names,

@@ -128,7 +128,8 @@ def contour(
     assert instance.targets is not None
     enough = share * len(instance.targets)
     program = curve(session, ThreatModel(), vary, np.arange(most + 1), relaxation="paper")
-    first = int(np.flatnonzero(np.asarray(program.certified) >= enough)[-1])
+    # −1: fewer are certified even without an attack, as with very few votes.
+    first = int(np.flatnonzero(np.asarray(program.certified) >= enough).max(initial=-1))
     rows = []
     for value in range(first + 1, most + 1):
         found = session.certify(

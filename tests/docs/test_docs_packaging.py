@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -139,6 +138,8 @@ def test_the_installed_dashboard_shows_a_number(installed: tuple[Path, dict[str,
     instance = small_instance()
     save_instance(tmp_path / "some.npz", instance)
     words = [str(command), "dashboard", "some.npz", "--no-browser"]
+    (tmp_path / "temporary").mkdir()
+    environment = environment | {"TMPDIR": str(tmp_path / "temporary")}
     server = subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
@@ -158,5 +159,6 @@ def test_the_installed_dashboard_shows_a_number(installed: tuple[Path, dict[str,
         ended = server.wait(20)
         server.stdout.close()  # type: ignore[union-attr]
     assert ended == 130
-    folders = list(Path(tempfile.gettempdir()).glob("certcore-dashboard-*"))
-    assert not [folder for folder in folders if (folder / "instances" / "some.npz").exists()]
+    assert not list((tmp_path / "temporary").glob("certcore-dashboard-*/instances/some.npz")), (
+        "it leaves nothing behind"
+    )

@@ -336,8 +336,8 @@ def test_paper_rule_is_marked(tmp_path, monkeypatch, capsys):
         (["--alpha", "x"], "alpha"),
         (["--theta", "0", "0", "0", "0.4"], "smooths adj"),
         (["--alpha", "1e-999999999"], "alpha"),
-        (["--theta", "2", "0", "0", "0"], "between 0 and 1"),
-        (["--theta", "1e999999999", "0", "0", "0"], "between 0 and 1"),
+        (["--theta", "2", "0", "0", "0"], "theta of attr_add is 2"),
+        (["--theta", "1e999999999", "0", "0", "0"], "theta of attr_add is '1e999999999'"),
     ],
 )
 def test_bad_options_are_refused_before_anything_begins(options, message, capsys):

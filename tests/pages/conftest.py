@@ -37,7 +37,7 @@ def settle(thing: Any, patience: float = 60.0) -> AppTest:
     """Run until no background work is left and all of it is on the page, as the browser does by itself."""
     until = time.monotonic() + patience
     at: AppTest = thing.run(timeout=60)  # a page, or a widget that was just moved
-    shown: dict[str, Any] = {}
+    shown: dict[str, Any] | None = None  # also without work a second run may draw more than the first
     while True:
         assert not at.exception, [e.value for e in at.exception]
         jobs = _jobs(at)
@@ -47,7 +47,7 @@ def settle(thing: Any, patience: float = 60.0) -> AppTest:
         assert time.monotonic() < until, "the background work did not finish"
         for job in jobs.values():
             job.wait(2)  # not for longer: work that no page asks about is given up
-        shown = keys if all(job.finished.is_set() for job in jobs.values()) else {}
+        shown = keys if all(job.finished.is_set() for job in jobs.values()) else None
         at.run(timeout=60)
 
 

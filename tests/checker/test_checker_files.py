@@ -23,8 +23,10 @@ CHECKER = ROOT / "certcore" / "standalone" / "certcore_check.py"
 DIVISION = CHECKER.with_name("certcore_check_division.py")
 BUNDLES = sorted((ROOT / "precomputed").glob("*.npz"))
 #: Runs a file as a program in a world without the engine and without scipy.
+# What an editable installation offers does not count either: only the folder and numpy do.
 ALONE = (
     "import runpy, sys; sys.modules['certcore'] = sys.modules['scipy'] = None; path = sys.argv[1]; "
+    "sys.meta_path = [finder for finder in sys.meta_path if 'editable' not in repr(finder)]; "
     "sys.argv = sys.argv[1:]; runpy.run_path(path, run_name='__main__')"
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from certcore import InputError, export, figures
-from certcore.figures.kinds.contour import level_label
+from certcore.figures.kinds.contour_levels import level_label
 from certcore.figures.table import Meaning, format_cell, make_table
 from certcore.figures.tabular import tabular
 from certcore.reproduce.measure import at_budget, gain_text, radius

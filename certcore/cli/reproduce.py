@@ -43,7 +43,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="train, vote and certify in minutes, on few votes and budgets, in runs/quick or --results: to see that it "
+        help="train, vote and certify on few votes and budgets, in runs/quick or --results: to see that it "
         "runs, its numbers are no results",
     )
     parser.add_argument("--yes", action="store_true", help="begin a long run without asking")

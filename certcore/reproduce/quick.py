@@ -1,4 +1,4 @@
-"""All experiments end to end in minutes: models are trained, few votes counted, small programs certified.
+"""All experiments end to end on little: models are trained, few votes counted, small programs certified.
 
 Few votes give small radii, so nothing of it is a result: it shows that everything runs, on any machine, from the graph
 to the table. It lives in a folder of its own and is never mixed with what was computed in full.

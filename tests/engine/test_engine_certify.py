@@ -38,7 +38,7 @@ def test_an_attacker_outside_the_fields_is_not_forgotten(centre: int, directed: 
 
 
 @given(seeds)
-@settings(max_examples=150)
+@settings(max_examples=250)
 def test_exact_is_enumeration_and_everything_is_in_order(seed: int) -> None:
     instance, threat = case(seed)
     truth = brute_force(instance, threat)

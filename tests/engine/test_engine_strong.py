@@ -31,7 +31,7 @@ from tests.support import brute_force, random_graph, random_grid, random_instanc
 
 ROOT = Path(__file__).resolve().parents[2]
 #: CERTCORE_FORGERIES=10000 tries that many; what fits into every run is fewer.
-FORGERIES = int(os.environ.get("CERTCORE_FORGERIES", "1000"))
+FORGERIES = int(os.environ.get("CERTCORE_FORGERIES", "2000"))
 
 
 def test_strong_lies_between_the_truth_and_the_tight_bound() -> None:

@@ -140,7 +140,15 @@ def test_the_installed_dashboard_shows_a_number(installed: tuple[Path, dict[str,
     words = [str(command), "dashboard", "some.npz", "--no-browser"]
     (tmp_path / "temporary").mkdir()
     environment = environment | {"TMPDIR": str(tmp_path / "temporary")}
-    server = subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Tests that were started in the background ignore Ctrl-C, and their children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         assert server.stdout is not None
         line = server.stdout.readline()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from functools import cached_property
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 
 from certcore import Graph, InputError, Instance, ThreatModel, certify, load_instance, save_instance
-from certcore.base.division import DivisionBase, PairHash
+from certcore.base.division import ABSTAINS, DivisionBase, PairHash
 from certcore.pipeline.bundle import BundleRecipe
 from certcore.program.problem import Problem
 from certcore.result.reach import reach
+from tests.checker.cases import accepts, as_seen
 
 LEAVES = 6
 
@@ -92,6 +94,19 @@ def test_costs_of_nodes_are_not_the_price_of_an_added_edge() -> None:
     instance = Instance(graph=graph, base=base, layers=1, edge_field="messages")
     found = certify(instance, ThreatModel(adj_add=2, sigma=2, node_costs=[10] * 6))
     assert found.attack_found == found.bound == 4
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_an_abstaining_node_needs_no_edge_that_sends_to_it(layers: int) -> None:
+    """Node 0 only sends. Without that edge its one vote abstains, also where an attribute budget stands beside."""
+    graph = Graph.from_edges(2, np.array([[1, 0]]), directed=True)
+    base = DivisionBase(np.ones((1, 2), dtype=np.int64), 2, PairHash(1))
+    assert DivisionBase(np.full((1, 2), ABSTAINS), 2, PairHash(1)).prediction[0] != base.prediction[0]
+    instance = Instance(graph=graph, base=base, layers=layers, edge_field="messages")
+    for more in ({}, {"attr_del": 1}):  # no attribute is there to be deleted
+        found = certify(instance, ThreatModel(adj_del=1, targets=np.array([0]), **more))
+        assert found.bound == 1
+        assert accepts(json.loads(json.dumps(found.proof)), as_seen(instance))
 
 
 @pytest.fixture(scope="module")

@@ -16,43 +16,7 @@ from certcore.pipeline.bundle import BundleRecipe
 from certcore.program.problem import Problem
 from certcore.result.reach import reach
 from tests.checker.cases import accepts, as_seen
-
-LEAVES = 6
-
-
-class Hub:
-    """A hub with leaves that a symmetric layer holds just above the point where they change sides.
-
-    One more edge at the hub makes its messages weaker, and all leaves change at once: their neighbour's degree is read.
-    """
-
-    hub, free = 0, LEAVES + 1
-
-    def __init__(self) -> None:
-        self.n = LEAVES + 2
-        self.edges = np.array([[self.hub, leaf] for leaf in range(1, LEAVES + 1)])
-        before, after = (1 / np.sqrt(2 * (LEAVES + 1 + more)) for more in (0, 1))
-        self.features = np.zeros((self.n, 2))
-        self.features[1:, 0] = before + after  # halved by the leaf's own degree: between the two
-        self.features[self.hub, 1] = 1
-
-    def labels(self, edges: np.ndarray) -> np.ndarray:
-        looped = np.eye(self.n)
-        for u, v in edges:
-            looped[u, v] = looped[v, u] = 1
-        degree = looped.sum(axis=1)
-        return np.argmax(looped / np.sqrt(np.outer(degree, degree)) @ self.features, axis=1)
-
-    def instance(self, edge_field: str, base: type[DivisionBase] = DivisionBase) -> Instance:
-        votes = self.labels(self.edges)[None]
-        graph = Graph.from_edges(self.n, self.edges)
-        return Instance(graph=graph, base=base(votes, 2, PairHash(1)), layers=1, edge_field=edge_field)
-
-    @property
-    def worst(self) -> int:
-        """Labels that really change by one addition."""
-        attacked = np.concatenate([self.edges, [[self.hub, self.free]]])
-        return int((self.labels(attacked) != self.labels(self.edges)).sum())
+from tests.division.enumeration import LEAVES, Hub
 
 
 def test_degrees_of_senders_need_one_hop_more() -> None:

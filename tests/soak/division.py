@@ -4,7 +4,7 @@ python -m tests.soak.division --graphs 6000 --state FILE [--seconds 540]      fr
 python -m tests.soak.division --wrong NAME                                    with a mistake made on purpose
 
 Graph number k is the same in every run with the same seed, so a finding is repeated by `--from k --graphs 1`. With
-`--wrong` the run must end with a finding; without a name of a mistake, the list of them is printed.
+`--wrong` the run must end with a finding.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 python -m tests.soak.division --graphs 6000 --state FILE [--seconds 540]      from graph 0 on, or from where FILE is
 python -m tests.soak.division --wrong NAME                                    with a mistake made on purpose
 
-Graph number k is the same in every run with the same seed, so a finding is repeated by `--from k --graphs 1`. With
+Graph number k is the same in every run with the same seed, so a finding is repeated by `--from k --graphs k+1`. With
 `--wrong` the run must end with a finding.
 """
 
@@ -150,19 +150,6 @@ def _own_edges(right: Any) -> Any:
     return rows
 
 
-def _priced(right: Any) -> Any:
-    """The cost of a node is taken for the price of an addition there."""
-
-    def rows(self: DivisionBuilder) -> np.ndarray:
-        capacities = self.problem.capacities
-        self.problem.__dict__["capacities"] = np.maximum(capacities // self.problem.node_costs, 0)
-        payers = right(self)
-        self.problem.__dict__["capacities"] = capacities
-        return payers
-
-    return rows
-
-
 def _receivers(right: Any) -> Any:
     """A node that only sends has no edge (with an attribute budget beside)."""
     return lambda *args, either_end=False, **more: right(*args, **more)
@@ -175,7 +162,6 @@ MISTAKES: dict[str, Callable[[], None]] = {
     "rivals": _thresholds(_rivals),
     "one-end": _replaced(DivisionBuilder, "_token_rows", _one_end),
     "first-end": _replaced(DivisionBuilder, "_end_rows", _own_edges),
-    "node-costs": _replaced(DivisionBuilder, "_token_payer_rows", _priced),
     "receivers": _replaced(fields, "hop_fields", _receivers),
 }
 

@@ -1,7 +1,7 @@
 """The oracle of division voting: real classifiers on tiny graphs, every perturbation within a threat model.
 
-Fields are found here by walking the graph, thresholds by trying every other vote, and perturbations one by one; nothing
-of it is taken from the engine.
+Fields are found here by walking the graph, thresholds by trying every other vote, and perturbations one by one. The
+hash, the majority and, where lost votes are counted, the thresholds are the engine's.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from certcore import __version__
 from certcore.common.plain import to_plain
+from certcore.export.notes import note_below
 from certcore.figures.escape import for_html
 from certcore.figures.figure import Figure
 from certcore.figures.screen import PLOTLY_CONFIG, plotly
@@ -76,8 +77,11 @@ def chart(figure: Figure, identifier: str, *, dark: bool = False) -> str:
     config = _for_script(json.dumps(PLOTLY_CONFIG))
     alt = for_html(figure.description())
     tall = " tall" if figure.TALL else ""
+    note = note_below(figure)
+    below = f"<figcaption>{for_html(note)}</figcaption>" if note else ""
     return (
-        f'<figure><div id="{for_html(identifier)}" class="chart{tall}" role="img" aria-label="{alt}"></div></figure>\n'
+        f'<figure><div id="{for_html(identifier)}" class="chart{tall}" role="img" aria-label="{alt}"></div>{below}'
+        "</figure>\n"
         f"<script>(function () {{ var f = {data}; "
         f"Plotly.newPlot({json.dumps(identifier)}, f.data, f.layout, {config}); }})();</script>"
     )

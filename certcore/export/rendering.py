@@ -8,6 +8,7 @@ from typing import Any
 
 from certcore.common.errors import InputError
 from certcore.export.html import figure_page
+from certcore.export.notes import note_below
 from certcore.export.scripts import command_script, has_command, python_script
 from certcore.export.vector import printed
 from certcore.figures.escape import for_file_name
@@ -30,7 +31,7 @@ def _latex(figure: Figure, *, width: str | float, title: bool, **_: Any) -> byte
     from certcore.figures.latex import standalone
     from certcore.figures.sheet import centimetres
 
-    return standalone(figure, width_cm=centimetres(width), title=title).encode()
+    return standalone(figure, width_cm=centimetres(width), title=title, note=note_below(figure)).encode()
 
 
 def _tabular(figure: Figure, **_: Any) -> bytes:

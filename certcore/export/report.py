@@ -22,6 +22,7 @@ from certcore.figures import (
     base_figure,
     class_figure,
     contour_figure,
+    controls_beside,
     curve_figure,
     distribution_figure,
     graph_figure,
@@ -215,9 +216,13 @@ class _Maker:
             marker=here,
             title=f"{self.ratio} against {what}",
             accuracy_of=self.accuracy_of,
+            controls=self.controls(vary),
             facts=self.facts,
             recipe=self.recipe("curve", vary=vary, values=values, accuracy_of=self.accuracy_of),
         )
+
+    def controls(self, vary: str) -> dict[str, float]:
+        return controls_beside(self.instance, self.threat, vary, self.accuracy_of)
 
     def full_curve(self, vary: str) -> Figure | None:
         """The curve over every whole number to where nothing is certified: it has an average radius."""
@@ -233,6 +238,7 @@ class _Maker:
             marker=getattr(self.threat, vary),
             title=f"{self.ratio} against {LABELS[vary]}, to the end",
             accuracy_of=self.accuracy_of,
+            controls=self.controls(vary),
             name=f"curve-full-{vary}",
             facts=self.facts,
             recipe=self.recipe("curve", vary=vary, values=values, log=end > 100, accuracy_of=self.accuracy_of),

@@ -63,7 +63,10 @@ def _numbers(report: Report) -> str:
     right = words.accuracy(report.instance)
     if right is not None:
         rows.append(("accuracy", str(words.accuracy_words(right))))
-    note = f"<p>{for_html(str(words.not_per_node()))}</p>"
+    told = [words.not_per_node()]
+    if report.instance.controls and not report.accuracy and c.threat.adj_add + c.threat.adj_del:
+        told.append(words.why_accuracy())
+    note = "".join(f"<p>{for_html(str(one))}</p>" for one in told)
     return f'<div class="scroll">{Table(("what", "value"), tuple(rows)).html()}</div>{note}'
 
 

@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 from certcore import __version__
+from certcore.export.notes import note_below
 from certcore.figures.escape import clean
 from certcore.figures.figure import Figure
 
@@ -18,7 +19,7 @@ def printed(
 
     buffer = io.BytesIO()
     with printing():
-        drawn = matplotlib(figure, width=width, title=title)
+        drawn = matplotlib(figure, width=width, title=title, note=note_below(figure))
         drawn.savefig(buffer, format=kind, dpi=dpi, metadata=_metadata(figure, kind), facecolor="white")
     return buffer.getvalue()
 
@@ -34,7 +35,7 @@ def printed_pages(figures: list[Figure], *, width: str | float = "one-column") -
         head = {"Title": "Figures", "Creator": f"certcore {__version__}", "CreationDate": None}
         with PdfPages(buffer, metadata=head) as pages:
             for figure in figures:
-                pages.savefig(matplotlib(figure, width=width, title=True))
+                pages.savefig(matplotlib(figure, width=width, title=True, note=note_below(figure)))
     return buffer.getvalue()
 
 

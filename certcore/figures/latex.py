@@ -27,12 +27,19 @@ _PREAMBLE = r"""\documentclass[border=2pt]{standalone}
 """
 
 
-def standalone(figure: Figure, *, width_cm: float = 8.5, title: bool = False) -> str:
-    """A document that pdfLaTeX turns into the figure alone; its `tikzpicture` can be pasted into a paper."""
+def standalone(figure: Figure, *, width_cm: float = 8.5, title: bool = False, note: str = "") -> str:
+    """A document that pdfLaTeX turns into the figure alone; its `tikzpicture` can be pasted into a paper.
+
+    A `note` stands below it.
+    """
     body = figure.draw_latex(width_cm)
     if title and figure.title:
         head = rf"\node[anchor=south] at (current bounding box.north) {{{for_latex(figure.title)}}};"
         body = body.replace(r"\end{tikzpicture}", head + "\n\\end{tikzpicture}")
+    if note:
+        style = rf"anchor=north, font=\scriptsize, align=left, text width={width_cm:g}cm"
+        below = rf"\node[{style}] at (current bounding box.south) {{{for_latex(note, 1000)}}};"
+        body = body.replace(r"\end{tikzpicture}", below + "\n\\end{tikzpicture}")
     used = sorted({part[:6] for part in body.split("cc")[1:] if _is_hex(part[:6])})
     colours = "".join(f"\\definecolor{{cc{code}}}{{HTML}}{{{code}}}\n" for code in used)
     head = f"% {for_comment(figure.name)}: made by certcore {__version__}; compile with {figure.latex_tool}\n"

@@ -73,13 +73,19 @@ def centimetres(width: str | float) -> float:
     return value
 
 
-def matplotlib(figure: Figure, *, width: str | float = "one-column", title: bool = False) -> PrintFigure:
-    """The figure for print, as a matplotlib figure. Save it inside `printing()`, or use `certcore.export`."""
+def matplotlib(
+    figure: Figure, *, width: str | float = "one-column", title: bool = False, note: str = ""
+) -> PrintFigure:
+    """The figure for print, as a matplotlib figure. Save it inside `printing()`, or use `certcore.export`.
+
+    A `note` stands below it.
+    """
     with printing():
         sheet = Sheet(centimetres(width))
         figure.draw_print(sheet)
         if title and figure.title:
             sheet.figure.suptitle(printable(figure.title, 90), fontsize=sheet.font + 1)
+        sheet.note(note)
         return sheet.figure
 
 
@@ -129,6 +135,29 @@ class Sheet:
         self.figure.legend(
             handles=handles, loc="outside lower center", ncols=columns, fontsize=size, handlelength=sample
         )
+
+    def note(self, text: str) -> None:
+        """Text below everything; the figure grows for it, and what was drawn keeps its room."""
+        if not text:
+            return
+        size = self.font - 1.5
+        told = fit(printable(text, 1000), self.width * 72 - 4 * size, size)
+        before, room = self.height, (told.count("\n") + 1) * size * 1.35 / 72 + 0.06
+        self.figure.draw_without_rendering()  # lays everything out; from here on it only moves up
+        self.figure.set_layout_engine("none")
+        self.resize(before + room)
+
+        def up(y: float) -> float:
+            return (y * before + room) / self.height
+
+        for axes in self.figure.axes:
+            place = axes.get_position()
+            axes.set_position((place.x0, up(place.y0), place.width, up(place.y1) - up(place.y0)))
+        for other in self.figure.texts:
+            other.set_y(up(other.get_position()[1]))
+        for legend in self.figure.legends:
+            legend.set_bbox_to_anchor((0.0, up(0.0), 1.0, 1 - up(0.0)), transform=self.figure.transFigure)
+        self.figure.text(0.015, 0.04 / self.height, told, fontsize=size, va="bottom", gid="note")
 
     def printable(self, text: object, limit: int = 80) -> str:
         """Text the font can set."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.base.division import DivisionBase
 from certcore.common.errors import InputError
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
@@ -38,27 +39,34 @@ def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> F
             )
         return Fields(as_pattern(instance.node_field[targets]), None)
     assert instance.layers is not None
-    return hop_fields(instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges)
+    # A vote over groups may abstain where its node has no edge at all, sent or received, in any number of layers.
+    abstains = isinstance(instance.base, DivisionBase)
+    return hop_fields(
+        instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges, either_end=abstains
+    )
 
 
-def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True) -> Fields:
+def hop_fields(
+    graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True, either_end: bool = False
+) -> Fields:
     """Fields of a message-passing network with `layers` layers; rows follow messages from receiver to sender.
 
-    Rule `messages`: an edge counts if its receiving end is within layers − 1 hops. Rule `degrees`: if either end is
-    within `layers` hops, because the sender's degree weighs its messages.
+    Rule `messages`: an edge counts if its receiving end is within layers − 1 hops; with `either_end` the sending end
+    does too, and an edge of the target counts whatever the layers. Rule `degrees`: if either end is within `layers`
+    hops, because the sender's degree weighs its messages.
     """
     reach = sp.csr_array(
         (np.ones(len(targets), dtype=np.int32), targets.copy(), np.arange(len(targets) + 1)),
         shape=(len(targets), graph.n_nodes),
     )
     adjacency = graph.adjacency.astype(np.int32)
-    inner = sp.csr_array((len(targets), graph.n_nodes), dtype=np.int32)
+    inner = reach if either_end else sp.csr_array(reach.shape, dtype=np.int32)
     for _ in range(layers):
         inner = reach
         reach = as_pattern(reach + product_of_patterns(reach, adjacency))
     if not need_edges:
         return Fields(as_pattern(reach), None)
-    receivers = _incidence(graph, both=not graph.directed)
+    receivers = _incidence(graph, both=either_end or not graph.directed)
     near, incidence = (inner, receivers) if rule == EdgeField.MESSAGES else (reach, _incidence(graph, both=True))
     edges = product_of_patterns(near, incidence)
     return Fields(as_pattern(reach), as_pattern(edges))

@@ -304,15 +304,15 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, m
 def _division_instance(recipe: BundleRecipe, dataset: Dataset) -> Instance:
     """An instance whose base certificate is division voting: seconds of training, one forward pass per group."""
     from certcore.pipeline.division import division_instance
-    from certcore.training.division import train_division
+    from certcore.training.division import train_controls, train_division
 
     model = train_division(
         dataset, recipe.model, groups=recipe.groups, salt=recipe.salt, split=recipe.split, seed=recipe.seed,
         epochs=recipe.epochs,
     )  # fmt: skip
-    return division_instance(
-        dataset, model, groups=recipe.groups, salt=recipe.salt, meta=_origin(recipe, dataset, model.facts["seed"])
-    )
+    meta = _origin(recipe, dataset, model.facts["seed"])
+    meta["controls"] = train_controls(dataset, model, epochs=recipe.epochs)
+    return division_instance(dataset, model, groups=recipe.groups, salt=recipe.salt, meta=meta)
 
 
 def _provenance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -> dict[str, Any]:

@@ -36,7 +36,6 @@ def division_instance(
             "division": float(right[model.split == TEST].mean()),
             "validation": float(right[model.split == VALIDATION].mean()),
         },
-        "controls": model.facts["controls"],
         "training": model.facts["settings"],
         "abstentions": int((base.votes == ABSTAINS).sum()),
     }

@@ -151,7 +151,7 @@ def decimal_text(number: Fraction) -> str:
 
 class Grid:
     def __init__(self, arrays: Arrays, n_nodes: int) -> None:
-        grid, names = arrays["base_grid"], arrays["base_axes"].tolist()
+        grid, names, self.either_end = arrays["base_grid"], arrays["base_axes"].tolist(), False
         need(set(names) <= set(TYPES) and len(set(names)) == len(names), "base_axes names no type, or one twice")
         need(grid.dtype.kind in "biu" and np.isin(grid, (0, 1)).all(), "base_grid holds more than true and false")
         need(grid.ndim == len(names) + 1 and len(grid) == n_nodes and grid.size, "base_grid has another shape")
@@ -213,7 +213,7 @@ class Votes:
         self.hashed: dict[str, Any] = {"votes": votes, "prediction": label, "n_samples": trials}
         self.hashed |= {"alpha": decimal_text(alpha), "theta": [decimal_text(t) for t in self.theta]}
         self.hashed |= {"base_rule": rule} if rule != "binary" else {}
-        self.local, self.global_fields = None, self.theta[ADJ_ADD] > 0
+        self.local, self.either_end, self.global_fields = None, False, self.theta[ADJ_ADD] > 0
         self.fixed_adjacency = self.theta[ADJ_ADD] == self.theta[ADJ_DEL] == 0
         # θ_add + θ_del = 1: a sample does not depend on such bits at all.
         self.free = [sum(self.theta[k // 2 * 2 : k // 2 * 2 + 2]) == 1 for k in range(4)]
@@ -369,7 +369,7 @@ class Instance:
             self.edges_at: list[list[int]] = [[] for _ in range(n)]
             for e, (receiver, sender) in enumerate(self.edges):
                 self.edges_at[receiver].append(e)
-                if not (self.messages and self.directed):  # there the receiving end decides
+                if self.base.either_end or not (self.messages and self.directed):  # there the receiving end decides
                     self.edges_at[sender].append(e)
         self.targets = arrays.numbers("targets", 0, n - 1) if "targets" in arrays else np.arange(n)
         need(len(np.unique(self.targets)) == len(self.targets), "a target is named twice")
@@ -387,7 +387,7 @@ class Instance:
         """The nodes and the edges that can influence a node, in rising order."""
         if self.explicit is not None:
             return tuple(self.explicit[target]), ()
-        inner, reach, fresh = set[int](), {target}, {target}
+        inner, reach, fresh = set([target][: self.base.either_end]), {target}, {target}
         for _ in range(self.layers):  # from receiver to sender
             fresh = set[int]().union(*(self.neighbours[m] for m in fresh)) - reach
             inner, reach = reach, reach | fresh

@@ -27,6 +27,7 @@ class Division:
 
     local = None
     global_fields = fixed_adjacency = False
+    either_end = True  # a vote may abstain where its node has no edge at all, sent or received
 
     def __init__(self, arrays: Arrays, n_nodes: int) -> None:
         self.groups = arrays.number("division_groups", 1, MAX_GROUPS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from functools import cached_property
 from typing import Any
 
@@ -10,47 +11,12 @@ import numpy as np
 import pytest
 
 from certcore import Graph, InputError, Instance, ThreatModel, certify, load_instance, save_instance
-from certcore.base.division import DivisionBase, PairHash
+from certcore.base.division import ABSTAINS, DivisionBase, PairHash
 from certcore.pipeline.bundle import BundleRecipe
 from certcore.program.problem import Problem
 from certcore.result.reach import reach
-
-LEAVES = 6
-
-
-class Hub:
-    """A hub with leaves that a symmetric layer holds just above the point where they change sides.
-
-    One more edge at the hub makes its messages weaker, and all leaves change at once: their neighbour's degree is read.
-    """
-
-    hub, free = 0, LEAVES + 1
-
-    def __init__(self) -> None:
-        self.n = LEAVES + 2
-        self.edges = np.array([[self.hub, leaf] for leaf in range(1, LEAVES + 1)])
-        before, after = (1 / np.sqrt(2 * (LEAVES + 1 + more)) for more in (0, 1))
-        self.features = np.zeros((self.n, 2))
-        self.features[1:, 0] = before + after  # halved by the leaf's own degree: between the two
-        self.features[self.hub, 1] = 1
-
-    def labels(self, edges: np.ndarray) -> np.ndarray:
-        looped = np.eye(self.n)
-        for u, v in edges:
-            looped[u, v] = looped[v, u] = 1
-        degree = looped.sum(axis=1)
-        return np.argmax(looped / np.sqrt(np.outer(degree, degree)) @ self.features, axis=1)
-
-    def instance(self, edge_field: str, base: type[DivisionBase] = DivisionBase) -> Instance:
-        votes = self.labels(self.edges)[None]
-        graph = Graph.from_edges(self.n, self.edges)
-        return Instance(graph=graph, base=base(votes, 2, PairHash(1)), layers=1, edge_field=edge_field)
-
-    @property
-    def worst(self) -> int:
-        """Labels that really change by one addition."""
-        attacked = np.concatenate([self.edges, [[self.hub, self.free]]])
-        return int((self.labels(attacked) != self.labels(self.edges)).sum())
+from tests.checker.cases import accepts, as_seen
+from tests.division.enumeration import LEAVES, Hub
 
 
 def test_degrees_of_senders_need_one_hop_more() -> None:
@@ -92,6 +58,19 @@ def test_costs_of_nodes_are_not_the_price_of_an_added_edge() -> None:
     instance = Instance(graph=graph, base=base, layers=1, edge_field="messages")
     found = certify(instance, ThreatModel(adj_add=2, sigma=2, node_costs=[10] * 6))
     assert found.attack_found == found.bound == 4
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_an_abstaining_node_needs_no_edge_that_sends_to_it(layers: int) -> None:
+    """Node 0 only sends. Without that edge its one vote abstains, also where an attribute budget stands beside."""
+    graph = Graph.from_edges(2, np.array([[1, 0]]), directed=True)
+    base = DivisionBase(np.ones((1, 2), dtype=np.int64), 2, PairHash(1))
+    assert DivisionBase(np.full((1, 2), ABSTAINS), 2, PairHash(1)).prediction[0] != base.prediction[0]
+    instance = Instance(graph=graph, base=base, layers=layers, edge_field="messages")
+    for more in ({}, {"attr_del": 1}):  # no attribute is there to be deleted
+        found = certify(instance, ThreatModel(adj_del=1, targets=np.array([0]), **more))
+        assert found.bound == 1
+        assert accepts(json.loads(json.dumps(found.proof)), as_seen(instance))
 
 
 @pytest.fixture(scope="module")

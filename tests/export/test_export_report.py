@@ -328,3 +328,21 @@ def test_the_command_of_a_report_has_its_time_limit() -> None:
         small_instance(), ThreatModel(attr_del=2), quick=True, relaxation="exact", time_limit=7
     )
     assert report.commands[0].endswith("--attr-del 2 --relaxation exact --time-limit 7")
+
+
+def test_a_report_on_votes_over_groups_shows_models_that_ignore_edges() -> None:
+    """With one sentence why, on the page and in every file of the curve; not where other labels are counted too."""
+    instance, threat = toys.division_instance(), ThreatModel(adj_add=3)
+    report = export.build_report(instance, threat, targets="correct:test", quick=True)
+    (drawn,) = (figure for figure in report.figures if isinstance(figure, figures.CurveFigure))
+    assert [line.name for line in drawn.lines if line.kind == "control"] == ["MLP without edges"]
+    for text in (report_html(report), *(export.render(drawn, kind).decode() for kind in ("html", "latex"))):
+        assert "at every budget for free" in text
+        assert "MLP without edges" in text
+    assert b'id="note"' in export.render(drawn, "svg")
+    pages = pypdf.PdfReader(io.BytesIO(export.render(drawn, "pdf")))
+    assert "for free" in " ".join(pages.pages[0].extract_text().split())
+    assert "MLP without edges" in export.render(drawn, "csv").decode()
+    other = export.build_report(instance, threat, targets="test", quick=True)
+    assert not any(line.kind == "control" for line in other.figures[0].lines)  # type: ignore[attr-defined]
+    assert "only in certified accuracy" in report_html(other)

@@ -1,7 +1,7 @@
-"""`make soak`: the long forms of the load, fuzz and fault tests, about half an hour on two cores.
+"""`make soak`: the long forms of the load, fuzz, fault and enumeration tests, about half an hour on two cores.
 
 Prints JSON lines and at the end a summary; ends with an error at the first finding.
-`python -m tests.soak [load|fuzz|faults …]` runs some of them; without a name all.
+`python -m tests.soak [load|fuzz|faults|division …]` runs some of them; without a name all.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from tests.soak import division
 from tests.soak.faults import faults
 from tests.soak.load import ROOT, load
 
@@ -42,7 +43,17 @@ def disturb() -> None:
         print(json.dumps(line), flush=True)
 
 
-PARTS: dict[str, Callable[[], None]] = {"load": hold, "fuzz": fuzz, "faults": disturb}
+def enumerate_division() -> None:
+    """Three thousand small graphs, every perturbation."""
+    print(json.dumps(division.run(0, 3000, seed=0, seconds=3600, state=None)), flush=True)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "load": hold,
+    "fuzz": fuzz,
+    "faults": disturb,
+    "division": enumerate_division,
+}
 
 
 def main() -> None:

@@ -211,8 +211,16 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
         marker=loaded.marker(loaded.threat(loaded.instance), vary),
         attacks=attacks,
         accuracy_of=options.get("accuracy_of"),
-        controls=controls_beside(loaded.instance, loaded.threat(loaded.instance), vary, options.get("accuracy_of")),
+        controls=_mean_controls(loaded, vary, options.get("accuracy_of")),
     )
+
+
+def _mean_controls(loaded: LoadedRecipe, vary: str, accuracy_of: int | None) -> dict[str, float]:
+    """Over the splits, as the line itself; none if one of them does not know them all."""
+    found = [controls_beside(one, loaded.threat(one), vary, accuracy_of) for one in loaded.instances]
+    if any(one.keys() != found[0].keys() for one in found):
+        return {}
+    return {label: sum(one[label] for one in found) / len(found) for label in found[0]}
 
 
 def _attacks_at(loaded: LoadedRecipe, vary: str, values: list[Any]) -> np.ndarray:

@@ -55,7 +55,7 @@ def from_answer(
     certificate = replace(
         with_bound(problem, relaxation, bound, answer.status, started),
         verified=relaxation.is_proven,
-        attack=improved_attack(problem, structure, answer.x, attacks) if attack else None,
+        attack=improved_attack(problem, structure, answer.x, attacks, enough=math.floor(bound)) if attack else None,
         fractional=None if answer.x is None else fractional(problem, structure, answer.x),
         proof=written,
         size=program_size(problem, structure),

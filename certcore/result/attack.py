@@ -6,6 +6,7 @@ proven bound is from the truth. It is no proof that the model's labels flip.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -191,10 +192,14 @@ def improved_attack(
     x: np.ndarray | None,
     known: Sequence[Allocation] = (),
     *,
+    enough: float = math.inf,
     seconds: float = 0.5,
     steps: int = 300,
 ) -> Allocation:
-    """Greedy, then annealed for a moment, started from attacks that are known (at other budgets) as well."""
+    """Greedy, then annealed for a moment, started from attacks that are known (at other budgets) as well.
+
+    No attack breaks more targets than the proven bound (`enough`): one that breaks as many is the best there is.
+    """
     greedy = find_attack(problem, structure, x)
     if structure is None or problem.whole_graph or problem.by_division:
         return greedy
@@ -202,7 +207,7 @@ def improved_attack(
     annealer.offer(greedy)
     for attack in known:
         annealer.offer(attack)
-    annealer.run(steps=steps, seconds=seconds)
+    annealer.run(steps=steps, seconds=seconds, stop=lambda: annealer.found >= enough)
     assert annealer.best is not None
     return annealer.best
 

@@ -70,13 +70,16 @@ class Outcome:
         """How far bound and solution are apart, relative to the bound."""
         return (float(self.bound) - self.lower) / max(1.0, float(self.bound))
 
-    def offer(self, program: Program, multipliers: Multipliers | None) -> None:
-        """Keep multipliers if they prove more than what is known."""
-        if multipliers is not None:
-            multipliers = multipliers.settled(program)
-            bound = multipliers.bound(program)
-            if bound < self.bound or (self.multipliers is None and bound == self.bound):
-                self.bound, self.multipliers = bound, multipliers
+    def offer(self, program: Program, multipliers: Multipliers | None) -> bool:
+        """Keep multipliers if they prove more than what is known; whether they do."""
+        if multipliers is None:
+            return False
+        multipliers = multipliers.settled(program)
+        bound = multipliers.bound(program)
+        better = bound < self.bound or (self.multipliers is None and bound == self.bound)
+        if better:
+            self.bound, self.multipliers = bound, multipliers
+        return better
 
 
 class Large:
@@ -107,7 +110,7 @@ class Large:
     ) -> Outcome:
         """The best bound within the time limit; `optimal` if the program was solved to its end.
 
-        `publish` is told about multipliers worth knowing while the solve is still under way.
+        `publish` is told about every set of multipliers that proves more, while the solve is still under way.
         """
         deadline, self._publish = time.perf_counter() + time_limit, publish
         outcome = Outcome(plain_bound(program))
@@ -182,9 +185,15 @@ class Large:
         for k in s.types:
             mine = s.flips.kind == k
             y[s.global_row[k]] = knapsack(worth[mine], s.flips.cost[mine], upper[mine], program.budgets[k])[1]
-        outcome.offer(program, Multipliers.of(s, scaled(y)))
-        if self._publish is not None and outcome.multipliers is not None:
+        self._offer(program, outcome, Multipliers.of(s, scaled(y)))
+
+    def _offer(self, program: Program, outcome: Outcome, multipliers: Multipliers | None) -> bool:
+        """Keep multipliers that prove more than what is known, and let others know of them; whether they did."""
+        better = outcome.offer(program, multipliers)
+        if better and self._publish is not None:
+            assert outcome.multipliers is not None
             self._publish(outcome.multipliers)
+        return better
 
     def _take(self, model: Restricted, proposal: Proposal, outcome: Outcome) -> bool:
         """Prove what a proposal gives, keep the best, and take in what it lacked; False if it lacked nothing."""
@@ -192,7 +201,7 @@ class Large:
         assert proposal.x is not None
         assert proposal.y is not None
         x, y = proposal.x, proposal.y
-        outcome.offer(program, Multipliers.of(s, scaled(y)))
+        self._offer(program, outcome, Multipliers.of(s, scaled(y)))
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x

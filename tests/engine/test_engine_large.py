@@ -108,6 +108,33 @@ def test_a_bound_for_which_there_was_little_time_is_still_one(synthetic: Instanc
     assert stopped
 
 
+def test_a_model_that_is_not_finished_is_not_called_optimal(
+    synthetic: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing more is taken in although bound and solution are apart, the whole program has the last word."""
+    threat = ThreatModel(attr_del=20)
+    place = (threat.budgets, None)
+    best = Session(synthetic).certify(threat, attack=False)
+    solver = Session(synthetic).solver(threat)
+    assert solver._large is not None
+    take = Large._take
+
+    def takes_nothing(self: Large, *args: Any) -> bool:
+        with monkeypatch.context() as patch:
+            patch.setattr(Restricted, "admit", lambda *_: None)
+            take(self, *args)
+        return False
+
+    monkeypatch.setattr(Large, "_take", takes_nothing)
+    found = solver._large.solve(solver.program(place), time_limit=60)
+    assert found.bound > best.bound
+    assert found.gap > CLOSE
+    assert found.status is Status.FAILED
+    answer = solver.solve(place, time_limit=60)
+    assert answer.status.is_final
+    assert abs(answer.bound - best.bound) <= 2 * CLOSE * best.bound
+
+
 # Ways out.
 
 
@@ -162,7 +189,7 @@ def test_every_stage_can_be_left_at_once(pubmed: Instance, stage: str, monkeypat
             break
     assert min(delays) < AT_ONCE
     solver = session.solver(threat)
-    assert found.bound <= plain_bound(solver.program(place))
+    assert solver.best(place)[0] <= found.bound <= plain_bound(solver.program(place))
     assert check_between(session, threat) is Status.OPTIMAL
     assert session.certify(threat, attack=False).bound <= found.bound, "what was told when it was left holds"
 
@@ -182,6 +209,7 @@ def test_the_work_itself_ends_soon(pubmed: Instance, stage: str, monkeypatch: py
     assert answer.bound <= plain_bound(solver.program(place))
     if answer.multipliers is not None:
         assert answer.multipliers.bound(solver.program(place)) == answer.bound
+    assert solver.best(place)[0] == answer.bound, "what was told is kept"
     assert worked - moment[0][1] < AT_ONCE  # processor seconds, so that a busy machine does not matter
 
 

@@ -29,7 +29,7 @@ from certcore.solve.solver import is_large
 from certcore.solve.status import Status
 from certcore.sweep import Session
 from certcore.verify.bound import exact_bound
-from certcore.verify.multipliers import Multipliers, plain_bound
+from certcore.verify.multipliers import Multipliers, plain_bound, plain_multipliers
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Cancelled requests are to return within this many seconds.
@@ -108,15 +108,14 @@ def test_a_bound_for_which_there_was_little_time_is_still_one(synthetic: Instanc
     assert stopped
 
 
-def test_a_model_that_is_not_finished_is_not_called_optimal(
-    synthetic: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing more is taken in although bound and solution are apart, the whole program has the last word."""
+    citeseer = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
     threat = ThreatModel(attr_del=20)
     place = (threat.budgets, None)
-    best = Session(synthetic).certify(threat, attack=False)
-    solver = Session(synthetic).solver(threat)
-    assert solver._large is not None
+    best = Session(citeseer).certify(threat, attack=False)
+    solver = Session(citeseer).solver(threat)
+    solver._large = Large(solver.structure)
     take = Large._take
 
     def takes_nothing(self: Large, *args: Any) -> bool:
@@ -211,6 +210,18 @@ def test_the_work_itself_ends_soon(pubmed: Instance, stage: str, monkeypatch: py
         assert answer.multipliers.bound(solver.program(place)) == answer.bound
     assert solver.best(place)[0] == answer.bound, "what was told is kept"
     assert worked - moment[0][1] < AT_ONCE  # processor seconds, so that a busy machine does not matter
+
+
+def test_multipliers_that_prove_less_do_not_replace_better_ones() -> None:
+    """A request that is made again and left again early takes nothing from what the first one proved."""
+    solver = Session(load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")).solver(ThreatModel(attr_del=20))
+    place = (ThreatModel(attr_del=20).budgets, None)
+    proven = solver.solve(place, time_limit=60).bound
+    solver._answers.clear()
+    worse = Multipliers.of(solver.structure, plain_multipliers(solver.program(place)))
+    assert worse is not None
+    solver._know(place, worse)
+    assert solver.best(place)[0] == proven
 
 
 # What is large, and what is too large.

@@ -368,10 +368,11 @@ class Solver:
 
     def _know(self, place: Place, multipliers: Multipliers) -> None:
         """Keep multipliers for `best`, in the place of those that were known there if they prove as much."""
-        program = self.program(place)
-        for at, known in self._known:
-            if known is multipliers or (at == place and known.bound(program) < multipliers.bound(program)):
-                return
+        if any(known is multipliers for _, known in self._known):
+            return
+        before = next((known for at, known in self._known if at == place), None)
+        if before is not None and before.bound(program := self.program(place)) < multipliers.bound(program):
+            return
         entries = [entry for entry in self._known if entry[0] != place]
         entries.append((place, multipliers))
         if len(entries) > MAX_KNOWN:

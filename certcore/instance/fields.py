@@ -59,17 +59,17 @@ def hop_fields(
         (np.ones(len(targets), dtype=np.int32), targets.copy(), np.arange(len(targets) + 1)),
         shape=(len(targets), graph.n_nodes),
     )
-    adjacency = graph.adjacency.astype(np.int32)
+    step = sp.csr_array(graph.adjacency.astype(np.int32) + sp.eye_array(graph.n_nodes, dtype=np.int32))
     inner = reach if either_end else sp.csr_array(reach.shape, dtype=np.int32)
     for _ in range(layers):
         inner = reach
-        reach = as_pattern(reach + product_of_patterns(reach, adjacency))
+        reach = as_pattern(product_of_patterns(reach, step))
     if not need_edges:
-        return Fields(as_pattern(reach), None)
+        return Fields(reach, None)
     receivers = _incidence(graph, both=either_end or not graph.directed)
     near, incidence = (inner, receivers) if rule == EdgeField.MESSAGES else (reach, _incidence(graph, both=True))
     edges = product_of_patterns(near, incidence)
-    return Fields(as_pattern(reach), as_pattern(edges))
+    return Fields(reach, as_pattern(edges))
 
 
 def product_of_patterns(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_array:

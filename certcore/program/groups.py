@@ -10,6 +10,9 @@ import scipy.sparse as sp
 
 from certcore.domain.fronts import Fronts
 
+#: So many entries are looked at at a time.
+MARKS = 4_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class LiveFronts:
@@ -64,9 +67,9 @@ def merge_rows(labels: np.ndarray, rows: list[sp.csr_array]) -> tuple[np.ndarray
     rank[order] = np.arange(len(order))
     representative, group = first[order], rank[group]
     for matrix in rows:
-        wrong = _differ(matrix, np.arange(len(group)), representative[group])
-        if wrong.any():
-            extra = np.flatnonzero(wrong)
+        others = np.flatnonzero(representative[group] != np.arange(len(group)))
+        extra = others[_differ(matrix, others, representative[group[others]])]
+        if len(extra):
             group[extra] = len(representative) + np.arange(len(extra))
             representative = np.concatenate([representative, extra])
     return representative, group
@@ -116,26 +119,38 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
 
 
 def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Whether all groups of site left[i] are groups of site right[i]; some are asked for before all of them are."""
-    sizes = np.diff(by_site.indptr).astype(np.int64)
+    """Whether all groups of site left[i] are groups of site right[i].
+
+    The groups of some sites on the right are marked, and those of their partners looked up: so each is read once.
+    """
+    sizes, width = np.diff(by_site.indptr).astype(np.int64), by_site.shape[1]
+    order = np.argsort(right, kind="stable")
+    left = left[order]
+    wholes, of = np.unique(right[order], return_inverse=True)
     result = np.zeros(len(left), dtype=bool)
-    pair = np.arange(len(left))
-    for probe in range(1, 9):
-        group = by_site.indices[by_site.indptr[left[pair]] + (probe * (sizes[left[pair]] - 1)) // 8]
-        pair = pair[_contains(by_site, right[pair], group)]
-    left, right = left[pair], right[pair]
-    done = np.concatenate([[0], np.cumsum(sizes[left])])
-    block = 0
-    while block < len(left):  # in blocks that fit into memory
-        stop = max(block + 1, int(np.searchsorted(done, done[block] + 4_000_000, side="right")) - 1)
-        here = slice(block, stop)
-        lengths = sizes[left[here]]
-        group = by_site.indices[_ranges(by_site.indptr[left[here]], lengths)]
-        inside = _contains(by_site, np.repeat(right[here], lengths), group)
-        owner = np.repeat(np.arange(stop - block), lengths)
-        result[pair[here]] = np.bincount(owner[~inside], minlength=stop - block) == 0
-        block = stop
-    return result
+    step = max(1, MARKS // max(width, 1))
+    marked = np.zeros(min(step, len(wholes)) * width, dtype=bool)
+    read = np.concatenate([[0], np.cumsum(sizes[left])])
+    for first in range(0, len(wholes), step):
+        block = wholes[first : first + step]
+        inside = _entries_of(by_site, block, sizes) + np.repeat(np.arange(len(block)) * width, sizes[block])
+        marked[inside] = True
+        at, stop = np.searchsorted(of, [first, first + step]).tolist()
+        while at < stop:  # so many at a time that they fit into memory
+            end = min(stop, max(at + 1, int(np.searchsorted(read, read[at] + MARKS, side="right")) - 1))
+            part, lengths = left[at:end], sizes[left[at:end]]
+            asked = _entries_of(by_site, part, sizes) + np.repeat((of[at:end] - first) * width, lengths)
+            result[at:end] = np.logical_and.reduceat(marked[asked], read[at:end] - read[at])
+            at = end
+        marked[inside] = False
+    found = np.zeros(len(left), dtype=bool)
+    found[order] = result
+    return found
+
+
+def _entries_of(matrix: sp.csr_array, rows: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The columns of all entries of several rows, one row after the other."""
+    return np.asarray(matrix.indices[_ranges(matrix.indptr[rows], sizes[rows])])
 
 
 def _signatures(by_site: sp.csr_array) -> Iterator[np.ndarray]:
@@ -150,18 +165,6 @@ def _signatures(by_site: sp.csr_array) -> Iterator[np.ndarray]:
         yield signature
 
 
-def _contains(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Whether row rows[i] has an entry in columns[i]: bisection within each row, all of them at once."""
-    low, high = matrix.indptr[rows], matrix.indptr[rows + 1] - 1
-    for _ in range(int((high - low).max(initial=0)).bit_length()):
-        middle = (low + high) >> 1
-        right = matrix.indices[middle] < columns
-        low = np.where(right, middle + 1, low)
-        high = np.where(right, high, middle)
-    low = np.minimum(low, high)
-    return np.asarray(matrix.indices[low] == columns)
-
-
 def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """All positions of several index ranges, one after the other."""
     total = int(lengths.sum())
@@ -170,8 +173,8 @@ def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _row_sums(salt: np.ndarray, matrix: sp.csr_array) -> np.ndarray:
-    sums = np.concatenate([[np.uint64(0)], np.cumsum(salt[matrix.indices], dtype=np.uint64)])
-    return sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
+    ones = sp.csr_array((np.ones(matrix.nnz, dtype=np.uint64), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return np.asarray(ones @ salt[: matrix.shape[1]])
 
 
 def _differ(matrix: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:

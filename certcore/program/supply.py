@@ -36,9 +36,8 @@ class Supply:
 
 def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool) -> Supply:
     """Attribute flips: the capacities of the nodes in the field."""
-    values = capacity[psi.indices].astype(np.int64)
-    total = _segment_sums(values, psi.indptr)
-    return _with_sigma(values, psi.indptr, total) if has_sigma else Supply(total)
+    total = np.asarray(psi @ capacity.astype(np.int64))
+    return _with_sigma(capacity[psi.indices].astype(np.int64), psi.indptr, total) if has_sigma else Supply(total)
 
 
 def edge_supply(problem: Problem, big_psi: sp.csr_array) -> Supply:

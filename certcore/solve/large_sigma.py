@@ -69,8 +69,6 @@ class LargeWithSigma(Large):
 
     def _tell(self, program: Program, outcome: Outcome, found: Found) -> None:
         self._offer_found(program, outcome, found)
-        if self._publish is not None and outcome.multipliers is not None:
-            self._publish(outcome.multipliers)
 
     def _offer_found(self, program: Program, outcome: Outcome, found: Found) -> Valued:
         s = self.structure
@@ -79,14 +77,14 @@ class LargeWithSigma(Large):
         rows[s.field_rows] = found.y[:count]
         if len(found.y) > count:
             touch = found.y[count:]
-        return self._offer(program, outcome, Prices(rows, touch))
+        return self._offer_prices(program, outcome, Prices(rows, touch))
 
-    def _offer(self, program: Program, outcome: Outcome, prices: Prices, kept: np.ndarray | None = None) -> Valued:
+    def _offer_prices(
+        self, program: Program, outcome: Outcome, prices: Prices, kept: np.ndarray | None = None
+    ) -> Valued:
         """Complete some prices and keep them if they prove more."""
         valued = self._prices.value(program, prices, kept)
-        before = outcome.bound
-        outcome.offer(program, self._prices.multipliers(valued))
-        if outcome.bound < before or self._best is None:
+        if self._offer(program, outcome, self._prices.multipliers(valued)) or self._best is None:
             self._best = valued
         return valued
 
@@ -101,10 +99,10 @@ class LargeWithSigma(Large):
         touch[self._cuts.index[touched]] = further[touched]
         prices = Prices(rows, touch)
         best = self._best
-        valued = self._offer(program, outcome, prices, model.rows_in)
+        valued = self._offer_prices(program, outcome, prices, model.rows_in)
         if best is not None:
             for share in BLENDS:
-                self._offer(program, outcome, best.prices.towards(prices, share), model.rows_in)
+                self._offer_prices(program, outcome, best.prices.towards(prices, share), model.rows_in)
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x

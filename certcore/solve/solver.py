@@ -175,6 +175,8 @@ class Solver:
             answer = self._solve(place, time_limit - (time.perf_counter() - started), cancel)
             if answer.status.is_final:
                 self._remember(answer)
+            elif answer.multipliers is not None:
+                self._know(place, answer.multipliers)
             return replace(answer, seconds=time.perf_counter() - started)
         finally:
             self._lock.release()
@@ -365,7 +367,12 @@ class Solver:
             self._know(answer.place, answer.multipliers)
 
     def _know(self, place: Place, multipliers: Multipliers) -> None:
-        """Keep multipliers for `best`, in the place of those that were known there."""
+        """Keep multipliers for `best`, in the place of those that were known there if they prove as much."""
+        if any(known is multipliers for _, known in self._known):
+            return
+        before = next((known for at, known in self._known if at == place), None)
+        if before is not None and before.bound(program := self.program(place)) < multipliers.bound(program):
+            return
         entries = [entry for entry in self._known if entry[0] != place]
         entries.append((place, multipliers))
         if len(entries) > MAX_KNOWN:

@@ -29,7 +29,7 @@ from certcore.solve.solver import is_large
 from certcore.solve.status import Status
 from certcore.sweep import Session
 from certcore.verify.bound import exact_bound
-from certcore.verify.multipliers import Multipliers, plain_bound
+from certcore.verify.multipliers import Multipliers, plain_bound, plain_multipliers
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Cancelled requests are to return within this many seconds.
@@ -108,6 +108,32 @@ def test_a_bound_for_which_there_was_little_time_is_still_one(synthetic: Instanc
     assert stopped
 
 
+def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing more is taken in although bound and solution are apart, the whole program has the last word."""
+    citeseer = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
+    threat = ThreatModel(attr_del=20)
+    place = (threat.budgets, None)
+    best = Session(citeseer).certify(threat, attack=False)
+    solver = Session(citeseer).solver(threat)
+    solver._large = Large(solver.structure)
+    take = Large._take
+
+    def takes_nothing(self: Large, *args: Any) -> bool:
+        with monkeypatch.context() as patch:
+            patch.setattr(Restricted, "admit", lambda *_: None)
+            take(self, *args)
+        return False
+
+    monkeypatch.setattr(Large, "_take", takes_nothing)
+    found = solver._large.solve(solver.program(place), time_limit=60)
+    assert found.bound > best.bound
+    assert found.gap > CLOSE
+    assert found.status is Status.FAILED
+    answer = solver.solve(place, time_limit=60)
+    assert answer.status.is_final
+    assert abs(answer.bound - best.bound) <= 2 * CLOSE * best.bound
+
+
 # Ways out.
 
 
@@ -162,7 +188,7 @@ def test_every_stage_can_be_left_at_once(pubmed: Instance, stage: str, monkeypat
             break
     assert min(delays) < AT_ONCE
     solver = session.solver(threat)
-    assert found.bound <= plain_bound(solver.program(place))
+    assert solver.best(place)[0] <= found.bound <= plain_bound(solver.program(place))
     assert check_between(session, threat) is Status.OPTIMAL
     assert session.certify(threat, attack=False).bound <= found.bound, "what was told when it was left holds"
 
@@ -182,7 +208,20 @@ def test_the_work_itself_ends_soon(pubmed: Instance, stage: str, monkeypatch: py
     assert answer.bound <= plain_bound(solver.program(place))
     if answer.multipliers is not None:
         assert answer.multipliers.bound(solver.program(place)) == answer.bound
+    assert solver.best(place)[0] == answer.bound, "what was told is kept"
     assert worked - moment[0][1] < AT_ONCE  # processor seconds, so that a busy machine does not matter
+
+
+def test_multipliers_that_prove_less_do_not_replace_better_ones() -> None:
+    """A request that is made again and left again early takes nothing from what the first one proved."""
+    solver = Session(load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")).solver(ThreatModel(attr_del=20))
+    place = (ThreatModel(attr_del=20).budgets, None)
+    proven = solver.solve(place, time_limit=60).bound
+    solver._answers.clear()
+    worse = Multipliers.of(solver.structure, plain_multipliers(solver.program(place)))
+    assert worse is not None
+    solver._know(place, worse)
+    assert solver.best(place)[0] == proven
 
 
 # What is large, and what is too large.

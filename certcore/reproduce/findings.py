@@ -120,17 +120,25 @@ def reach(source: str, experiment: str, level: int) -> Find:
     return find
 
 
+def _on_equal_votes(results: Results, dataset: str, models: tuple[str, ...]) -> list[list[Result]]:
+    """Results of several classifiers with the largest number of votes that all of them have; empty if there is none."""
+    for number in (FEWER, FEWEST):
+        lists = [results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{number}") for model in models]
+        if all(lists):
+            return lists
+    return []
+
+
 def better_base_better_collective(dataset: str) -> Find:
     """Whether classifiers stand in the same order in naive and collective r̄ over the budgets shown."""
 
     def find(results: Results) -> Ours | None:
+        models = ("gat", "gcn", "appnp")
         scores = {}
-        lists = []
-        for model in ("gat", "gcn", "appnp"):
-            found = results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{FEWEST}")
-            if not found:
-                return None
-            lists.append(found)
+        lists = _on_equal_votes(results, dataset, models)
+        if not lists:
+            return None
+        for model, found in zip(models, lists):
             shown = np.array(found[0].values["budgets"]) <= 20
             scores[model.upper()] = (mean_ratio(found, "naive")[shown].mean(), mean_ratio(found)[shown].mean())
         naive = sorted(scores, key=lambda name: -scores[name][0])
@@ -146,15 +154,16 @@ def robust_order(dataset: str) -> Find:
     """SMA above GCN above RGCN at 21 deletions."""
 
     def find(results: Results) -> Ours | None:
+        models = ("sma", "gcn", "rgcn")
         at = {}
-        lists = []
-        for model in ("sma", "gcn", "rgcn"):
-            found = results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{FEWEST}")
-            ours = at_budget(found, 21) if found else None
+        lists = _on_equal_votes(results, dataset, models)
+        for model, found in zip(models, lists):
+            ours = at_budget(found, 21)
             if ours is None or ours.value is None:
                 return None
-            lists.append(found)
             at[model.upper()] = ours.value
+        if not at:
+            return None
         splits, samples = fewest(*lists)
         return Ours(None, _list(at), None, splits, samples, at["SMA"] > at["GCN"] > at["RGCN"])
 
@@ -165,11 +174,12 @@ def where_singles_end(dataset: str, paper: list[float]) -> Find:
     """SMA, GCN and RGCN at the last budget at which some node alone is certified, with the votes all three have."""
 
     def find(results: Results) -> Ours | None:
-        at, ends, close, lists = {}, [], [], []
-        for model, value in zip(("sma", "gcn", "rgcn"), paper, strict=True):
-            found = results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{FEWEST}")
-            if not found:
-                return None
+        models = ("sma", "gcn", "rgcn")
+        at, ends, close = {}, [], []
+        lists = _on_equal_votes(results, dataset, models)
+        if not lists:
+            return None
+        for model, value, found in zip(models, paper, lists, strict=True):
             end = _singles_end(found)
             ours = at_budget(found, end)
             if ours is None or ours.value is None:
@@ -177,7 +187,6 @@ def where_singles_end(dataset: str, paper: list[float]) -> Find:
             at[model.upper()] = ours.value
             ends.append(end)
             close.append(abs(ours.value / value - 1) <= 0.1)
-            lists.append(found)
         splits, samples = fewest(*lists)
         text = f"{_list(at)} at {min(ends)} deletions"
         return Ours(None, text, None, splits, samples, all(close) and at["SMA"] > at["GCN"] > at["RGCN"])
@@ -195,10 +204,10 @@ def base_close_to_collective(dataset: str) -> Find:
     """SMA's naive curve against RGCN's collective one, up to where single certificates end and beyond."""
 
     def find(results: Results) -> Ours | None:
-        sma = results.find("classifiers", f"{dataset}-sma-attr", f"paper-{FEWEST}")
-        rgcn = results.find("classifiers", f"{dataset}-rgcn-attr", f"paper-{FEWEST}")
-        if not sma or not rgcn:
+        lists = _on_equal_votes(results, dataset, ("sma", "rgcn"))
+        if not lists:
             return None
+        sma, rgcn = lists
         budgets = np.array(sma[0].values["budgets"])
         end = _singles_end(sma)
         gap = mean_ratio(rgcn) - mean_ratio(sma, "naive")
@@ -273,7 +282,7 @@ def where_naive_is_nothing(source: str, variant: str) -> Find:
     return find
 
 
-def largest_gap(experiment: str, source: str, variant: str, most: int, paper: float) -> Find:
+def largest_gap(experiment: str, source: str, variant: str, most: int, paper: float | None = None) -> Find:
     """The largest difference between integer and relaxed certificate in per cent of the targets, as a bracket.
 
     The integer optimum lies between the solver's bound and the best attack found, so the gap does, too.
@@ -294,6 +303,8 @@ def largest_gap(experiment: str, source: str, variant: str, most: int, paper: fl
         if known:
             most_known = max(row["value"] for row in known)
             text += f", the largest {most_known}; largest gap among them {rounded_down(_gaps(known, targets)[0], 2)} %"
+        if paper is None:
+            return Ours(None, text + ")", None, len(found), found[0].samples)
         # The paper says "at most": below it the sentence holds, around it our bracket holds the paper's number.
         label = "reproduced" if high <= paper else "bracketed"
         return Ours(None, text + ")", None, len(found), found[0].samples, low <= paper, label=label)

@@ -9,12 +9,14 @@ import pytest
 
 from certcore.cli import main
 from certcore.common.errors import InputError
-from certcore.data.dataset import save_dataset
+from certcore.data.dataset import load_dataset_file, save_dataset
+from certcore.instance.instance import load_instance
+from certcore.pipeline.bundle import dataset_digest
 from certcore.reproduce import computations
 from certcore.reproduce.cost import costs
 from certcore.reproduce.experiments import EXPERIMENTS
 from certcore.reproduce.quick import Quick, smaller
-from certcore.reproduce.source import LOCAL, RESULTS, Folders, Source
+from certcore.reproduce.source import BUNDLES, LOCAL, RESULTS, Folders, Source
 from certcore.reproduce.store import Result, Results, write_result
 from certcore.reproduce.trials import Trial
 from certcore.reproduce.unit import Experiment, Variant
@@ -60,6 +62,17 @@ def test_from_training_to_the_table_and_nothing_twice(tmp_path: Path, monkeypatc
     (again,) = Quick(tmp_path / "quick", tmp_path, said.append, samples=60, epochs=4).run([CURVE])
     assert again.skipped
     assert not any("training" in line for line in said), "the model and its votes are there"
+
+
+def test_graphs_that_travel_with_the_project_are_not_fetched(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    quick = Quick(tmp_path / "quick")
+    for source, bundle in (("citeseer", "citeseer-gcn-attr-s0"), ("cora_ml", "cora-gcn-attr-s0")):
+        path, _ = quick._graph(Source(source))
+        assert path is not None
+        made_of = load_instance(BUNDLES / f"{bundle}.npz").meta["checksums"]["dataset"]
+        assert dataset_digest(load_dataset_file(path)) == made_of
+    assert quick._graph(Source("reuters_knn3_d200"))[0] == "reuters_r8"
 
 
 def test_a_quick_run_never_goes_where_results_are_kept() -> None:

@@ -42,8 +42,22 @@ def radius_of(experiment: str, source: str, variant: str = "paper", key: str = "
 
 
 def ratio_at(source: str, budget: int, variant: str = "paper", key: str = "certified") -> Find:
-    """Certified ratio of a classifier at one budget."""
-    return lambda results: at_budget(results.find("classifiers", source, variant), budget, key)
+    """Certified ratio of a classifier at one budget; where it has fewer votes, what they make of GCN is told too."""
+    dataset, model, types = source.split("-")
+
+    def find(results: Results) -> Ours | None:
+        ours = at_budget(results.find("classifiers", source, variant), budget, key)
+        if ours is None or model == "gcn":
+            return ours
+        gcn = f"{dataset}-gcn-{types}"
+        few = at_budget(results.find("classifiers", gcn, f"{variant}-{ours.samples}"), budget, key)
+        most = at_budget(results.find("classifiers", gcn, variant), budget, key)
+        if few is None or most is None or few.samples == most.samples:
+            return ours
+        told = f"GCN has {few.text} with as many votes and {most.text} with {most.samples:,} ({most.splits} splits)."
+        return replace(ours, also=f"What the votes do: {told}")
+
+    return find
 
 
 def seconds_of(experiment: str, source: str, variant: str = "tight") -> Find:

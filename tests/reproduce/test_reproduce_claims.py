@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,18 @@ def test_classifiers_are_compared_on_the_votes_that_all_have(tmp_path: Path) -> 
     close = findings.base_close_to_collective("citeseer")(results)
     assert close is not None
     assert close.text.startswith("RGCN collective − SMA naive: +15.0 % on average up to 2 deletions")
+    ours = findings.ratio_at("citeseer-rgcn-attr", 2, "paper-10000")(results)
+    assert ours is not None
+    assert (ours.text, ours.also) == ("70.0 %", "")
+    write_result(tmp_path, made("classifiers", "citeseer-rgcn-attr", "paper", **values), "key")
+    for variant, count in (("paper", 85), ("paper-1000000", 65)):
+        values = budgets | {"certified": [90, 90, count, 0], "naive": [90, 0, 0, 0]}
+        result = made("classifiers", "citeseer-gcn-attr", variant, **values)
+        facts = result.facts | {"samples": 10**7 if variant == "paper" else 10**6}
+        write_result(tmp_path, replace(result, facts=facts), "key")
+    ours = findings.ratio_at("citeseer-rgcn-attr", 2)(Results(tmp_path))
+    assert ours is not None
+    assert "GCN has 65.0 % with as many votes and 85.0 % with 10,000,000 (1 splits)." in ours.also
     for path in tmp_path.glob("classifiers/*rgcn*100000.json"):
         path.unlink()
     fewer = findings.base_close_to_collective("citeseer")(Results(tmp_path))

@@ -111,7 +111,7 @@ def test_a_run_says_first_what_it_will_cost(tmp_path: Path) -> None:
 def test_where_nobody_can_answer_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = ["--bundles", str(tmp_path / "none"), "--results", str(tmp_path / "results")]
     assert main(["reproduce", "datasets", *empty]) == 0
-    assert "datasets: nothing to compute (0 there)" in capsys.readouterr().err
+    assert "datasets: none missing (0 there)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [["--split", "1"], ["--force"], ["--bundles", "x"]])

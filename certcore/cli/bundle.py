@@ -32,6 +32,12 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--edge-field", choices=list(map(str, EdgeField)), help="override the model's own rule for edges"
     )
+    parser.add_argument(
+        "--first",
+        type=natural,
+        metavar="SAMPLE",
+        help="number of the first estimation sample (default 0): beyond those that were looked at before",
+    )
     parser.add_argument("--groups", type=natural, default=3, help="division: number of groups (default 3)")
     parser.add_argument("--salt", type=natural, default=0, help="division: salt of the hash of pairs (default 0)")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: precomputed/DATASET-MODEL-TYPES-sSPLIT.npz")
@@ -73,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
         split=args.split,
         seed=args.seed,
         samples=args.samples,
+        first=args.first,
         selection=args.selection,
         alpha=args.alpha,
         theta=tuple(args.theta) if args.theta else None,

@@ -21,6 +21,7 @@ class GAT(NodeClassifier):
     """
 
     name = "gat"
+    revision = 2
 
     def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5) -> None:
         super().__init__(n_attrs, n_classes, units, dropout)

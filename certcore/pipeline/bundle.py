@@ -48,6 +48,7 @@ class BundleRecipe:
     split: int = 0
     seed: int | None = None
     samples: int = 10**6
+    first: int | None = None
     selection: int = 1000
     alpha: str = "0.01"
     theta: tuple[str, ...] | None = None
@@ -107,7 +108,7 @@ class BundleRecipe:
         elif self.types != BundleTypes.CONVEX:
             words.append(f"--samples {self.samples}")
         defaults = BundleRecipe(self.dataset)
-        for option in ("seed", "selection", "alpha", "edge_field", "epochs", "salt"):
+        for option in ("seed", "first", "selection", "alpha", "edge_field", "epochs", "salt"):
             value = getattr(self, option)
             if value != getattr(defaults, option):
                 words.append(f"--{option.replace('_', '-')} {value}")
@@ -222,6 +223,7 @@ def _votes(
         estimation=recipe.samples,
         checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz",
         fresh=fresh,
+        first=recipe.first,
         jobs=jobs,
         scheduler=scheduler,
         progress=progress,

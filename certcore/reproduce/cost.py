@@ -23,7 +23,8 @@ class Cost:
     @property
     def sentence(self) -> str:
         if not self.missing:
-            return f"{self.experiment}: nothing to compute ({self.there} there)"
+            again = ", computed again if their votes changed" if self.there else ""
+            return f"{self.experiment}: none missing ({self.there} there{again})"
         time = "nobody has measured how long" if self.seconds is None else f"about {minutes(self.seconds)}"
         return f"{self.experiment}: {self.missing} to compute ({time}), {self.there} there"
 

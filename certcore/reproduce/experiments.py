@@ -6,7 +6,7 @@ from certcore.common.errors import InputError
 from certcore.domain.edge_field import EdgeField
 from certcore.reproduce import computations, findings
 from certcore.reproduce.source import Source
-from certcore.reproduce.trial_lists import JOINT, TEXTS
+from certcore.reproduce.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
 from certcore.reproduce.unit import Experiment, Variant
 
 PAPER, TIGHT, STRONG = Variant("paper"), Variant("tight"), Variant("strong")
@@ -91,7 +91,7 @@ EXPERIMENTS = (
         "nlp_graphs",
         computations.radius_curve,
         (Source("webkb_knn3"), Source("reuters_knn3_d200")),
-        TEXTS,
+        (*TEXTS, TEXT_WITH_PAPER_VOTES),
         {"vary": "attr_del", "most": 8192},
         first_split_only=True,
     ),

@@ -15,10 +15,12 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
-from certcore.reproduce.source import LOCAL, RESULTS, Folders, Source
+from certcore.data.dataset import save_dataset
+from certcore.instance.instance import load_instance
+from certcore.reproduce.source import BUNDLES, LOCAL, RESULTS, Folders, Source
 from certcore.reproduce.store import Result, Results
 from certcore.reproduce.table import markdown_table
-from certcore.reproduce.trials import Trial
+from certcore.reproduce.trials import Trial, dataset_in
 from certcore.reproduce.unit import Done, Experiment, Variant, run_experiment
 
 SAMPLES, SELECTION, EPOCHS = 400, 100, 120
@@ -54,7 +56,9 @@ class Quick:
 
     def run(self, experiments: Iterable[Experiment]) -> Iterator[Done]:
         """Train, vote and certify what is missing."""
-        for experiment in experiments:
+        experiments = list(experiments)
+        for number, experiment in enumerate(experiments, 1):
+            self.say(f"[{number}/{len(experiments)}] {experiment.title}")
             small = smaller(experiment, self.samples)
             ready = tuple(source for wanted in small.sources if (source := self.prepare(wanted, experiment.name)))
             yield from run_experiment(
@@ -88,12 +92,22 @@ class Quick:
     def _graph(self, source: Source) -> tuple[str | None, Source]:
         """Where the graph is read from, and what the source is called with it."""
         if not source.local:
-            return source.dataset, source
+            return self._embedded(source.dataset), source
         file, directed = LOCAL[source.dataset]
         if self.data is not None and (self.data / file).exists() and not directed:
             return str(self.data / file), source
         other = STAND_INS.get(source.dataset)
-        return (None, source) if other is None else (other, replace(source, dataset=other))
+        return (None, source) if other is None else (self._embedded(other), replace(source, dataset=other))
+
+    def _embedded(self, name: str) -> str:
+        """The graph from a bundle that travels with the project, so that nothing is fetched; its name otherwise."""
+        bundle = next(iter(sorted(BUNDLES.glob(f"{name}-*.npz"))), None)
+        if bundle is None:
+            return name
+        path = self.folder / "work" / f"{name}.npz"
+        if not path.exists():
+            save_dataset(path, dataset_in(load_instance(bundle)))
+        return str(path)
 
     def _tell(self, source: Source, asked: str, why: str) -> None:
         if source.group not in self._absent:

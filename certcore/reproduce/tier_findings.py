@@ -10,7 +10,7 @@ from certcore.common.rounding import percent_down, percent_up, rounded_down
 from certcore.common.splits import deviation, mean
 from certcore.reproduce.measure import Ours, fewest, radius
 from certcore.reproduce.store import Result, Results
-from certcore.reproduce.trial_lists import JOINT, TEXTS
+from certcore.reproduce.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
 from certcore.reproduce.trials import Trial
 
 Find = Callable[[Results], Ours | None]
@@ -176,6 +176,22 @@ def nearest_text(graph: str, naive: float, collective: float) -> Find:
         if met:
             text += f"; collective / naive as in the paper ({rounded_down(wanted, 1)}): {'; '.join(met)}"
         return Ours(None, text, None, 1, tried[0][1].samples)
+
+    return find
+
+
+def meets_both(graph: str, naive: float, collective: float) -> Find:
+    """Whether the trial that came closest meets the paper's two radii with the paper's votes, each within 15 %."""
+
+    def find(results: Results) -> Ours | None:
+        found = results.find("text-variants", f"{graph}-gcn-attr", TEXT_WITH_PAPER_VOTES.name)
+        single, together = radius(found, "naive"), radius(found)
+        if not found or single is None or together is None or not single.value or not together.value:
+            return None
+        shares = single.value / naive, together.value / collective
+        text = f"naive {single.text} ({shares[0]:.2f} of it), collective {together.text} ({shares[1]:.2f} of it)"
+        met = all(abs(share - 1) <= 0.15 for share in shares)
+        return Ours(None, text, None, len(found), found[0].samples, met)
 
     return find
 

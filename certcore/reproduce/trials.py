@@ -108,6 +108,8 @@ class Trial(Variant):
     theta: tuple[str, str, str, str] | None = None
     schedule: dict[str, Any] = field(default_factory=dict)
     per_class: int = PER_CLASS
+    first: int = 0
+    """Number of the first estimation sample: beyond those of a smaller trial that was looked at."""
 
     @property
     def name(self) -> str:
@@ -116,7 +118,10 @@ class Trial(Variant):
     @property
     def changes(self) -> dict[str, Any]:
         """All that decides what comes out, beside the graph it starts from."""
-        return {key: value for key, value in asdict(self).items() if key not in ("label", "says")}
+        told = {key: value for key, value in asdict(self).items() if key not in ("label", "says")}
+        if not self.first:
+            del told["first"]  # older results do not name it
+        return told
 
     def fits(self, instance: Instance) -> bool:
         return instance.labels is not None
@@ -125,7 +130,7 @@ class Trial(Variant):
         """Known before anything is trained: from the graph, the labels and the changes."""
         from certcore.pipeline.bundle import dataset_digest
 
-        told = [dataset_digest(_dataset(instance)), instance.meta.get("split"), self.changes, settings]
+        told = [dataset_digest(dataset_in(instance)), instance.meta.get("split"), self.changes, settings]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:24]
 
     def apply(self, instance: Instance) -> Instance:
@@ -139,7 +144,7 @@ class Trial(Variant):
         from certcore.votes.voters import make_voter
 
         assert self.samples is not None
-        dataset = _dataset(instance)
+        dataset = dataset_in(instance)
         if self.documents is not None:
             dataset = self.documents.make(dataset)
         model, split = str(instance.meta.get("model", "gcn")), int(instance.meta.get("split", 0))
@@ -147,8 +152,10 @@ class Trial(Variant):
         schedule = replace(Schedule.of(model), **self.schedule)
         trained = train_smoothed(dataset, model, noise, split=split, schedule=schedule, per_class=self.per_class)
         voter = make_voter(trained.model, dataset.graph, noise, split)
-        kept = cache_folder() / "trials" / f"{dataset.name}-{self.name}-{voter.digest[:12]}.votes.npz"
-        votes = collect_votes(voter, selection=SELECTION, estimation=self.samples, checkpoint=kept, jobs=1)
+        kept = cache_folder() / "trials" / f"{dataset.name}-{self.name}-{self.first}-{voter.digest[:12]}.votes.npz"
+        votes = collect_votes(
+            voter, selection=SELECTION, estimation=self.samples, first=self.first, checkpoint=kept, jobs=1
+        )
         test = np.flatnonzero(trained.split == TEST)
         receptive = trained.model.field(dataset.graph, noise)
         accuracy = {
@@ -182,7 +189,8 @@ class Trial(Variant):
         )
 
 
-def _dataset(instance: Instance) -> Dataset:
+def dataset_in(instance: Instance) -> Dataset:
+    """The graph and the labels of an instance, to train on again."""
     assert instance.labels is not None
     assert instance.class_names is not None
     name = str(instance.meta.get("dataset", "graph"))

@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from torch_geometric.nn import GATConv
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.registry import model_class
+from certcore.votes.attention import Attention, can_attend
 from certcore.votes.fused import pad_weights, voter_digest
 from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
@@ -78,6 +80,9 @@ class TorchVoter:
     def _network(self) -> NodeClassifier:
         network = model_class(self.model)(**self.options)
         network.load_state_dict({key: torch.from_numpy(value.copy()) for key, value in self.weights.items()})
+        for name, layer in list(network.named_children()):
+            if isinstance(layer, GATConv) and can_attend(layer):  # the same attention, faster
+                setattr(network, name, Attention(layer))
         return network.eval()
 
     @cached_property

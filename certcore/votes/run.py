@@ -71,6 +71,7 @@ def collect_votes(
     checkpoint: str | os.PathLike[str] | None = None,
     finished: str | os.PathLike[str] | None = None,
     fresh: bool = False,
+    first: int | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     chunk: int | None = None,
@@ -84,15 +85,20 @@ def collect_votes(
     `certcore vote`), if they are this voter's.
 
     The confidence bound needs a number of samples that was fixed before anybody looked. So a run keeps the numbers it
-    began with; with `fresh`, other numbers are allowed, and all estimation samples are drawn anew.
+    began with; with `fresh`, other numbers are allowed, and all estimation samples are drawn anew. With `first`, the
+    estimation samples are those from this number on: where earlier ones were looked at, and their file is gone.
     """
+    if first is not None:
+        first = whole_number(first, "the number of the first estimation sample", 0, MAX_TRIALS)
+        if fresh:
+            raise InputError("both a first sample and fresh ones are asked for; --first names them, leave out --fresh")
     selection = whole_number(selection, "the number of selection samples", 1, MAX_TRIALS)
     estimation = whole_number(estimation, "the number of estimation samples", 1, MAX_TRIALS)
     elsewhere = scheduler is not None or (default_jobs() if jobs is None else jobs) > 1
     # Counted right here and kept nowhere, votes cannot be taken for those of another model.
     digest = voter.digest if checkpoint or elsewhere else ""
     state = _Tally.load(checkpoint, finished, voter, digest) if checkpoint else _Tally.empty(voter)
-    state = state.planned_for(selection, estimation, voter, fresh, checkpoint)
+    state = state.planned_for(selection, estimation, voter, fresh, first, checkpoint)
     left = [(kind, first, stop) for kind in (SELECTION, ESTIMATION) for first, stop in state.missing(kind)]
     if left:
         if elsewhere and scheduler is None:
@@ -246,15 +252,27 @@ class _Tally:
         return state
 
     def planned_for(
-        self, selection: int, estimation: int, voter: Voter, fresh: bool, path: str | os.PathLike[str] | None
+        self,
+        selection: int,
+        estimation: int,
+        voter: Voter,
+        fresh: bool,
+        first: int | None,
+        path: str | os.PathLike[str] | None,
     ) -> _Tally:
         """This state if it is on its way to these numbers of samples; a new one if nothing was seen of it yet."""
         wanted = {SELECTION: selection, ESTIMATION: estimation}
-        if self.planned == wanted:
+        begins = self.first if first is None else {SELECTION: 0, ESTIMATION: first}
+        if self.planned == wanted and self.first == begins:
             return self
         if self.planned is None or not len(self.done[ESTIMATION]):
             empty = _Tally.empty(voter)
-            return replace(empty, planned=wanted, first=self.first, fresh_after=self.fresh_after)
+            return replace(empty, planned=wanted, first=begins, fresh_after=self.fresh_after)
+        if self.first != begins:
+            raise InputError(
+                f"{path} holds samples from number {self.first[ESTIMATION]:,} on, but --first is {first:,}; give the "
+                "same number, or choose another file or folder"
+            )
         before = self.planned
         if not fresh:
             raise InputError(
@@ -263,9 +281,9 @@ class _Tally:
                 "the confidence needs numbers that are fixed before anybody looks; ask for the same numbers, or draw "
                 "all samples anew with --fresh"
             )
-        first = {SELECTION: 0, ESTIMATION: self.first[ESTIMATION] + before[ESTIMATION]}
+        begins = {SELECTION: 0, ESTIMATION: self.first[ESTIMATION] + before[ESTIMATION]}
         return replace(
-            _Tally.empty(voter), planned=wanted, first=first, fresh_after=(*self.fresh_after, before[ESTIMATION])
+            _Tally.empty(voter), planned=wanted, first=begins, fresh_after=(*self.fresh_after, before[ESTIMATION])
         )
 
     def save(self, path: str | os.PathLike[str], voter: Voter, digest: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from certcore.cli import main
+from certcore.reproduce import findings
 from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Claim, Row, rows
 from certcore.reproduce.experiments import BY_NAME, EXPERIMENTS, chosen
 from certcore.reproduce.measure import Ours
@@ -135,6 +137,39 @@ def test_numbers_are_read_off_the_right_results(tmp_path: Path) -> None:
     assert found["gap-attributes"].holds is False  # type: ignore[union-attr]
     assert found["counts-citeseer"].holds is True  # type: ignore[union-attr]
     assert found["sma-21"] is None
+
+
+def test_classifiers_are_compared_on_the_votes_that_all_have(tmp_path: Path) -> None:
+    """At the same budgets, with few votes and with more; the sentence itself with the most that both have."""
+    budgets = {"budgets": [0, 1, 2, 21]}
+    for number, naive in ((10**4, [90, 60, 0, 0]), (10**5, [90, 70, 50, 0])):
+        for model, certified in (("sma", [90, 80, 80, 60]), ("rgcn", [90, 80, 70, 60])):
+            values = budgets | {"certified": certified, "naive": naive}
+            write_result(tmp_path, made("classifiers", f"citeseer-{model}-attr", f"paper-{number}", **values), "key")
+    results = Results(tmp_path)
+    by_votes = findings.base_gap_by_votes("citeseer")(results)
+    assert by_votes is not None
+    assert by_votes.text == "on average up to 1 deletions: +20.0 % with 10,000 votes, +10.0 % with 100,000"
+    close = findings.base_close_to_collective("citeseer")(results)
+    assert close is not None
+    assert close.text.startswith("RGCN collective − SMA naive: +15.0 % on average up to 2 deletions")
+    ours = findings.ratio_at("citeseer-rgcn-attr", 2, "paper-10000")(results)
+    assert ours is not None
+    assert (ours.text, ours.also) == ("70.0 %", "")
+    write_result(tmp_path, made("classifiers", "citeseer-rgcn-attr", "paper", **values), "key")
+    for variant, count in (("paper", 85), ("paper-1000000", 65)):
+        values = budgets | {"certified": [90, 90, count, 0], "naive": [90, 0, 0, 0]}
+        result = made("classifiers", "citeseer-gcn-attr", variant, **values)
+        facts = result.facts | {"samples": 10**7 if variant == "paper" else 10**6}
+        write_result(tmp_path, replace(result, facts=facts), "key")
+    ours = findings.ratio_at("citeseer-rgcn-attr", 2)(Results(tmp_path))
+    assert ours is not None
+    assert "GCN has 65.0 % with as many votes and 85.0 % with 10,000,000 (1 splits)." in ours.also
+    for path in tmp_path.glob("classifiers/*rgcn*100000.json"):
+        path.unlink()
+    fewer = findings.base_close_to_collective("citeseer")(Results(tmp_path))
+    assert fewer is not None
+    assert "+20.0 % on average up to 1 deletions" in fewer.text
 
 
 def test_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,12 +9,14 @@ import pytest
 
 from certcore.cli import main
 from certcore.common.errors import InputError
-from certcore.data.dataset import save_dataset
+from certcore.data.dataset import load_dataset_file, save_dataset
+from certcore.instance.instance import load_instance
+from certcore.pipeline.bundle import dataset_digest
 from certcore.reproduce import computations
 from certcore.reproduce.cost import costs
 from certcore.reproduce.experiments import EXPERIMENTS
 from certcore.reproduce.quick import Quick, smaller
-from certcore.reproduce.source import LOCAL, RESULTS, Folders, Source
+from certcore.reproduce.source import BUNDLES, LOCAL, RESULTS, Folders, Source
 from certcore.reproduce.store import Result, Results, write_result
 from certcore.reproduce.trials import Trial
 from certcore.reproduce.unit import Experiment, Variant
@@ -62,6 +64,17 @@ def test_from_training_to_the_table_and_nothing_twice(tmp_path: Path, monkeypatc
     assert not any("training" in line for line in said), "the model and its votes are there"
 
 
+def test_graphs_that_travel_with_the_project_are_not_fetched(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    quick = Quick(tmp_path / "quick")
+    for source, bundle in (("citeseer", "citeseer-gcn-attr-s0"), ("cora_ml", "cora-gcn-attr-s0")):
+        path, _ = quick._graph(Source(source))
+        assert path is not None
+        made_of = load_instance(BUNDLES / f"{bundle}.npz").meta["checksums"]["dataset"]
+        assert dataset_digest(load_dataset_file(path)) == made_of
+    assert quick._graph(Source("reuters_knn3_d200"))[0] == "reuters_r8"
+
+
 def test_a_quick_run_never_goes_where_results_are_kept() -> None:
     for folder in (RESULTS, RESULTS.parent):
         with pytest.raises(InputError, match="does not go where results are kept"):
@@ -98,7 +111,7 @@ def test_a_run_says_first_what_it_will_cost(tmp_path: Path) -> None:
 def test_where_nobody_can_answer_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = ["--bundles", str(tmp_path / "none"), "--results", str(tmp_path / "results")]
     assert main(["reproduce", "datasets", *empty]) == 0
-    assert "datasets: nothing to compute (0 there)" in capsys.readouterr().err
+    assert "datasets: none missing (0 there)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [["--split", "1"], ["--force"], ["--bundles", "x"]])

@@ -15,9 +15,10 @@ from certcore.base.smoothing import SmoothingBase
 from certcore.data.dataset import Dataset
 from certcore.data.texts import nearest_neighbours
 from certcore.reproduce import computations, tier_findings
+from certcore.reproduce.measure import radius
 from certcore.reproduce.source import Folders, Source
 from certcore.reproduce.store import Result, Results, write_result
-from certcore.reproduce.trial_lists import JOINT, TEXTS
+from certcore.reproduce.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
 from certcore.reproduce.trials import Documents, Trial, nearest_by
 from certcore.reproduce.unit import Experiment, run_experiment
 
@@ -107,6 +108,10 @@ def test_a_trial_is_trained_and_voted_once(tmp_path: Path, monkeypatch: pytest.M
     assert {result.samples for result in found} == {200}
     assert found[0].facts["theta"][1] == "0.5"
     assert found[1].facts["targets"] == 40 - 4 * 5
+    later = replace(trial, first=200)
+    assert run(later) == [False], "other samples of the same model"
+    assert Results(folders.results).find("trials", "words-gcn-attr", "two-200")[0].provenance["trial"]["first"] == 200
+    run(trial)
     monkeypatch.setattr(Trial, "apply", lambda *_: pytest.fail("trained again"))
     assert run(trial, other) == [True, True]
     with pytest.raises(pytest.fail.Exception):
@@ -138,6 +143,17 @@ def test_what_was_tried_is_told(tmp_path: Path) -> None:
     ours = tier_findings.nearest_text("webkb_knn3", 8.08, 309.32)(results)
     assert ours is not None
     assert ours.text.startswith("1 of 2 changes raise it; most: two nearest")
+    assert tier_findings.meets_both("webkb_knn3", 0.5, 1.5)(results) is None, "fewer votes are no verdict"
+    values = {"budgets": [0, 1, 2, 3, 4], "certified": [90, 90, 90, 90, 0], "naive": [90, 50, 0, 0, 0]}
+    write_result(tmp_path, made("text-variants", source, TEXT_WITH_PAPER_VOTES.name, **values), "key")
+    single, together = (
+        radius(Results(tmp_path).find("text-variants", source, "two-nearest-1000000"), key).value
+        for key in ("naive", "certified")
+    )
+    for wrong in ((1, 1), (1.3, 1), (1, 1.3)):
+        met = tier_findings.meets_both("webkb_knn3", single * wrong[0], together * wrong[1])(Results(tmp_path))
+        assert met is not None
+        assert met.holds == (wrong == (1, 1))
     at = tier_findings.tiers_at("cora_ml-gcn-attr", 20)(results)
     assert at is not None
     assert at.text == "tight 60.0 % ± 0.0 %, strong 75.0 % ± 7.1 %"

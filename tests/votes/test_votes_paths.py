@@ -125,6 +125,22 @@ def test_soft_medoids_by_pairs_are_those_by_rows():
     assert (by_rows.argmax(dim=1) != by_pairs.argmax(dim=1)).float().mean() < 0.01
 
 
+@pytest.mark.parametrize("name", ["rgcn", "gat"])
+@pytest.mark.parametrize("n_classes", [4, 17])
+@pytest.mark.parametrize("drawn", [False, True])
+def test_compiled_heads_are_the_heads_that_training_uses(name, n_classes, drawn):
+    """Whether all copies have the same edges or each its own."""
+    model, noise = support.random_model(name, 64, n_classes), Noise(THETAS["joint"])
+    voter = make_voter(model, GRAPH, noise, 3)
+    edges = voter._edges(ESTIMATION, 0) if drawn else Edges.of(GRAPH, voter.batch)
+    units = voter._units(ESTIMATION, 0, voter.batch)
+    by_torch = model.head(units, edges).detach()
+    with torch.no_grad():
+        compiled = voter._network.head(units, edges)
+    assert compiled.shape == by_torch.shape
+    assert torch.allclose(by_torch, compiled, atol=1e-4, rtol=1e-4)
+
+
 def test_rows_that_need_clean_edges_do_not_vote_on_smoothed_ones():
     """All samples of a batch would share the edges of the first one: votes that are not independent prove nothing."""
     with pytest.raises(InputError, match="adjacency is fixed"):

@@ -53,6 +53,23 @@ def test_other_numbers_need_other_samples(tmp_path, numbers):
     assert (third.first, third.fresh_after) == (30 + numbers[1], (30, numbers[1]))
 
 
+def test_samples_from_a_number_on(tmp_path):
+    """Where the file of earlier votes is gone, their samples are named instead."""
+    path = tmp_path / "votes.npz"
+    votes = run(path, 5, 30, first=40)
+    assert np.array_equal(votes.estimation, VOTER.count(ESTIMATION, 40, 30))
+    assert np.array_equal(votes.selection, VOTER.count(SELECTION, 0, 5))
+    for again in (run(path, 5, 30, first=40), run(path, 5, 30)):
+        assert (again.first, again.n_samples) == (40, 30)
+    for other in (0, 41):
+        with pytest.raises(InputError, match="from number 40 on"):
+            run(path, 5, 30, first=other)
+    with pytest.raises(InputError, match="leave out --fresh"):
+        run(path, 5, 20, first=70, fresh=True)
+    after = run(path, 5, 20, fresh=True)
+    assert (after.first, after.fresh_after) == (70, (30,))
+
+
 class Stopped:
     """The same votes until somebody presses Ctrl-C."""
 

@@ -152,7 +152,7 @@ function drawLegend(map) {
   attack.kinds.forEach((kind) => {
     let sites = 0, flips = 0;
     for (let s = 0; s < attack.count; s++) if (attack.amounts[4 * s + kind.type] > 0) { sites++; flips += attack.amounts[4 * s + kind.type]; }
-    const total = attack.relaxed ? Number(flips.toFixed(3)).toLocaleString("en") : thousands(flips);
+    const total = attack.relaxed ? thousands(Number(flips.toFixed(3))) : thousands(flips);
     const what = (c) => {
       if (kind.type >= 2) { c.strokeStyle = map.colourOf(kind.type); c.lineWidth = 7; c.setLineDash(kind.type === 3 ? [9, 6] : []); c.beginPath(); c.moveTo(0, 20); c.lineTo(60, 20); c.stroke(); c.setLineDash([]); c.fillStyle = map.paper; c.beginPath(); c.arc(30, 20, 16, 0, 6.2832); c.fill(); }
       ring(map.colourOf(kind.type), "n")(c);

@@ -145,9 +145,9 @@ class Closeness:
 #: Violet where one or two further flips would do, then ever quieter: how close the rest is must not outshine the attack,
 #: and violet is none of its colours.
 CLOSENESS: Final = (
-    Closeness(1, "1", "#8579B8", "#9A8FD0"),
-    Closeness(2, "2", "#ABA2CE", "#756DA2"),
-    Closeness(5, "3–5", "#C4BFD8", "#605C7C"),
+    Closeness(1, "1", "#8579B8", "#7F75B2"),
+    Closeness(2, "2", "#ABA2CE", "#655E8C"),
+    Closeness(5, "3–5", "#C4BFD8", "#56536D"),
     Closeness(10, "6–10", "#C3C9D0", "#5F6872"),
     Closeness(None, "more", "#D8DCE1", "#474F59"),
 )

@@ -19,7 +19,7 @@ class Panel {
     this.owner = owner;
     this.figure = element("figure", "panel");
     this.caption = element("figcaption", "caption");
-    this.kept = Object.fromEntries(["edges", "marks", "whole"].map((name) => [name, element("canvas")]));
+    this.kept = Object.fromEntries(["edges", "marks", "whole", "faded"].map((name) => [name, element("canvas")]));
     this.told = null;
     this.canvas = element("canvas", "top");
     this.canvas.tabIndex = 0;
@@ -108,14 +108,12 @@ class Panel {
   // What is on the screen: the picture, shifted and scaled from where it was drawn to where the camera is now and faded
   // where something is lit, and over it what the pointer or a choice lights up.
   compose() {
-    const { width, height, ratio, drawn, owner: o } = this, c = this.clean(this.canvas, true), lit = this.lit(), k = o.zoom / drawn.zoom;
+    const { width, height, ratio, drawn, owner: o } = this, lit = this.lit(), k = o.zoom / drawn.zoom, picture = lit ? this.faded() : this.kept.whole;
     const left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
-    const { whole } = this.kept, exact = (value) => Math.round(value * ratio) / ratio;
-    c.globalAlpha = lit ? FADED : 1;
+    const c = this.clean(this.canvas, true), exact = (value) => Math.round(value * ratio) / ratio;
     // Whole pixels: shifted by a part of one, every pixel would have to be mixed.
-    if (k === 1) c.drawImage(whole, exact(left), exact(top), width, height);
-    else c.drawImage(whole, left, top, width * k, height * k);
-    c.globalAlpha = 1;
+    if (k === 1) c.drawImage(picture, exact(left), exact(top), width, height);
+    else c.drawImage(picture, left, top, width * k, height * k);
     this.litSeen = lit ? this.drawAttack(c, lit) : null;
     this.drawChoice(c, lit);
     this.drawHand(c);
@@ -129,7 +127,14 @@ class Panel {
     if (solid) { c.fillStyle = this.owner.paper; c.fillRect(0, 0, this.width, this.height); } else c.clearRect(0, 0, this.width, this.height);
     return c;
   }
+  // The picture as it looks below what is lit; kept, because every step of the pointer asks for it.
+  faded() {
+    const { faded, whole } = this.kept;
+    if (!this.isFaded) { const c = this.clean(faded, true); c.globalAlpha = FADED; c.drawImage(whole, 0, 0, this.width, this.height); this.isFaded = true; }
+    return faded;
+  }
   merge() {
+    this.isFaded = false;
     const c = this.clean(this.kept.whole, true);
     for (const part of [this.kept.edges, this.kept.marks]) c.drawImage(part, 0, 0, this.width, this.height);
   }

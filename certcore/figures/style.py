@@ -142,8 +142,8 @@ class Closeness:
     dark: str
 
 
-#: Violet where one or two further flips would do, then ever quieter: how close the rest is must not outshine the attack,
-#: and violet is none of its colours.
+#: Violet where one or two further flips would do, then ever quieter: how close the rest is must not outshine the
+#: attack, and violet is none of its colours.
 CLOSENESS: Final = (
     Closeness(1, "1", "#8579B8", "#7F75B2"),
     Closeness(2, "2", "#ABA2CE", "#655E8C"),

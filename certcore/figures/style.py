@@ -142,11 +142,12 @@ class Closeness:
     dark: str
 
 
-#: Warm where one or two further flips would do, then ever quieter: how close the rest is must not outshine the attack.
+#: Violet where one or two further flips would do, then ever quieter: how close the rest is must not outshine the
+#: attack, and violet is none of its colours.
 CLOSENESS: Final = (
-    Closeness(1, "1", "#B89478", "#AC8A6C"),
-    Closeness(2, "2", "#C9AF98", "#8C7662"),
-    Closeness(5, "3–5", "#C9BCB0", "#746B63"),
+    Closeness(1, "1", "#8579B8", "#7F75B2"),
+    Closeness(2, "2", "#ABA2CE", "#655E8C"),
+    Closeness(5, "3–5", "#C4BFD8", "#56536D"),
     Closeness(10, "6–10", "#C3C9D0", "#5F6872"),
     Closeness(None, "more", "#D8DCE1", "#474F59"),
 )

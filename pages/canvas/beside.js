@@ -16,7 +16,8 @@ const choiceButton = (map, choice, text, className) => {
   const button = element("button", className, text);
   button.type = "button";
   button.onclick = () => map.choose(choice, true);
-  button.onpointerenter = () => map.point(choice);
+  // Not when it enters: a list that scrolls by itself brings other rows under a pointer that rests.
+  button.onpointermove = () => map.point(choice);
   button.onpointerleave = () => map.point(null);
   return button;
 };
@@ -41,11 +42,21 @@ function badge(map, attack, s) {
 
 const LONGEST = 300;
 
+function sortChoice(map) {
+  const made = element("select", "sort");
+  made.setAttribute("aria-label", "Order of the sites");
+  for (const [value, text] of [["flips", "most flips first"], ["breaks", "breaks most first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
+  made.value = map.sort;
+  made.onchange = () => { map.sort = made.value; map.beside(); };
+  return made;
+}
+
 function drawList(map) {
   const attack = map.attacks[0];
-  const head = element("div", "head", which(map) + (attack.count ? `${some(attack.count, "site", "sites")}, most flips first` : "No flips are spent."));
+  const head = element("div", "head", which(map) + (attack.count ? `${some(attack.count, "site", "sites")}` : "No flips are spent."));
   const list = element("ol", "sites");
-  for (let s = 0; s < Math.min(attack.count, LONGEST); s++) {
+  if (attack.count > 1 && !attack.relaxed) head.append(", ", sortChoice(map));
+  for (const s of map.order(attack).slice(0, LONGEST)) {
     const row = choiceButton(map, map.asChoice(attack, s), "", "site");
     row.dataset.site = s;
     const what = element("span", "what");
@@ -141,7 +152,7 @@ function drawLegend(map) {
   attack.kinds.forEach((kind) => {
     let sites = 0, flips = 0;
     for (let s = 0; s < attack.count; s++) if (attack.amounts[4 * s + kind.type] > 0) { sites++; flips += attack.amounts[4 * s + kind.type]; }
-    const total = attack.relaxed ? Number(flips.toFixed(3)).toLocaleString("en") : thousands(flips);
+    const total = attack.relaxed ? thousands(Number(flips.toFixed(3))) : thousands(flips);
     const what = (c) => {
       if (kind.type >= 2) { c.strokeStyle = map.colourOf(kind.type); c.lineWidth = 7; c.setLineDash(kind.type === 3 ? [9, 6] : []); c.beginPath(); c.moveTo(0, 20); c.lineTo(60, 20); c.stroke(); c.setLineDash([]); c.fillStyle = map.paper; c.beginPath(); c.arc(30, 20, 16, 0, 6.2832); c.fill(); }
       ring(map.colourOf(kind.type), "n")(c);
@@ -153,7 +164,7 @@ function drawLegend(map) {
   const dot = (name, colour) => (c) => { c.fillStyle = colour; c.beginPath(); shape(name)(c, 30, 20, 12); c.fill(); };
   title("What it breaks");
   if (!attack.relaxed) add("lost", dot("square", map.lostColour), `loses its certificate (${thousands(attack.lost.length)})`);
-  if (!attack.relaxed && attack.count) add("links", (c) => { c.strokeStyle = map.colourOf(attack.kind[0]); c.lineWidth = 2; c.beginPath(); c.moveTo(0, 30); c.lineTo(60, 10); c.stroke(); }, "from a hit to what it helps break");
+  if (!attack.relaxed && attack.count) add("links", (c) => { c.strokeStyle = map.colourOf(attack.kind[0]); c.lineWidth = 2; c.beginPath(); c.moveTo(0, 30); c.lineTo(60, 10); c.stroke(); }, attack.breaks.reduce((sum, number) => sum + number, 0) > attack.lost.length ? "from a hit to what it helps break; a label counts at each hit that helps" : "from a hit to what it helps break");
   if (map.attacks.some((one) => one.relaxed)) items.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
   const looks = map.looks(attack);
   const next = looks.close?.find((step) => step.label === "1")?.count;

@@ -7,10 +7,11 @@ import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from certcore import figures
 from certcore.domain.perturbations import LABELS, TYPES
+from certcore.figures.style import BLUE, WIDTHS
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.result.reach import reach
@@ -25,8 +26,13 @@ from ..state.state import View
 from . import attack
 from . import view as canvas
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 #: More pictures than this nobody waits for.
 MOST_FRAMES = 31
+#: Height of what stands below the map in the animated picture: the count and its curve.
+STRIP = 130
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +85,10 @@ def data(instance: Instance, found: list[Frame], axis: str) -> dict[str, Any]:
         result = frame.result
         here = reach(instance, result)
         assert here is not None
+        lost = int(here.lost.sum())
         told = (
             f"{count(frame.value)} {name}: {count(result.certified)} of {count(result.targets)} certified, "
-            f"{count(int(here.lost.sum()))} lose their certificate"
+            f"{count(lost)} {'loses its' if lost == 1 else 'lose their'} certificate"
         )
         made.append(
             {
@@ -111,25 +118,57 @@ def page(instance: Instance, player: dict[str, Any], shown: dict[str, Any]) -> b
     return page.encode()
 
 
-def gif(instance: Instance, found: list[Frame], seconds: float = 0.5) -> bytes:
-    """The film as an animated picture, drawn as the printed map is."""
+def gif(instance: Instance, found: list[Frame], player: dict[str, Any], seconds: float = 0.5) -> bytes:
+    """The film as an animated picture: the printed map, and below it the count and its curve, growing."""
     from PIL import Image
 
     from certcore.export.rendering import render
 
+    width = 1000
+    # As many dots as are shown: drawing more and making them smaller takes three times as long.
+    dpi = round(width * 2.54 / WIDTHS["two-column"])
     pictures = []
     for frame in found:
-        png = render(figures.graph_figure(instance, frame.result), "png", width="two-column")
-        picture = Image.open(io.BytesIO(png)).convert("RGB")
-        picture.thumbnail((1000, 1000))
-        pictures.append(picture)
-    size = (max(p.width for p in pictures), max(p.height for p in pictures))
+        png = render(figures.graph_figure(instance, frame.result), "png", width="two-column", dpi=dpi)
+        pictures.append(Image.open(io.BytesIO(png)).convert("RGB"))
+    height = max(picture.height for picture in pictures)
     sheets = []
-    for picture in pictures:
-        sheet = Image.new("RGB", size, "white")
+    for k, picture in enumerate(pictures):
+        sheet = Image.new("RGB", (width, height + STRIP), "white")
         sheet.paste(picture, (0, 0))
-        sheets.append(sheet.convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
+        sheet.paste(_growing(player["frames"][: k + 1], player["frames"][-1]["value"], width), (0, height))
+        # The other methods leave out a colour that few dots have.
+        sheets.append(sheet.quantize(256, Image.Quantize.FASTOCTREE))
     target = io.BytesIO()
     pace = [int(1000 * seconds)] * (len(sheets) - 1) + [2500]
     sheets[0].save(target, "GIF", save_all=True, append_images=sheets[1:], duration=pace, loop=0)
     return target.getvalue()
+
+
+def _growing(shown: list[dict[str, Any]], last: int, width: int) -> Image.Image:
+    """What the player draws beside the map: the bracket and the certified count so far, and the words."""
+    from matplotlib.font_manager import findfont
+    from PIL import Image, ImageDraw, ImageFont
+
+    fine = 3  # drawn larger and made smaller: lines without steps
+    strip = Image.new("RGB", (width * fine, STRIP * fine), "white")
+    pen = ImageDraw.Draw(strip)
+    left, right, top, bottom = 20 * fine, (width - 20) * fine, 44 * fine, (STRIP - 14) * fine
+    first, total = shown[0]["value"], shown[0]["targets"] or 1
+
+    def line(what: str) -> list[tuple[float, float]]:
+        along = [(frame["value"] - first) / (last - first) if last > first else 1 for frame in shown]
+        return [
+            (left + (right - left) * x, bottom - (bottom - top) * frame[what] / total) for x, frame in zip(along, shown)
+        ]
+
+    proven, attacked = line("certified"), line("left")
+    pen.line([(left, bottom), (right, bottom)], fill="#C9CCD1", width=fine)
+    if len(shown) > 1:
+        pen.polygon(attacked + proven[::-1], fill="#CCE3F0")
+        pen.line(proven, fill=BLUE, width=3 * fine, joint="curve")
+    x, y = proven[-1]
+    pen.ellipse([x - 6 * fine, y - 6 * fine, x + 6 * fine, y + 6 * fine], fill=BLUE)
+    font = ImageFont.truetype(findfont("DejaVu Sans"), 20 * fine)
+    pen.text((left, 8 * fine), shown[-1]["told"], fill="#1B2430", font=font)
+    return strip.resize((width, STRIP), Image.Resampling.LANCZOS)

@@ -5,7 +5,7 @@ class AttackMap {
     this.root = root;
     for (const name of ["sentence", "stage", "list", "detail", "legend", "live"]) this[name] = root.querySelector(`.${name}`);
     this.panels = []; this.attacks = []; this.selection = []; this.pointers = new Map(); this.sent = [];
-    this.zoom = 1; this.panX = 0; this.panY = 0; this.hover = null; this.chosen = null; this.mode = "move"; this.edgeStrength = 1; this.version = "";
+    this.zoom = 1; this.panX = 0; this.panY = 0; this.hover = null; this.chosen = null; this.mode = "move"; this.edgeStrength = 1; this.version = ""; this.touched = 0; this.sort = "flips";
     this.player = new Player(this);
     this.buttons();
     this.observer = new ResizeObserver(() => { this.panels.forEach((panel) => panel.resize()); this.paint(); });
@@ -64,9 +64,9 @@ class AttackMap {
     if (!this.attacks.length) return;
     // What is drawn anew are other buttons: whoever stood on one by keyboard stands on its successor.
     const held = this.held(), part = [this.sentence, this.list, this.detail].find((box) => box.contains(held));
-    const at = part ? [...part.querySelectorAll("button")].indexOf(held) : -1;
+    const at = part ? [...part.querySelectorAll("button, select")].indexOf(held) : -1;
     drawSentence(this); drawList(this); markList(this); drawDetail(this); drawLegend(this);
-    if (at >= 0) part.querySelectorAll("button")[at]?.focus({ preventScroll: true });
+    if (at >= 0) part.querySelectorAll("button, select")[at]?.focus({ preventScroll: true });
   }
   held() { return this.root.getRootNode().activeElement; }
 
@@ -212,8 +212,14 @@ class AttackMap {
   step(by) {
     const attack = this.attacks[0];
     if (!attack.count) return;
-    const at = this.chosen ? this.siteIn(attack, this.chosen) : -1, next = at < 0 ? (by > 0 ? 0 : attack.count - 1) : (at + by + attack.count) % attack.count;
-    this.choose(this.asChoice(attack, next), true);
+    const order = this.order(attack), at = this.chosen ? order.indexOf(this.siteIn(attack, this.chosen)) : -1;
+    const next = at < 0 ? (by > 0 ? 0 : attack.count - 1) : (at + by + attack.count) % attack.count;
+    this.choose(this.asChoice(attack, order[next]), true);
+  }
+  // Sites as they are listed and walked through: they arrive with most flips first.
+  order(attack) {
+    const all = [...Array(attack.count).keys()];
+    return this.sort === "breaks" && !attack.relaxed ? all.sort((a, b) => attack.breaks[b] - attack.breaks[a]) : all;
   }
   describe(attack, at) {
     const s = this.siteIn(attack, at);
@@ -234,12 +240,8 @@ class AttackMap {
     return lines.join("\n");
   }
   showTip(panel, at, x, y) {
-    for (const other of this.panels) if (other !== panel || !at) other.tip.style.display = "none";
-    if (!at) return;
-    panel.tip.textContent = this.describe(panel.attack, at);
-    panel.tip.style.display = "block";
-    panel.tip.style.left = `${Math.max(4, Math.min(x + 14, panel.width - panel.tip.offsetWidth - 6))}px`;
-    panel.tip.style.top = `${Math.max(4, Math.min(y + 14, panel.height - panel.tip.offsetHeight - 6))}px`;
+    for (const other of this.panels) if (other !== panel || !at) other.tell(null);
+    if (at) panel.tell(this.describe(panel.attack, at), x, y);
   }
   select(nodes) {
     this.selection = nodes;
@@ -273,6 +275,7 @@ class AttackMap {
     });
     c.addEventListener("pointermove", (e) => {
       const [x, y] = at(e), old = this.pointers.get(e.pointerId);
+      this.touched = performance.now();
       if (!old) {
         const found = panel.at(x, y, false);
         c.classList.toggle("over", Boolean(found));

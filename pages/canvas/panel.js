@@ -1,20 +1,33 @@
-// One picture of the graph, in layers that the browser puts together: edges, nodes that nothing happens to, what the
-// attack does (sites ringed, with number and name), and on top what the pointer or a choice lights up. Hovering draws
-// the top alone; the layers below it fade. While a large graph is moved its lower layers are moved along.
+// One picture of the graph. Edges and marks (nodes, and what the attack does to them: sites ringed, with number and name)
+// are kept as pictures of their own, and put together as one. On the screen is a single canvas: that picture, faded where
+// something is lit, and what the pointer or a choice lights up. While a large graph is moved its picture is moved along.
+
+// How much is left of what is not lit.
+const FADED = 0.25;
+
+// Push a spot off a line if it stands nearer than this; says whether it did.
+function offLine(spot, [ax, ay, bx, by], need) {
+  const ux = bx - ax, uy = by - ay, along = Math.max(0, Math.min(1, ((spot[0] - ax) * ux + (spot[1] - ay) * uy) / (ux * ux + uy * uy || 1)));
+  const dx = spot[0] - ax - along * ux, dy = spot[1] - ay - along * uy, distance = Math.hypot(dx, dy);
+  if (distance >= need || distance < 0.01) return false;
+  spot[0] += (dx / distance) * (need - distance); spot[1] += (dy / distance) * (need - distance);
+  return true;
+}
 
 class Panel {
   constructor(owner) {
     this.owner = owner;
     this.figure = element("figure", "panel");
     this.caption = element("figcaption", "caption");
-    this.layers = Object.fromEntries(["edges", "nodes", "attack"].map((name) => [name, element("canvas", `layer ${name}`)]));
+    this.kept = Object.fromEntries(["edges", "marks", "whole", "faded"].map((name) => [name, element("canvas")]));
+    this.told = null;
     this.canvas = element("canvas", "top");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.tip = element("div", "tip");
     this.tip.setAttribute("role", "tooltip");
     this.box = element("div", "box");
-    this.box.append(...Object.values(this.layers), this.canvas, this.tip);
+    this.box.append(this.canvas, this.tip);
     this.figure.append(this.caption, this.box);
   }
 
@@ -32,11 +45,11 @@ class Panel {
   get graph() { return this.owner.graph; }
   // Factors and offsets of the camera, kept until it moves: thousands of places are asked for in every frame.
   camera() {
-    const o = this.owner, kept = this.kept;
-    if (kept && kept.zoom === o.zoom && kept.panX === o.panX && kept.panY === o.panY && kept.width === this.width && kept.height === this.height && kept.graph === o.graph) return kept;
+    const o = this.owner, old = this.seenFrom;
+    if (old && old.zoom === o.zoom && old.panX === o.panX && old.panY === o.panY && old.width === this.width && old.height === this.height && old.graph === o.graph) return old;
     const sy = (Math.min((this.width - 56) / o.graph.aspect, this.height - 56) / 65535) * o.zoom, sx = sy * o.graph.aspect;
     const x0 = this.width / 2 - 32767.5 * sx + o.panX * this.width, y0 = this.height / 2 - 32767.5 * sy + o.panY * this.width;
-    return (this.kept = { sx, sy, x0, y0, zoom: o.zoom, panX: o.panX, panY: o.panY, width: this.width, height: this.height, graph: o.graph });
+    return (this.seenFrom = { sx, sy, x0, y0, zoom: o.zoom, panX: o.panX, panY: o.panY, width: this.width, height: this.height, graph: o.graph });
   }
   scaleY() { return this.camera().sy; }
   scaleX() { return this.camera().sx; }
@@ -57,7 +70,7 @@ class Panel {
     const ratio = window.devicePixelRatio || 1, { width, height } = this.box.getBoundingClientRect();
     if (!width) return false;
     this.width = width; this.height = height; this.ratio = ratio;
-    for (const c of [...Object.values(this.layers), this.canvas]) {
+    for (const c of [...Object.values(this.kept), this.canvas]) {
       if (c.width !== Math.round(width * ratio) || c.height !== Math.round(height * ratio)) {
         c.width = Math.round(width * ratio); c.height = Math.round(height * ratio); this.drawn = this.edgeKey = null;
       }
@@ -73,26 +86,57 @@ class Panel {
     clearTimeout(this.later);
     // While a large graph is moved its picture is moved along, and drawn anew when the hand rests.
     if (moved && old && old.look === look && this.graph.edges.length / 2 + this.graph.n > 15000) {
-      this.later = setTimeout(() => { this.drawQuiet(look); this.moveAlong(); }, 130);
+      // Edges that are still on their way belong to a picture that is being left.
+      if (this.unfinished) { this.unfinished = null; this.edgeKey = null; }
+      this.later = setTimeout(() => { this.drawQuiet(look); this.compose(); }, 130);
     } else if (moved) this.drawQuiet(look);
-    this.moveAlong();
-    this.drawTop();
+    this.compose();
     this.canvas.dataset.ready = o.version;
   }
 
-  // The lower layers as they were drawn, shifted and scaled to where the camera is now.
-  moveAlong() {
-    const { width, height, drawn, owner: o } = this, k = o.zoom / drawn.zoom;
-    const left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
-    const where = k === 1 && !left && !top ? "" : `translate(${left}px, ${top}px) scale(${k})`;
-    for (const layer of Object.values(this.layers)) if (layer.style.transform !== where) layer.style.transform = where;
+  // Words beside the pointer, towards the middle of the picture: so nothing has to be measured before it is placed.
+  tell(text, x, y) {
+    const { tip, width, height } = this, { style } = tip;
+    if (text !== this.told) { this.told = text; tip.textContent = text ?? ""; style.display = text === null ? "none" : "block"; }
+    if (text === null) return;
+    const right = x < width / 2, down = y < height / 2, room = (right ? width - x : x) - 20;
+    style.left = right ? `${x + 14}px` : "auto"; style.right = right ? "auto" : `${width - x + 14}px`;
+    style.top = down ? `${y + 14}px` : "auto"; style.bottom = down ? "auto" : `${height - y + 14}px`;
+    style.maxWidth = `${Math.min(280, room)}px`;
   }
 
-  clean(canvas) {
-    const c = canvas.getContext("2d");
+  // What is on the screen: the picture, shifted and scaled from where it was drawn to where the camera is now and faded
+  // where something is lit, and over it what the pointer or a choice lights up.
+  compose() {
+    const { width, height, ratio, drawn, owner: o } = this, lit = this.lit(), k = o.zoom / drawn.zoom, picture = lit ? this.faded() : this.kept.whole;
+    const left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
+    const c = this.clean(this.canvas, true), exact = (value) => Math.round(value * ratio) / ratio;
+    // Whole pixels: shifted by a part of one, every pixel would have to be mixed.
+    if (k === 1) c.drawImage(picture, exact(left), exact(top), width, height);
+    else c.drawImage(picture, left, top, width * k, height * k);
+    this.litSeen = lit ? this.drawAttack(c, lit) : null;
+    this.drawChoice(c, lit);
+    this.drawHand(c);
+  }
+
+  // A canvas to draw on: empty, or the paper's colour, which nothing shines through.
+  clean(canvas, solid = false) {
+    const c = canvas.getContext("2d", { alpha: !solid });
     c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    c.clearRect(0, 0, this.width, this.height);
+    c.globalAlpha = 1;
+    if (solid) { c.fillStyle = this.owner.paper; c.fillRect(0, 0, this.width, this.height); } else c.clearRect(0, 0, this.width, this.height);
     return c;
+  }
+  // The picture as it looks below what is lit; kept, because every step of the pointer asks for it.
+  faded() {
+    const { faded, whole } = this.kept;
+    if (!this.isFaded) { const c = this.clean(faded, true); c.globalAlpha = FADED; c.drawImage(whole, 0, 0, this.width, this.height); this.isFaded = true; }
+    return faded;
+  }
+  merge() {
+    this.isFaded = false;
+    const c = this.clean(this.kept.whole, true);
+    for (const part of [this.kept.edges, this.kept.marks]) c.drawImage(part, 0, 0, this.width, this.height);
   }
 
   drawQuiet(look) {
@@ -100,26 +144,27 @@ class Panel {
     this.drawn = { look, zoom: o.zoom, panX: o.panX, panY: o.panY };
     const px = new Float32Array(n), py = new Float32Array(n), { sx, sy, x0, y0 } = this.camera();
     for (let i = 0; i < n; i++) { px[i] = x0 + xy[2 * i] * sx; py[i] = y0 + xy[2 * i + 1] * sy; }
-    this.drawNodes(this.clean(this.layers.nodes), px, py);
-    this.attackSeen = this.drawAttack(this.clean(this.layers.attack), null);
+    const marks = this.clean(this.kept.marks);
+    this.drawNodes(marks, px, py);
+    this.attackSeen = this.drawAttack(marks, null);
     // Another attack or colouring leaves the edges as they are.
     const key = [o.version, o.zoom, o.panX, o.panY, o.ink, o.edgeStrength, this.canvas.width, this.canvas.height].join();
-    if (key === this.edgeKey) return;
-    this.edgeKey = key;
-    this.drawEdges(this.clean(this.layers.edges), px, py);
+    if (key !== this.edgeKey) { this.edgeKey = key; this.drawEdges(this.clean(this.kept.edges), px, py); }
+    this.merge();
   }
 
   drawEdges(c, px, py) {
-    const { owner: o, width, height } = this, { edges } = this.graph, token = (this.token = {});
+    const { owner: o, width, height } = this, { edges } = this.graph;
+    this.unfinished = null;
     if (!o.edgeStrength) return;
     const many = edges.length / 2;
     // Where many edges cross they add up: the more there are, the fainter each of them.
     c.strokeStyle = o.ink; c.lineWidth = 0.7;
     c.globalAlpha = Math.min(0.5, o.edgeStrength * (0.09 * Math.sqrt(o.zoom) * Math.max(Math.min(1, 5000 / (many + 1)), 0.15) + 120 / (many + 2000)));
-    const stroke = (from, to, step) => {
+    const stroke = (from, to) => {
       let inPath = 0;
       c.beginPath();
-      for (let e = 2 * from; e < 2 * to; e += 2 * step) {
+      for (let e = 2 * from; e < 2 * to; e += 2) {
         const a = edges[e], b = edges[e + 1], ax = px[a], ay = py[a], bx = px[b], by = py[b];
         if ((ax < 0 && bx < 0) || (ay < 0 && by < 0) || (ax > width && bx > width) || (ay > height && by > height)) continue;
         c.moveTo(ax, ay); c.lineTo(bx, by);
@@ -128,14 +173,18 @@ class Panel {
       }
       c.stroke();
     };
-    if (many <= 60000) { stroke(0, many, 1); return; }
-    // Too many for one breath: some at a time, while the hand rests.
+    if (many <= 60000) { stroke(0, many); return; }
+    // Too many for one breath: some at a time, while the hand rests. What the pointer asks for comes first.
     let at = 0;
+    const token = (this.unfinished = {});
     const next = () => {
-      if (this.token !== token) return;
-      const until = performance.now() + 14;
-      while (at < many && performance.now() < until) { stroke(at, Math.min(many, at + 2000), 1); at += 2000; }
+      if (this.unfinished !== token) return;
+      if (performance.now() - o.touched < 100) { this.slice = setTimeout(next, 50); return; }
+      stroke(at, Math.min(many, at + 10000));
+      at += 10000;
+      this.merge(); this.compose();
       if (at < many) this.slice = setTimeout(next, 16);
+      else this.unfinished = null;
     };
     this.slice = setTimeout(next, 30);
   }
@@ -167,28 +216,17 @@ class Panel {
     if (site >= 0) return { site, sites: [site], reached: Array.from(attack.reachedBy(site)), broken: attack.brokenBy(site) };
     if (at.node === undefined || attack.slot[at.node] === undefined) return null;
     const sites = attack.slot[at.node] >= 0 ? attack.sitesOf(at.node) : [];
+    // Passing over a node that nothing reaches is no reason to fade everything else.
+    if (this.owner.hover && !sites.length) return null;
     return { site: -1, target: at.node, sites, reached: [at.node], broken: attack.state[at.node] === LOST ? [at.node] : [] };
   }
 
-  // What the pointer or a choice lights up, over everything else; below it the other layers fade.
-  drawTop() {
-    const c = this.clean(this.canvas), lit = this.lit(), { layers } = this, faded = Boolean(lit);
-    if (faded !== this.faded) {
-      this.faded = faded;
-      layers.edges.style.opacity = layers.nodes.style.opacity = faded ? "0.3" : "";
-      layers.attack.style.opacity = faded ? "0.2" : "";
-    }
-    this.litSeen = lit ? this.drawAttack(c, lit) : null;
-    this.drawChoice(c, lit);
-    this.drawHand(c);
-  }
-
-  // What is on the screen, from what was drawn: the layer of the attack, and over it what is lit.
+  // What is on the screen, from what was drawn: the attack, and over it what is lit.
   get readBack() {
     const all = this.attackSeen, lit = this.litSeen;
     if (!all || !lit) return all;
     const on = new Map(lit.sites.map((site) => [site.site, site]));
-    return { ...lit, lost: all.lost, sites: all.sites.map((site) => on.get(site.site) ?? { ...site, alpha: Number(this.layers.attack.style.opacity) }) };
+    return { ...lit, lost: all.lost, sites: all.sites.map((site) => on.get(site.site) ?? { ...site, alpha: FADED }) };
   }
 
   // The whole attack, or, where something is lit, that part of it alone; returns what was drawn.
@@ -211,7 +249,7 @@ class Panel {
     };
     if (lit) lit.sites.forEach((s) => connect(s, lit.target === undefined ? lit.broken : [lit.target], 0.75, 1.3));
     else if (!attack.relaxed && !attack.everyField) {
-      const links = attack.breaks.reduce((sum, number) => sum + number, 0), alpha = Math.min(0.5, 90 / (links + 60) + 0.1);
+      const links = attack.breaks.reduce((sum, number) => sum + number, 0), alpha = Math.min(0.5, 110 / (links + 60) + 0.02);
       for (let s = 0; s < attack.count && seen.lines < 12000; s++) connect(s, attack.brokenBy(s), alpha, 0.8);
     }
     // Targets that lose their certificate: squares, whatever the colour says.
@@ -270,10 +308,16 @@ class Panel {
     const { attack, owner: o } = this;
     for (const s of sites) {
       if (!attack.isEdge(s)) continue;
+      const [ax, ay] = this.place(attack.ends[2 * s]), [bx, by] = this.place(attack.ends[2 * s + 1]), length = Math.hypot(bx - ax, by - ay);
+      c.beginPath(); c.moveTo(ax, ay); c.lineTo(bx, by);
+      // The paper's own margin keeps it apart from all that is crowded below.
+      c.strokeStyle = o.paper; c.lineWidth = 6.5; c.globalAlpha = 0.85; c.setLineDash([]); c.stroke();
       c.strokeStyle = o.colourOf(attack.kind[s]); c.lineWidth = 3.4;
       c.globalAlpha = 0.4 + 0.6 * Math.min(1, attack.flips[s]);
-      c.setLineDash(attack.kind[s] === 3 ? [7, 4] : []);
-      c.beginPath(); c.moveTo(...this.place(attack.ends[2 * s])); c.lineTo(...this.place(attack.ends[2 * s + 1])); c.stroke();
+      // Also a short edge is seen to be dashed.
+      const dash = Math.max(3, Math.min(7, length / 4));
+      c.setLineDash(attack.kind[s] === 3 ? [dash, dash * 0.6] : []);
+      c.stroke();
     }
     c.setLineDash([]);
   }
@@ -289,6 +333,7 @@ class Panel {
     const { attack, owner: o } = this;
     for (const node of o.selection) this.ring(c, node, o.selectedColour, 1.5, 2, lit ? 0.4 : 1);
     if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) this.ring(c, o.chosen.node, o.selectedColour, 4, 3, 1);
+    if (o.hover && o.hover.node !== undefined && o.siteIn(attack, o.hover) < 0) this.ring(c, o.hover.node, o.ink, 2.5, 1.5, 1);
     c.globalAlpha = 1;
   }
   ring(c, node, colour, gap, line, alpha) {
@@ -297,23 +342,43 @@ class Panel {
     c.beginPath(); c.arc(x, y, this.lostRadius() + gap, 0, 6.2832); c.stroke();
   }
 
-  // Marks of sites push each other apart, so that hubs do not sit on each other; a thin line leads to the place.
+  // Where the marks of sites stand: they push each other apart, so that hubs do not sit on each other, and leave a short
+  // edge visible that they would cover; a thin line leads to the place. Moving the picture moves them all alike.
   spread() {
-    const { attack, owner: o } = this, key = [o.zoom, o.panX, o.panY, this.width, this.height].join();
-    if (this.spots && this.spotKey === key) return;
-    this.spotKey = key;
-    const at = Array.from({ length: attack.count }, (_, s) => this.anchor(s)), spots = at.map(([x, y]) => [x, y]);
-    const radius = at.map((_, s) => this.siteRadius(s) + 2);
+    const { attack, owner: o } = this, key = [o.zoom, this.width, this.height].join(), { x0, y0 } = this.camera();
+    if (this.spots && this.spotKey === key) {
+      const dx = x0 - this.spotFrom[0], dy = y0 - this.spotFrom[1];
+      if (dx || dy) for (const spot of [...this.spots, ...this.anchors]) { spot[0] += dx; spot[1] += dy; }
+      this.spotFrom = [x0, y0];
+      return;
+    }
+    this.spotKey = key; this.spotFrom = [x0, y0];
+    const at = Array.from({ length: attack.count }, (_, s) => this.anchor(s)), radius = at.map((_, s) => this.siteRadius(s) + 2);
+    const lines = at.map((_, s) => (attack.isEdge(s) ? [...this.place(attack.ends[2 * s]), ...this.place(attack.ends[2 * s + 1])] : null));
+    const short = lines.map((line, s) => line !== null && Math.hypot(line[2] - line[0], line[3] - line[1]) < 9 * radius[s]);
+    const spots = at.map(([x, y], s) => {
+      if (!short[s]) return [x, y];
+      // Away from the other edges nearby, or to the side of a lonely one.
+      let dx = 0, dy = 0;
+      at.forEach(([ox, oy], other) => { if (lines[other] && Math.hypot(ox - x, oy - y) < 90) { dx += x - ox; dy += y - oy; } });
+      if (Math.hypot(dx, dy) < 1) { dx = lines[s][3] - lines[s][1]; dy = lines[s][0] - lines[s][2]; }
+      const far = (radius[s] + 16) / (Math.hypot(dx, dy) || 1);
+      return [x + dx * far, y + dy * far];
+    });
+    const few = attack.count <= 80;
     for (let round = 0; round < (attack.count <= 400 ? 40 : 0); round++) {
       let still = true;
-      for (let a = 0; a < spots.length; a++) for (let b = a + 1; b < spots.length; b++) {
-        let dx = spots[b][0] - spots[a][0], dy = spots[b][1] - spots[a][1];
-        const need = radius[a] + radius[b], distance = Math.hypot(dx, dy);
-        if (distance >= need) continue;
-        if (distance < 0.01) { dx = Math.cos(a + b); dy = Math.sin(a + b); }
-        const push = (need - distance) / 2 / (Math.hypot(dx, dy) || 1);
-        spots[a][0] -= dx * push; spots[a][1] -= dy * push; spots[b][0] += dx * push; spots[b][1] += dy * push;
-        still = false;
+      for (let a = 0; a < spots.length; a++) {
+        for (let b = a + 1; b < spots.length; b++) {
+          let dx = spots[b][0] - spots[a][0], dy = spots[b][1] - spots[a][1];
+          const need = radius[a] + radius[b], distance = Math.hypot(dx, dy);
+          if (distance >= need) continue;
+          if (distance < 0.01) { dx = Math.cos(a + b); dy = Math.sin(a + b); }
+          const push = (need - distance) / 2 / (Math.hypot(dx, dy) || 1);
+          spots[a][0] -= dx * push; spots[a][1] -= dy * push; spots[b][0] += dx * push; spots[b][1] += dy * push;
+          still = false;
+        }
+        if (short[a] && few) for (const line of lines) if (line && offLine(spots[a], line, radius[a] + 1)) still = false;
       }
       if (still) break;
     }
@@ -326,7 +391,7 @@ class Panel {
     c.globalAlpha = alpha;
     if (Math.hypot(x - ax, y - ay) > r) {
       c.strokeStyle = colour; c.lineWidth = 1.6; c.beginPath(); c.moveTo(ax, ay); c.lineTo(x, y); c.stroke();
-      c.fillStyle = colour; c.beginPath(); c.arc(ax, ay, 3, 0, 6.2832); c.fill();
+      if (!attack.isEdge(s)) { c.fillStyle = colour; c.beginPath(); c.arc(ax, ay, 3, 0, 6.2832); c.fill(); }
     }
     // The paper's own ring keeps neighbouring marks and lines off.
     c.fillStyle = o.paper; c.beginPath(); c.arc(x, y, r + 1.5, 0, 6.2832); c.fill();
@@ -411,5 +476,5 @@ class Panel {
     const node = this.nodeAt(x, y, touch ? 22 : 10);
     return node >= 0 ? { node } : null;
   }
-  end() { clearTimeout(this.later); clearTimeout(this.slice); this.token = null; }
+  end() { clearTimeout(this.later); clearTimeout(this.slice); this.unfinished = null; }
 }

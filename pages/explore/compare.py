@@ -81,11 +81,11 @@ def draw(view: View) -> None:
     )
     switches = st.container(horizontal=True)
     log = controls.toggle(switches, "Logarithmic axis", key="cmp_log", help="Zero is drawn at one half.")
-    every = controls.toggle(
+    to_zero = controls.toggle(
         switches,
-        "Every integer",
+        "To zero",
         key="cmp_every",
-        help="Draw every integer, to where nothing is certified any more (unless “Up to” says otherwise).",
+        help="The axis ends where nothing is certified any more, unless you say otherwise under “Up to”.",
     )
     if not chosen:
         st.caption("Choose at least one other instance above; until then only the present one is drawn.")
@@ -154,7 +154,7 @@ def draw(view: View) -> None:
             "begins at its accuracy without an attack."
             + (f" {words.not_for_training()} ({markdown(', '.join(trained), 300)})" if trained else "")
         )
-    values = sweeps.values_to(end and int(end), every, view.instance, vary)
+    values = sweeps.values_to(end and int(end), to_zero, view.instance, vary)
     task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
     lines = sweeps.first_kind(task)
     if lines:

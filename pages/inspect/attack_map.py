@@ -263,7 +263,7 @@ def _film(view: View, result: Certificate, seen: dict[str, Any], bar: Any) -> di
         return None
     player = film.data(view.instance, task.result, axis)
     for label, make, name, mime in (
-        ("Film as GIF", lambda: film.gif(view.instance, task.result), "attack.gif", "image/gif"),
+        ("Film as GIF", lambda: film.gif(view.instance, task.result, player), "attack.gif", "image/gif"),
         ("Film as HTML", lambda: film.page(view.instance, player, seen), "attack.html", "text/html"),
     ):
         bar.download_button(

@@ -79,11 +79,11 @@ def wait_for_health(address: str, process: subprocess.Popen[bytes], patience: fl
 
 
 @contextlib.contextmanager
-def browser() -> Iterator[Any]:
+def browser(*more: str) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
+        opened = playwright.chromium.launch(executable_path=chromium(), args=[*ARGUMENTS, *more])
         try:
             yield opened
         finally:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from certcore import Certificate, ThreatModel, certify
-from certcore.figures.style import CLOSENESS
+from certcore.figures.style import CLOSENESS, LOST_COLOUR, PROTECTED_COLOUR, TYPE_COLOURS
 from certcore.instance.instance import Instance
 from certcore.result.attack_text import read_attack
 from certcore.result.reach import Reach, reach
@@ -75,6 +75,86 @@ def test_every_site_is_drawn_with_its_number_and_name(visit: Visit, width: int, 
         for other in boxes[:i]:
             assert right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top, "labels collide"
     assert result.attack_found is not None
+
+
+def inks(page: Any, places: list[tuple[float, float]]) -> list[str]:
+    """The colours that are on the screen at these places of the first picture."""
+    script = """(at) => { const { canvas, ratio } = window.certcore.mapView.panels[0], c = canvas.getContext("2d");
+      const hex = ([r, g, b]) => "#" + [r, g, b].map((v) => v.toString(16).padStart(2, "0")).join("").toUpperCase();
+      return at.map(([x, y]) => hex(c.getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data)); }"""
+    return [str(colour) for colour in page.evaluate(script, places)]
+
+
+def alike(one: str, other: str) -> bool:
+    """The same colour, up to the edge of a line."""
+    return all(abs(int(one[k : k + 2], 16) - int(other[k : k + 2], 16)) < 40 for k in (1, 3, 5))
+
+
+def free_of_marks(panel: dict[str, Any], place: tuple[float, float]) -> bool:
+    """Whether neither a site nor a name covers this place."""
+    x, y = place
+    return all(np.hypot(site["x"] - x, site["y"] - y) > site["radius"] + 4 for site in panel["sites"]) and not any(
+        left - 4 < x < right + 4 and top - 4 < y < bottom + 4
+        for left, top, right, bottom in (label["box"] for label in panel["labels"])
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_told_to_be_drawn_is_on_the_screen(visit: Visit, scheme: str) -> None:
+    protected = 31
+    _, _, found = engine(ThreatModel(attr_del=5, protected=[protected]))
+    assert not (found.ends == protected).any()
+    page = opened(visit(1440, 1200, scheme), f"{VIEW}&protect={protected}")
+    panel = drawn(page)["panels"][0]
+    places = [tuple(page.evaluate(f"window.certcore.mapView.panels[0].place({i})")) for i in range(N)]
+    # On the ring of a mark: a little inside its left end, where no line of another one ends.
+    ring = inks(page, [(site["x"] - site["radius"] + 1, site["y"]) for site in panel["sites"]])
+    assert len(ring) == len(found.ends)
+    assert all(alike(colour, TYPE_COLOURS[1]) for colour in ring), ring
+    lost = [int(i) for i in found.targets[found.lost] if free_of_marks(panel, places[i])]
+    assert len(lost) > 1
+    assert inks(page, [places[i] for i in lost]) == [LOST_COLOUR] * len(lost)
+    gap = page.evaluate("window.certcore.mapView.panels[0].lostRadius()") + 2.5
+    x, y = places[protected]
+    around = inks(page, [(x - gap, y), (x + gap, y), (x, y - gap), (x, y + gap)])
+    assert any(alike(colour, PROTECTED_COLOUR) for colour in around), around
+    kept = [t for t in np.flatnonzero(found.margin > 0).tolist() if free_of_marks(panel, places[found.targets[t]])]
+    ends = [step.most or 10**6 for step in CLOSENESS]
+    steps = [CLOSENESS[int(np.searchsorted(ends, found.margin[t]))] for t in kept]
+    tones = [step.dark if scheme == "dark" else step.colour for step in steps]
+    seen = inks(page, [places[found.targets[t]] for t in kept])
+    assert np.mean([a == b for a, b in zip(seen, tones)]) > 0.6, "but for those under a line or another node"
+    paper = inks(page, [(3, 3)])[0]
+    assert (int(paper[1:3], 16) < 60) == (scheme == "dark")
+    # A choice fades all but what it lights.
+    page.evaluate(f"window.certcore.mapView.choose({{ node: {found.ends[0, 0]} }})")
+    drawn(page)
+    by_it = set(found.targets[found.broken_by(0)].tolist())
+    faded = [i for i in lost if i not in by_it]
+    assert faded
+    page.evaluate("window.certcore.mapView.fit(); window.certcore.mapView.paint()")
+    lit = drawn(page)["panels"][0]
+    assert LOST_COLOUR not in inks(page, [places[i] for i in faded if free_of_marks(lit, places[i])])
+    assert set(inks(page, [places[i] for i in lost if i in by_it and free_of_marks(lit, places[i])])) <= {LOST_COLOUR}
+
+
+def test_sites_sort_by_what_they_break_and_the_arrows_follow(visit: Visit) -> None:
+    _, _, found = engine(ThreatModel(attr_del=11))
+    page = opened(visit(), VIEW.replace("attr_del=5", "attr_del=11"))
+    order = sorted(range(len(found.ends)), key=lambda s: -found.breaks()[s])
+    assert order != list(range(len(found.ends))), "the example has another order"
+    page.locator(".sort").focus()
+    page.locator(".sort").select_option("breaks")
+    rows = page.locator(".sites .site").evaluate_all("(rows) => rows.map((row) => Number(row.dataset.site))")
+    assert rows == order
+    assert page.locator(".sort").evaluate("(box) => box.matches(':focus')"), "drawn anew, kept"
+    top = page.locator(".box .top")
+    top.focus()
+    walked = []
+    for _ in order:
+        top.press("ArrowRight")
+        walked.append(drawn(page)["chosen"]["node"])
+    assert walked == found.ends[order, 0].tolist()
 
 
 def test_choosing_a_site_lights_exactly_what_it_breaks(visit: Visit) -> None:

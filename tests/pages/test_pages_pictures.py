@@ -180,9 +180,22 @@ def test_search_finds_by_index_and_name() -> None:
 def test_a_film_is_a_picture_that_moves() -> None:
     instance = grid_instance()
     frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 3)]
-    picture = Image.open(io.BytesIO(film.gif(instance, frames)))
+    player = film.data(instance, frames, "attr_del")
+    picture = Image.open(io.BytesIO(film.gif(instance, frames, player)))
     assert picture.format == "GIF"
     assert picture.n_frames == 2
+    strips = []
+    for k in range(2):
+        picture.seek(k)
+        strip = picture.convert("RGB").crop((0, picture.height - film.STRIP, picture.width, picture.height))
+        strips.append(np.asarray(strip).astype(int))
+    words, curves = [s[:40] for s in strips], [s[40:] for s in strips]
+    assert (words[0] < 100).all(axis=2).any(), "the count in words"
+    assert (words[0] != words[1]).any(), "which changes"
+    blue = [np.flatnonzero((c[:, :, 2] - c[:, :, 0] > 120).any(axis=0)) for c in curves]
+    assert blue[0].max() < 40, "the curve begins at the left"
+    assert blue[1].min() < 40
+    assert blue[1].max() > picture.width - 40, "and grows to the right"
 
 
 def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -49,15 +51,21 @@ def test_the_bracket_of_a_map_holds_the_truth_in_every_cell(seed: int) -> None:
     figure = figures.contour_figure(cells, x="attr_add", y="attr_del", show="bracket", attacks=attacks)
     assert figure.bounds is not None
     data, hover = cell_hover(figure)
+    column = {name: int(k) for name, k in re.findall(r"<br>([^:]+): %\{customdata\[(\d+)", hover)}
+    columns, rows = figure.table().columns, iter(figure.table().rows)
     for i in values:
         for j in values:
             truth = brute_force(instance, ThreatModel(attr_add=i, attr_del=j))
             assert attacks[i, j] <= truth <= figure.bounds[i, j]
             assert figure.filled[i, j] == (figure.bounds[i, j] - attacks[i, j]) / cells.targets
-            told = " ".join(map(str, data[i][j]))
-            assert f"at most {int(figure.bounds[i, j])} of {cells.targets}" in told
-    for word in ("collective", "naive", "can be left uncertified", "best attack found", "bracket"):
-        assert word in hover
+            told, bound, left = data[i][j], int(figure.bounds[i, j]), int(attacks[i, j])
+            assert told[:2] == [i, j]
+            assert told[column["can be left uncertified"]] == f"at most {bound} of {cells.targets}"
+            assert told[column["best attack found leaves uncertified"]] == str(left)
+            assert told[column["bracket"]] == f"{bound - left} labels wide"
+            row = dict(zip(columns, next(rows)))
+            assert (row["bound"], row["attack_found"]) == (bound, left), "in the table as well"
+    assert {"collective", "naive"} <= column.keys()
     unknown = best_within(cells.x_values, cells.y_values, [(1, 1, 3)])
     assert np.isnan(unknown[0]).all()
     assert (unknown[1:, 1:] == 3).all()

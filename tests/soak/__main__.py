@@ -1,7 +1,7 @@
-"""`make soak`: the long forms of the load, fuzz and fault tests, about half an hour on two cores.
+"""`make soak`: the long forms of the load, fuzz, fault and strong tests, about forty minutes on two cores.
 
 Prints JSON lines and at the end a summary; ends with an error at the first finding.
-`python -m tests.soak [load|fuzz|faults …]` runs some of them; without a name all.
+`python -m tests.soak [load|fuzz|faults|strong …]` runs some of them; without a name all.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from tests.soak.faults import faults
 from tests.soak.load import ROOT, load
+from tests.soak.strong import run as judge_many
 
 FUZZ = {"instance": 9000, "votes": 6000, "proof": 9000, "upload": 4000}
 
@@ -42,7 +43,12 @@ def disturb() -> None:
         print(json.dumps(line), flush=True)
 
 
-PARTS: dict[str, Callable[[], None]] = {"load": hold, "fuzz": fuzz, "faults": disturb}
+def enumerate_small() -> None:
+    """Strong certificates of small instances of every kind against enumeration, ten minutes of one core."""
+    print(json.dumps(judge_many(600)), flush=True)
+
+
+PARTS: dict[str, Callable[[], None]] = {"load": hold, "fuzz": fuzz, "faults": disturb, "strong": enumerate_small}
 
 
 def main() -> None:

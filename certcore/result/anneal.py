@@ -2,8 +2,9 @@
 
 In every step some flips are taken back and spent again, site by site: the next one goes where it helps most, with
 noise that shrinks from step to step. What helps is counted in targets broken, and for targets that are not broken yet
-in a share of the way. One step looks at every site at once: a product of a sparse matrix with what a further flip is
-worth to each group of targets. Nothing here needs trust: attacks are replayed before anybody sees them.
+in a share of the way. One step looks at every site at once: what a further flip is worth to each group of targets,
+summed over the groups that see the site. These sums are kept, and moved where a flip changes what a group is worth.
+Nothing here needs trust: attacks are replayed before anybody sees them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
-from certcore.result.allocation import Allocation, inadmissible, replay
+from certcore.result.allocation import Allocation, columns_of, inadmissible, replay
 from certcore.result.sites import AttackSites
 
 #: How far along counts, and with which power, in the runs one after the other; how hot a run starts, in targets.
@@ -35,6 +36,8 @@ AFRESH = 0.02
 BURST = 25
 #: Steps of the first run per flip that can be spent, and at most.
 STEPS, MAX_STEPS = 30, 6000
+#: Numbers in the table that noise is read from, at a random place each time.
+NOISE = 2**16
 
 
 class Annealer:
@@ -163,9 +166,8 @@ class _AttackState:
         self.need[points.group[~far], within[~far]] = amounts[~far]
         self.effort = 1.0 / budgets[self.types]
         self.whole = np.maximum((self.need * self.effort).sum(axis=2), 1e-12)
-        self.cost = sites.cost
-        self.of_type = {k: np.flatnonzero(sites.kind == k) for k in self.types}
-        self.by_type = {k: sites.by_site[self.of_type[k]] for k in self.types}
+        self.mine = [_SitesOfType(sites, k) for k in self.types]
+        self.noise = rng.gumbel(size=NOISE + len(sites.site))
         self.reset(np.zeros(len(sites.site), dtype=np.int64))
 
     def reset(self, amount: np.ndarray, like: Allocation | None = None) -> None:
@@ -180,13 +182,13 @@ class _AttackState:
         for site in np.flatnonzero(amount).tolist():
             count = min(int(amount[site]), self._fits(site))
             if count > 0 and self._admit(site):
-                self._place(site, count)
+                self._move(site, count)
         self.share, self.power = 0.5, 3.0
-        self._revalue(slice(None))
+        self._revalue()
 
     def value_by(self, share: float, power: float) -> None:
         self.share, self.power = share, power
-        self._revalue(slice(None))
+        self._revalue()
 
     @property
     def broken(self) -> int:
@@ -195,19 +197,27 @@ class _AttackState:
 
     # What flips are worth.
 
-    def _revalue(self, rows: np.ndarray | slice) -> None:
-        need, inside, whole = self.need[rows], self.inside[rows], self.whole[rows]
+    def _revalue(self, rows: np.ndarray | None = None) -> None:
+        """Value some groups (all of them if none are named) anew, and what a flip at each site is worth."""
+        chosen = slice(None) if rows is None else rows
+        need, inside, whole = self.need[chosen], self.inside[chosen], self.whole[chosen]
         missing = np.maximum(need - inside[:, None, :], 0.0)
         open_ = missing @ self.effort
         value, reached = self._value(open_, whole)
-        if isinstance(rows, slice):
+        if rows is None:
             self.value = np.zeros(len(self.weight))
             self.reached = np.zeros(len(self.weight))
             self.gain = np.zeros((len(self.types), len(self.weight)))
-        self.value[rows], self.reached[rows] = value, reached
-        for place in range(len(self.types)):
+        self.value[chosen], self.reached[chosen] = value, reached
+        for place, mine in enumerate(self.mine):
             less = open_ - np.where(missing[:, :, place] > 0, self.effort[place], 0.0)
-            self.gain[place, rows] = (self._value(less, whole)[0] - value) * self.weight[rows]
+            gain = (self._value(less, whole)[0] - value) * self.weight[chosen]
+            if rows is None:
+                self.gain[place] = gain
+                mine.worth = mine.by_site @ gain
+            else:
+                mine.spread(rows, gain - self.gain[place, rows])
+                self.gain[place, rows] = gain
 
     def _value(self, open_: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How much each group counts: 1 if broken, else a share of the way to its nearest point."""
@@ -244,26 +254,25 @@ class _AttackState:
 
     def refill(self, heat: float) -> None:
         for place, k in enumerate(self.types):
-            mine, matrix = self.of_type[k], self.by_type[k]
-            while self.left[k] > 0 and len(mine):
-                open_ = (self.amount[mine] < self.sites.cap[mine]) & (self.cost[mine] <= self.left[k])
+            mine = self.mine[place]
+            while self.left[k] > 0 and len(mine.all):
+                room = mine.cap - self.amount[mine.all]
+                open_ = (room > 0) & (mine.cost <= self.left[k])
                 if k == ADJ_DEL:
-                    open_ &= self.room[self.sites.ends[mine]].min(axis=1) > 0
+                    open_ &= (self.room[mine.one] > 0) & (self.room[mine.other] > 0)
                 if self.sigma is not None and int(self.attackers.sum()) >= self.sigma:
-                    open_ &= self.attackers[self.sites.ends[mine]].any(axis=1)
+                    open_ &= self.attackers[mine.one] | self.attackers[mine.other]
                 if not open_.any():
                     break
                 count = self._block(k) if self.rng.random() < BLOCKS else 1
-                gain = self.gain[place] if count == 1 else self._gain_of(place, count)
                 if count > 1:
-                    fits = (self.sites.cap[mine] - self.amount[mine] >= count) & (
-                        self.cost[mine] * count <= self.left[k]
-                    )
-                    count, open_ = (count, open_ & fits) if (open_ & fits).any() else (1, open_)
-                score = (matrix @ gain) / self.cost[mine]
-                score += heat * self.rng.gumbel(size=len(score))
+                    fits = open_ & (room >= count) & (mine.cost * count <= self.left[k])
+                    count, open_ = (count, fits) if fits.any() else (1, open_)
+                score = mine.worth if count == 1 else mine.by_site @ self._gain_of(place, count)
+                first = int(self.rng.integers(NOISE))
+                score = score / mine.cost + heat * self.noise[first : first + len(score)]
                 score[~open_] = -np.inf
-                site = int(mine[int(np.argmax(score))])
+                site = int(mine.all[int(np.argmax(score))])
                 if not self._admit(site):
                     break
                 self._place(site, count)
@@ -302,18 +311,43 @@ class _AttackState:
 
     def _fits(self, site: int) -> int:
         k = int(self.sites.kind[site])
-        most = min(int(self.sites.cap[site] - self.amount[site]), int(self.left[k] // self.cost[site]))
+        most = min(int(self.sites.cap[site] - self.amount[site]), int(self.left[k] // self.sites.cost[site]))
         if k == ADJ_DEL:
             most = min(most, int(self.room[self.sites.ends[site]].min()))
         return max(most, 0)
 
     def _place(self, site: int, count: int) -> None:
+        self._revalue(self._move(site, count))
+
+    def _move(self, site: int, count: int) -> np.ndarray:
+        """Spend flips at a site, or take them back; returns the groups that see it."""
         k = int(self.sites.kind[site])
         self.amount[site] += count
-        self.left[k] -= count * int(self.cost[site])
+        self.left[k] -= count * int(self.sites.cost[site])
         if k == ADJ_DEL:
             self.room[self.sites.ends[site]] -= count
         rows = self.sites.rows_of(site)
         self.inside[rows, self.types.index(k)] += count
-        if hasattr(self, "gain"):
-            self._revalue(rows)
+        return rows
+
+
+class _SitesOfType:
+    """The sites of one type, and what one more flip at each of them is worth to all groups together."""
+
+    def __init__(self, sites: AttackSites, kind: int) -> None:
+        self.all = np.flatnonzero(sites.kind == kind)
+        self.cap, self.cost = sites.cap[self.all], sites.cost[self.all]
+        self.one, self.other = sites.ends[self.all].T.copy()
+        self.by_site = sites.by_site[self.all]
+        self.by_group = columns_of(self.by_site)
+        self.worth = np.zeros(len(self.all))
+
+    def spread(self, groups: np.ndarray, change: np.ndarray) -> None:
+        """Some groups would give more, or less, for a flip."""
+        moved = change != 0
+        groups, change = groups[moved], change[moved]
+        start, stop = self.by_group.indptr[groups], self.by_group.indptr[groups + 1]
+        lengths = stop - start
+        entries = np.repeat(stop - np.cumsum(lengths), lengths) + np.arange(int(lengths.sum()))
+        seen = self.by_group.indices[entries]
+        self.worth += np.bincount(seen, weights=np.repeat(change, lengths), minlength=len(self.worth))

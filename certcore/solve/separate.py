@@ -59,8 +59,10 @@ class Separator:
         )
         self.field = sp.csr_array(field)
         self.field.data[:] = 1.0
-        open_ = np.flatnonzero(program.open & (s.points.amount[:, kind] > 0))
-        amount, group = s.points.amount[open_, kind], s.points.group[open_]
+        # With costs a point may ask for more flips than can be paid for: its rows are about those that can.
+        amounts = np.minimum(s.points.amount[:, kind], sites.most)
+        open_ = np.flatnonzero(program.open & (amounts > 0))
+        amount, group = amounts[open_], s.points.group[open_]
         keys = np.unique(group.astype(np.int64) * (2**31) + amount)
         self.group, self.need = keys >> 31, keys & (2**31 - 1)
         # A point counts for every need of its group that asks for no more than it does.

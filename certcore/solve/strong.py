@@ -32,10 +32,10 @@ from certcore.solve.status import Status
 from certcore.verify.bound import SCALE, scaled
 from certcore.verify.strong import StrongMultipliers, repaired, strong_bound, used_only
 
-#: New rows in one round, and covers where local limits or capacities of one make them the main thing.
-MAX_ROWS, MAX_COVERS = 500, 300
+#: New rows in one round, and covers: where local limits or capacities of one make them the main thing, all there are.
+MAX_ROWS, MAX_COVERS = 500, 2000
 #: With fewer violated rows than this there are new sets, so many for each type.
-FEW_ROWS, NEW_SETS = 100, 10
+FEW_ROWS, NEW_SETS = 100, 20
 #: So are there after a round that gained less than this part of what is open.
 SLOW = 0.05
 #: Rows that hold nothing for so many rounds are dropped, when there are so many of them.
@@ -46,8 +46,9 @@ FIRST_SITES, NEW_SITES = 100, 40
 LEAST_GAIN, PATIENCE, MAX_ROUNDS = 1e-4, 12, 5000
 #: Bounds are proven when they promise a further target, or this much.
 WORTH_PROVING = 0.25
-#: Part of the time that goes into the attack, and steps of it in a round where no clock runs.
-ATTACK_SHARE, ATTACK_STEPS = 0.2, 150
+#: Part of the time that goes into the attack, at most so many seconds of it before the first round, and steps of it in
+#: a round where no clock runs.
+ATTACK_SHARE, FIRST_ATTACK, ATTACK_STEPS = 0.12, 0.5, 150
 
 
 class Attack(Protocol):
@@ -125,13 +126,11 @@ class StrongSearch:
         time_limit: float = math.inf,
         rounds: int | None = None,
         cancel: threading.Event | None = None,
-        attack_seconds: float | None = None,
     ) -> Iterator[Progress]:
         """Search until the time is over, the rounds are done, it is cancelled, or nothing is left to be found.
 
         Yields whenever bound or attack have improved, each bound proven in exact integers; `status` tells how it
-        ended. With `rounds` no clock is looked at, so that the same call gives the same numbers everywhere. The first
-        `attack_seconds` (default: a tenth of the time) go into the attack.
+        ended. With `rounds` no clock is looked at, so that the same call gives the same numbers everywhere.
         """
         began, before = time.perf_counter(), self.seconds
         clock = rounds is None
@@ -158,8 +157,7 @@ class StrongSearch:
             if self.x is not None:
                 self.attack.hint(self.x)
             start = time.perf_counter()
-            first = 0.5 * ATTACK_SHARE * min(time_limit, 60.0) if attack_seconds is None else attack_seconds
-            self._attack(first if clock else None, stop)
+            self._attack(min(FIRST_ATTACK, ATTACK_SHARE * time_limit) if clock else None, stop)
             attacked = time.perf_counter() - start
             yield now()
         if self.progress.closed or not len(self.structure.groups) or not len(self.structure.flips):

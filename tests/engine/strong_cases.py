@@ -1,19 +1,27 @@
-"""Small strong programs with every whole-number perturbation spelled out, and random sets and tags for them."""
+"""Small strong programs with every whole-number perturbation spelled out, and random sets and tags for them.
+
+At the end: whole certificates held against enumeration, `tests/soak/strong.py` does it for thousands.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from certcore import GridBase, Instance, ThreatModel
+from certcore import GridBase, Instance, ThreatModel, certify
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.program.building import build_structure
 from certcore.program.levels import Levels, LevelSet
 from certcore.program.problem import Problem
 from certcore.program.program import Program
-from tests.support import random_graph, random_grid
+from certcore.result.allocation import inadmissible
+from tests import second_opinion
+from tests.support import brute_force, random_graph, random_grid
 
 FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift", "pack")
 
@@ -220,3 +228,40 @@ def hard_case(rng: np.random.Generator, *, plain: bool) -> Problem:
         if rng.random() < 0.2:
             values["protected"] = np.flatnonzero(rng.random(n) < 0.2)
     return Problem(instance, ThreatModel(**values))
+
+
+def instance_of(number: int) -> tuple[str, Instance, ThreatModel, int]:
+    """What one number stands for: its kind, the instance, the threat model, and the enumerated truth."""
+    rng = np.random.default_rng([18, number])
+    kind = ("one type", "mixed", "anything")[number % 3]
+    if kind == "anything":
+        case = second_opinion.random_case(rng)
+        return kind, *case.build(), second_opinion.truth(case)
+    problem = hard_case(rng, plain=kind == "one type")
+    return kind, problem.instance, problem.threat, brute_force(problem.instance, problem.threat)
+
+
+def judged(number: int) -> Counter[str]:
+    """Hold one instance against its truth, and tell what it counts for."""
+    kind, instance, threat, most = instance_of(number)
+    seen: list[Fraction] = []
+    options: dict[str, Any] = {"relaxation": "strong", "rounds": 40, "proof": False}
+    strong = certify(instance, threat, progress=lambda step: seen.append(step.bound), **options)
+    tight = certify(instance, threat, attack=False, proof=False)
+    paper = certify(instance, threat, relaxation="paper", attack=False, proof=False)
+    where = f"number {number}: {threat}"
+    assert strong.verified, where
+    assert most <= math.floor(strong.bound), where
+    assert strong.bound <= tight.bound + Fraction(1, 10**6), where  # two solves of the same rows, each rounded
+    assert strong.certified >= tight.certified >= paper.certified, where
+    assert seen == sorted(seen, reverse=True), where
+    assert all(math.floor(bound) >= most for bound in seen), where
+    assert strong.attack is not None, where
+    assert strong.attack_found is not None, where
+    assert strong.attack_found <= most, where
+    assert inadmissible(Problem(instance, threat), strong.attack) is None, where
+    found = Counter({"all": 1})
+    found["tight is the truth"] = math.floor(tight.bound) == most
+    found["strong is the truth"] = math.floor(strong.bound) == most
+    found["optimal, proven"] = strong.closed
+    return Counter({f"{kind}, {name}": count for name, count in found.items()})

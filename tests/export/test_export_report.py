@@ -28,15 +28,17 @@ from certcore import (
     figures,
     load_instance,
     save_instance,
+    verify_proof,
 )
 from certcore.cli import main
 from certcore.export.curve_range import curve_values, zero_budget
-from certcore.export.report import default_threat
+from certcore.export.report import build_report, default_threat
 from certcore.export.report_page import report_html
 from certcore.result.states import TargetState
 from certcore.sweep import Session, curve
 from tests.export.instances import small_instance
 from tests.pages import toys
+from tests.support import random_graph, random_grid
 
 
 @pytest.fixture(scope="module")
@@ -346,3 +348,18 @@ def test_a_report_on_votes_over_groups_shows_models_that_ignore_edges() -> None:
     other = export.build_report(instance, threat, targets="test", quick=True)
     assert not any(line.kind == "control" for line in other.figures[0].lines)  # type: ignore[attr-defined]
     assert "only in certified accuracy" in report_html(other)
+
+
+def test_a_strong_report_records_its_rounds_and_carries_its_proof() -> None:
+    """With rounds instead of seconds its numbers can be made again."""
+    rng = np.random.default_rng(3)
+    base = GridBase(random_grid(rng, 60, (4, 6)), ("attr_add", "attr_del"))
+    instance = Instance(random_graph(rng, 60, 6, 0.05), base, 1)
+    threat = ThreatModel(attr_add=2, attr_del=4)
+    first, again = (build_report(instance, threat, relaxation="strong", rounds=2, quick=True) for _ in range(2))
+    assert first.certificate.rounds == 2
+    assert first.certificate.proof is not None
+    assert first.certificate.proof["format"] == "certcore-proof-2"
+    assert first.certificate.proof == again.certificate.proof
+    assert first.certificate.attack_found == again.certificate.attack_found
+    assert verify_proof(first.certificate.proof, instance).certified == first.certificate.certified

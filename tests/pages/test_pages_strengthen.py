@@ -47,3 +47,25 @@ def test_curves_and_maps_are_strengthened_point_by_point(
     slot = {"curves": "curves_strong", "contours": "surface_strong"}[page]
     job = at.session_state["_jobs"][slot]
     assert job.state == "done", job.error
+
+
+def test_cancelling_leaves_what_was_reached() -> None:
+    """The number shown last stays, and it is said that it was cancelled."""
+
+    def page() -> None:
+        import streamlit as st
+
+        from pages.background import work
+
+        def run(job: work.Job) -> None:
+            job.partial = "1,611 so far"
+            job.cancel.wait(20)
+
+        found = work.ask("strong", "a question", run, "Strengthening", patience=0.3)
+        st.markdown(f"{found.result}, cancelled: {found.cancelled}")
+        st.button("Cancel", key="stop", on_click=work._cancel, args=("strong",))
+
+    at = AppTest.from_function(page).run()
+    assert at.markdown[0].value == "1,611 so far, cancelled: False"
+    at.button(key="stop").click().run()
+    assert at.markdown[0].value == "1,611 so far, cancelled: True"

@@ -1,7 +1,7 @@
-"""`make soak`: the long forms of the load, fuzz, fault and enumeration tests, about half an hour on two cores.
+"""`make soak`: the long forms of the load, fuzz, fault and enumeration tests, about forty minutes on two cores.
 
 Prints JSON lines and at the end a summary; ends with an error at the first finding.
-`python -m tests.soak [load|fuzz|faults|division …]` runs some of them; without a name all.
+`python -m tests.soak [load|fuzz|faults|division|strong …]` runs some of them; without a name all.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from tests.soak import division
 from tests.soak.faults import faults
 from tests.soak.load import ROOT, load
+from tests.soak.strong import run as judge_many
 
 FUZZ = {"instance": 9000, "votes": 6000, "proof": 9000, "upload": 4000}
 
@@ -48,11 +49,17 @@ def enumerate_division() -> None:
     print(json.dumps(division.run(0, 3000, seed=0, seconds=3600, state=None)), flush=True)
 
 
+def enumerate_strong() -> None:
+    """Strong certificates of small instances of every kind against enumeration, ten minutes of one core."""
+    print(json.dumps(judge_many(600)), flush=True)
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "load": hold,
     "fuzz": fuzz,
     "faults": disturb,
     "division": enumerate_division,
+    "strong": enumerate_strong,
 }
 
 

@@ -209,3 +209,22 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
             assert told_by_all is not None
             assert found.margin == told_by_all.margin[told_by_all.targets == node][0], "which is enumerated elsewhere"
             assert (found.margin == 0) == (states[node] == TargetState.LOST)
+
+
+def test_optimal_proven_is_said_only_where_nothing_is_left() -> None:
+    """A search that ended by itself is not enough: an attack has to break as many targets as the bound allows."""
+    rng = np.random.default_rng(4)
+    instance = random_instance(rng, axes=("attr_del",))
+    done = certify(instance, ThreatModel(attr_del=2), relaxation="strong", rounds=10)
+    assert done.closed
+    assert done.attack_found
+    assert "Optimal, proven" in str(words.status(done))
+    for weaker in (
+        dataclasses.replace(done, attack=None),
+        dataclasses.replace(
+            done, bound=done.bound + 1, certified=done.certified - 1, verified_certified=done.certified - 1
+        ),
+    ):
+        assert weaker.status is Status.OPTIMAL
+        assert not weaker.closed
+        assert "ptimal, proven" not in str(words.status(weaker))

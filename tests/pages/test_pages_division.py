@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import certify, figures
 from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import save_instance
 from certcore.sweep import curve
-from tests.pages.toys import division_instance
+from tests.pages.test_pages_compare import NOW, lines
+from tests.pages.toys import division_instance, votes_instance
 
 NAME = "ring-division-s0"
 
@@ -79,3 +83,28 @@ def test_compare_tells_the_count_at_the_budget_of_the_sidebar(open_page: Callabl
     told = next(str(value) for value in table.iloc[0] if " of " in str(value))
     assert f"({certified} of 30)" in told
     assert certified < 30
+
+
+def test_compare_goes_across_base_certificates(
+    open_page: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Randomized smoothing beside division voting: both where both cover what is attacked, with a word on controls."""
+    division, smoothing = division_instance(), votes_instance(("0", "0", "0", "0.4"))
+    save_instance(tmp_path / f"{NAME}.npz", division)
+    save_instance(tmp_path / "ring-votes-adj-s0.npz", smoothing)
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    both = {"instance": NAME, "with": "ring-votes-adj-s0", "cmp_to": "5"}
+    at = open_page("compare", **both, cmp_vary="adj_del", adj_del="2")
+    assert len([name for name in lines(at) if "marks" not in name]) == 2
+    table = at.dataframe[0].value
+    for told, samples, instance in zip(table[NOW], table["samples"].fillna(0), (division, smoothing)):
+        found = certify(instance, ThreatModel(adj_del=2))
+        assert told.endswith(f"({found.certified} of {found.targets})")
+        assert samples == instance.base.facts.get("samples", 0)
+    assert "only in certified accuracy" in said(at)
+    at = open_page("compare", **both, cmp_vary="adj_del", adj_del="2", right="1")
+    assert at.dataframe[0].value["MLP without edges"].fillna(0).tolist() == [0.4, 0]
+    assert "at every budget, for free" in said(at)
+    at = open_page("compare", **both, cmp_vary="adj_add", adj_add="2")
+    assert len(at.dataframe[0].value) == 1
+    assert "does not cover edge additions" in said(at)

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import certify, figures
 from certcore.domain.threat import ThreatModel
+from certcore.figures.screen import plotly
 from certcore.instance.instance import save_instance
 from certcore.sweep import curve
 from tests.pages.test_pages_compare import NOW, lines
@@ -61,6 +62,17 @@ def test_controls_are_drawn_across_accuracies_of_edge_attacks_only() -> None:
     assert np.array_equal(across[0].ratio, [0.4] * 3)
     assert figure.lines[0].ratio[0] == line.certified[0] / test
     assert "MLP without edges" in figure.description()
+
+
+@pytest.mark.parametrize(("control", "side"), [(-0.1, "top"), (0.1, "bottom")])
+def test_names_of_controls_do_not_lie_across_the_curve(control: float, side: str) -> None:
+    """Two that are close together are named in one place, away from the curve that runs beside them."""
+    line = curve(division_instance(), ThreatModel(), vary="adj_add", values=[0, 5])
+    near = line.certified[-1] / line.targets + control
+    figure = figures.curve_figure([line], vary="adj_add", controls={"lower": near, "upper": near + 0.01})
+    (named,) = (one for one in plotly(figure).layout.annotations if "upper" in one.text)
+    assert (named.text, named.yanchor) == ("upper<br>lower", side)
+    assert named.y == (near if side == "top" else near + 0.01)
 
 
 def test_the_curves_page_says_why_the_controls_are_there(open_page: Callable[..., AppTest]) -> None:

@@ -168,7 +168,7 @@ def times() -> None:
         base = DivisionBase(votes, 7, PairHash(groups))
         instance = Instance(graph=graph, base=base, layers=layers, edge_field="messages")
         certified, once = certified_at_fifty(instance)
-        # The largest programs are those with the fewest groups: of thirty, most are alike.
+        # The other curves are left out to keep this short.
         swept = f"{curve_seconds(instance):.1f}" if groups == 3 else ""
         table.append(f"| {layers} | {groups} | {certified:,} | {once:.2f} | {swept} |")
         print(table[-1], flush=True)

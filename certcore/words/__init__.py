@@ -8,7 +8,7 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 from __future__ import annotations
 
 from certcore.words.attacker import attacks_nothing, threat_words
-from certcore.words.division import how_it_votes, votes_over_groups, why_accuracy, why_controls
+from certcore.words.division import how_it_votes, votes_over_groups, why_accuracy, why_control_columns, why_controls
 from certcore.words.field import field_words
 from certcore.words.nodes import node_words, state_words
 from certcore.words.promises import (
@@ -87,5 +87,6 @@ __all__ = [
     "uncovered",
     "votes_over_groups",
     "why_accuracy",
+    "why_control_columns",
     "why_controls",
 ]

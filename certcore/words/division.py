@@ -101,6 +101,14 @@ def why_controls() -> Text:
     )
 
 
+@sentence("controls.compared", "under a table that compares division voting with other instances")
+def why_control_columns() -> Text:
+    return say(
+        "The last columns are models that ignore edges: no edge changed after training can change their labels, so "
+        "against that these are their certified accuracies at every budget, for free. They are what the file tells."
+    )
+
+
 @sentence("controls.missing", "under curves of division voting that count labels whether they are right or not")
 def why_accuracy() -> Text:
     return say(

@@ -224,8 +224,15 @@ def draw(view: View) -> None:
         )
         if not with_radii:
             table = table.drop(columns=["r̄ naive", "r̄ collective", "gain (×)"])
+        beside = [
+            figures.controls_beside(member.instances[0], member.threat, vary, entry.accuracy_of)
+            for member, entry in zip(family, entries)
+        ]
+        ignoring = list(dict.fromkeys(name for found in beside for name in found))
+        for name in ignoring:
+            table[name] = [found.get(name) for found in beside]
         # The browser rounds to the nearest, so it gets numbers that need no rounding.
-        digits = {"accuracy": 3, "r̄ naive": 2, "r̄ collective": 2, "gain (×)": 1}
+        digits = dict.fromkeys(ignoring, 3) | {"accuracy": 3, "r̄ naive": 2, "r̄ collective": 2, "gain (×)": 1}
         for name in digits.keys() & set(table.columns):
             table[name] = [
                 None if pd.isna(value) else float(rounded_down(float(value), digits[name]).replace(",", ""))
@@ -256,6 +263,10 @@ def draw(view: View) -> None:
                 else " Along σ there is no r̄: a curve stays constant as soon as the budgets are spent."
             )
         )
+        if ignoring:
+            st.caption(words.why_control_columns().markdown)
+        elif not accuracy and any(instance.controls for instance in instances.values()):
+            st.caption(words.why_accuracy().markdown)
         if now.running:
             work.watch(now)
         if radii is not None:

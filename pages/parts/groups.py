@@ -26,7 +26,7 @@ def draw(view: View, base: DivisionBase) -> None:
     st.markdown(said.markdown)
     st.image(
         str(PICTURE),
-        width=700,
+        width=520,
         alt="The edges of a graph are divided into three groups. The model votes once on each; a group in which the "
         "node has no edge abstains; the majority is the label.",
     )

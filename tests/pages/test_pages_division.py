@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import certify, figures
 from certcore.domain.threat import ThreatModel
+from certcore.figures.screen import plotly
+from certcore.instance.instance import save_instance
 from certcore.sweep import curve
-from tests.pages.toys import division_instance
+from tests.pages.test_pages_compare import NOW, lines
+from tests.pages.toys import division_instance, votes_instance
 
 NAME = "ring-division-s0"
 
@@ -59,6 +64,17 @@ def test_controls_are_drawn_across_accuracies_of_edge_attacks_only() -> None:
     assert "MLP without edges" in figure.description()
 
 
+@pytest.mark.parametrize(("control", "side"), [(-0.1, "top"), (0.1, "bottom")])
+def test_names_of_controls_do_not_lie_across_the_curve(control: float, side: str) -> None:
+    """Two that are close together are named in one place, away from the curve that runs beside them."""
+    line = curve(division_instance(), ThreatModel(), vary="adj_add", values=[0, 5])
+    near = line.certified[-1] / line.targets + control
+    figure = figures.curve_figure([line], vary="adj_add", controls={"lower": near, "upper": near + 0.01})
+    (named,) = (one for one in plotly(figure).layout.annotations if "upper" in one.text)
+    assert (named.text, named.yanchor) == ("upper<br>lower", side)
+    assert named.y == (near if side == "top" else near + 0.01)
+
+
 def test_the_curves_page_says_why_the_controls_are_there(open_page: Callable[..., AppTest]) -> None:
     at = open_page("curves", instance=NAME, vary="adj_add", to=5)
     assert not at.exception
@@ -79,3 +95,28 @@ def test_compare_tells_the_count_at_the_budget_of_the_sidebar(open_page: Callabl
     told = next(str(value) for value in table.iloc[0] if " of " in str(value))
     assert f"({certified} of 30)" in told
     assert certified < 30
+
+
+def test_compare_goes_across_base_certificates(
+    open_page: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Randomized smoothing beside division voting: both where both cover what is attacked, with a word on controls."""
+    division, smoothing = division_instance(), votes_instance(("0", "0", "0", "0.4"))
+    save_instance(tmp_path / f"{NAME}.npz", division)
+    save_instance(tmp_path / "ring-votes-adj-s0.npz", smoothing)
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    both = {"instance": NAME, "with": "ring-votes-adj-s0", "cmp_to": "5"}
+    at = open_page("compare", **both, cmp_vary="adj_del", adj_del="2")
+    assert len([name for name in lines(at) if "marks" not in name]) == 2
+    table = at.dataframe[0].value
+    for told, samples, instance in zip(table[NOW], table["samples"].fillna(0), (division, smoothing)):
+        found = certify(instance, ThreatModel(adj_del=2))
+        assert told.endswith(f"({found.certified} of {found.targets})")
+        assert samples == instance.base.facts.get("samples", 0)
+    assert "only in certified accuracy" in said(at)
+    at = open_page("compare", **both, cmp_vary="adj_del", adj_del="2", right="1")
+    assert at.dataframe[0].value["MLP without edges"].fillna(0).tolist() == [0.4, 0]
+    assert "at every budget, for free" in said(at)
+    at = open_page("compare", **both, cmp_vary="adj_add", adj_add="2")
+    assert len(at.dataframe[0].value) == 1
+    assert "does not cover edge additions" in said(at)

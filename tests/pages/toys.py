@@ -64,7 +64,7 @@ def limited_instance() -> Instance:
     return Instance(small_graph(), base, layers=1, meta=meta, **facts())  # type: ignore[arg-type]
 
 
-def votes_instance() -> Instance:
+def votes_instance(theta: tuple[str, str, str, str] = ("0.01", "0.6", "0", "0")) -> Instance:
     rng = np.random.default_rng(3)
     graph = small_graph()
     label = rng.integers(0, 3, N)
@@ -72,9 +72,7 @@ def votes_instance() -> Instance:
     votes = np.zeros((N, 3), dtype=np.int64)
     votes[np.arange(N), label] = wins
     votes[np.arange(N), (label + 1) % 3] = 10_000 - wins
-    base = SmoothingBase(
-        votes=votes, prediction=label, n_samples=10_000, alpha=0.01, theta=("0.01", "0.6", "0", "0"), graph=graph
-    )
+    base = SmoothingBase(votes=votes, prediction=label, n_samples=10_000, alpha=0.01, theta=theta, graph=graph)
     return Instance(graph, base, layers=1, meta={"dataset": "ring", "model": "voter"}, **facts())  # type: ignore[arg-type]
 
 

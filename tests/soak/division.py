@@ -150,6 +150,15 @@ def _own_edges(right: Any) -> Any:
     return rows
 
 
+def _node_costs(right: Any) -> Any:
+    """The cost of an attribute flip is the price of an added edge."""
+
+    def coefficients(self: DivisionBuilder, nodes: np.ndarray, payers: np.ndarray, matrix: Any) -> Any:
+        return dataclasses.replace(right(self, nodes, payers, matrix), costs=self.problem.node_costs[payers[1]])
+
+    return coefficients
+
+
 def _receivers(right: Any) -> Any:
     """A node that only sends has no edge (with an attribute budget beside)."""
     return lambda *args, either_end=False, **more: right(*args, **more)
@@ -162,6 +171,7 @@ MISTAKES: dict[str, Callable[[], None]] = {
     "rivals": _thresholds(_rivals),
     "one-end": _replaced(DivisionBuilder, "_token_rows", _one_end),
     "first-end": _replaced(DivisionBuilder, "_end_rows", _own_edges),
+    "node-costs": _replaced(DivisionBuilder, "_coefficients", _node_costs),
     "receivers": _replaced(fields, "hop_fields", _receivers),
 }
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 MAX_LINES = 40
 #: Lines whose plateaus are no news.
 FLAT = (Kind.NAIVE, Kind.CONTROL)
+#: Reference lines nearer to each other than this have their names in one place.
+CLOSE = 0.07
 #: So many lines are told in the description.
 _MOST_TOLD = 8
 
@@ -202,12 +204,13 @@ class CurveFigure(Figure):
             legend_only(screen, MARKS_LABEL, {"symbol": "circle-open", "size": 7, "color": GREY})
         if self.plateaus:
             _plateaus(screen, self, dark)
-        for line, above in _controls(self):
-            x = positions(line.values[-1:], self.log)[0]
+        for names, end, y, above in _controls(self):
+            x = positions(np.array([end]), self.log)[0]
             screen.add_annotation(
                 x=np.log10(x) if self.log else x,
-                y=float(line.ratio[0]),
-                text=for_plotly(line.name),
+                y=y,
+                text="<br>".join(for_plotly(name) for name in names),
+                align="right",
                 showarrow=False,
                 xanchor="right",
                 yanchor="bottom" if above else "top",
@@ -258,10 +261,10 @@ class CurveFigure(Figure):
                 va="bottom",
                 fontsize=sheet.font - 1.5,
             )
-        for line, above in _controls(self):
+        for names, end_of_line, y, above in _controls(self):
             axes.annotate(
-                sheet.printable(line.name),
-                (float(positions(line.values[-1:], self.log)[0]), float(line.ratio[0])),
+                "\n".join(sheet.printable(name) for name in names),
+                (float(positions(np.array([end_of_line]), self.log)[0]), y),
                 ha="right",
                 va="bottom" if above else "top",
                 fontsize=sheet.font - 1.5,
@@ -421,10 +424,25 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
     return 0 < len(marks) < len(x)
 
 
-def _controls(figure: CurveFigure) -> list[tuple[Line, bool]]:
-    """Reference lines look alike and are labelled where they end: the lowest below, the others above."""
-    found = sorted((line for line in figure.lines if line.kind == Kind.CONTROL), key=lambda line: float(line.ratio[0]))
-    return [(line, k > 0 or len(found) == 1) for k, line in enumerate(found)]
+def _controls(figure: CurveFigure) -> list[tuple[list[str], float, float, bool]]:
+    """Reference lines look alike and are named where they end, those close together in one place: the names from the
+    top, the end of the line, the height, and whether they stand above it. That is where other lines leave more room."""
+    found = sorted((line for line in figure.lines if line.kind == Kind.CONTROL), key=lambda line: -float(line.ratio[0]))
+    together: list[list[Line]] = []
+    for line in found:
+        if together and together[-1][-1].ratio[0] - line.ratio[0] < CLOSE:
+            together[-1].append(line)
+        else:
+            together.append([line])
+    others = [line.ratio[len(line.ratio) // 2 :] for line in figure.lines if line.kind != Kind.CONTROL]
+    heights = np.concatenate([*others, [0.0, 1.0], [] if figure._clean is None else [figure._clean]])
+    labels = []
+    for lines in together:
+        top, bottom = float(lines[0].ratio[0]), float(lines[-1].ratio[0])
+        above = (heights[heights >= top].min() - top) > (bottom - heights[heights <= bottom].max())
+        names = [line.name for line in lines]
+        labels.append((names, float(lines[0].values[-1]), top if above else bottom, bool(above)))
+    return labels
 
 
 def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:

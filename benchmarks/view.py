@@ -1,8 +1,9 @@
-"""How fast the attack map draws, beside the view it replaced: `python -m benchmarks.view [--only N] [--write]`.
+"""How fast the attack map draws, beside the view it replaced: `python -m benchmarks.view [SIZE …] [--write]`.
 
 Both scripts get the same graph and the same attacks in one Chromium, without a server: what is measured is the picture,
 from handing over the data to the last canvas filled in (read back, so that nothing is left to be drawn later). The old
-view is read from the history of this repository. With `--write` the table goes into benchmarks/RESULTS.md.
+view is read from the history of this repository. With `--write` each size's table goes into benchmarks/RESULTS.md, and
+those of other sizes stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.instances import ROOT
-from benchmarks.measure import machine
+from benchmarks.measure import machine, write_block
 from certcore import ThreatModel, certify, load_instance
 from certcore.figures.geometry import GRAPH_ASPECT
 from certcore.result.reach import reach
@@ -28,15 +29,8 @@ from pages.canvas.view import pack
 from tests.browser.server import browser
 
 OLD = "348c153"
-MARK = "<!-- view -->"
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 SIZES = (2110, 19717, 100_000)
-WHAT = """Milliseconds in one Chromium without a graphics card, medians: the attack map beside the view it replaced (at
-348c153), same graph, same attack, 1,000 × 620 pixels. *First picture*: the data are handed over until all is drawn but
-the edges of more than 60,000, which follow some at a time: *last edge*. *Hover*: from one node to the next. *Choose*: a
-click on a hit node; the old view drew everything again after an answer of the server (not counted), the new one lights
-what the site breaks at once. *New attack*: one more flip. *Frame of a move*: one step of a drag. *On the screen*: a
-frame with all that the browser adds, as many as it can make. A ratio above 1: the new view is faster."""
 STYLE = "body{margin:0;width:1260px;--st-text-color:#1b2430;--st-background-color:#fff;--st-primary-color:#0072b2}"
 
 
@@ -266,24 +260,20 @@ def measure(size: int, rounds: int) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", type=int, choices=SIZES)
+    parser.add_argument("sizes", type=int, nargs="*", metavar="SIZE", help=f"of {SIZES}")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help="put the table into RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into RESULTS.md")
     args = parser.parse_args()
-    lines = ["| nodes | what | now | before | ratio |", "|---|---|---|---|---|"]
-    for size in [args.only] if args.only else SIZES:
+    for size in args.sizes or SIZES:
+        lines = [f"| {size:,} nodes | now | before | ratio |", "|---|---|---|---|"]
         times = measure(size, args.rounds)
         for what, now in times["now"].items():
             before = times["before"][what]
-            lines.append(f"| {size:,} | {what} | {now:.1f} | {before:.1f} | {before / now:.1f}× |")
-            print(lines[-1], flush=True)
-    if args.write:
-        when = f"`python -m benchmarks.view --write`, {time.strftime('%Y-%m-%d')}. {machine()}."
-        text = "\n".join([MARK, "## The attack map", "", when, "", WHAT, "", *lines, ""])
-        whole = RESULTS.read_text(encoding="utf-8")
-        before_it, _, rest = whole.partition(MARK)
-        after = rest.partition("\n<!--")  # what other commands wrote behind it stays
-        RESULTS.write_text(f"{before_it.rstrip()}\n\n{text}{after[1]}{after[2]}", encoding="utf-8")
+            lines.append(f"| {what} | {now:.1f} | {before:.1f} | {before / now:.1f}× |")
+        print(*lines, sep="\n", flush=True)
+        if args.write:
+            when = f"`python -m benchmarks.view {size} --write`, {time.strftime('%Y-%m-%d')}, rounds: {args.rounds}."
+            write_block(RESULTS, "## The attack map", f"view {size}", "\n".join([f"{when} {machine()}.", "", *lines]))
 
 
 if __name__ == "__main__":

@@ -81,6 +81,7 @@ class Attack {
     this.slot = new Int32Array(graph.n).fill(-1);
     decode(data.targets, Uint32Array).forEach((node, t) => { this.slot[node] = t; });
     this.controlled = decode(data.controlled, Uint32Array);
+    this.held = new Set(this.controlled);
     this.share = decode(data.share, Float64Array);
     this.protected = decode(data.protected, Uint32Array);
     this.flips = new Float64Array(this.count);

@@ -322,7 +322,7 @@ class Panel {
     c.setLineDash([]);
   }
 
-  // Controlled and protected nodes; those that spend nothing are quieter.
+  // Controlled and protected nodes; those that spend nothing are quieter (one that spends has its ring around its mark).
   drawMarks(c) {
     const { attack, owner: o } = this, touched = new Set(attack.ends);
     attack.controlled.forEach((node, i) => this.ring(c, node, o.ink, 3, touched.has(node) ? 2 : 1.2, touched.has(node) ? 1 : 0.45 * Math.min(1, 0.4 + attack.share[i])));
@@ -395,12 +395,16 @@ class Panel {
     }
     // The paper's own ring keeps neighbouring marks and lines off.
     c.fillStyle = o.paper; c.beginPath(); c.arc(x, y, r + 1.5, 0, 6.2832); c.fill();
+    const held = !attack.isEdge(s) && attack.held.has(attack.ends[2 * s]), outer = held ? r + 3 : r + 1;
+    if (held) {
+      c.strokeStyle = o.ink; c.lineWidth = 2; c.beginPath(); c.arc(x, y, r + 2, 0, 6.2832); c.stroke();
+    }
     c.strokeStyle = colour; c.lineWidth = Math.max(2.2, r / 4.5);
     c.beginPath(); c.arc(x, y, r - 1, 0, 6.2832); c.stroke();
     const size = Math.max(8, Math.min(17, (text.length > 2 ? 1.05 : 1.25) * r));
     c.font = `700 ${size}px ${o.font}`; c.textAlign = "center"; c.textBaseline = "middle";
     c.fillStyle = o.ink; c.fillText(text, x, y + size * 0.05);
-    taken.push([x - r - 1, y - r - 1, x + r + 1, y + r + 1]);
+    taken.push([x - outer, y - outer, x + outer, y + outer]);
     seen.sites.push({ site: s, ends: [attack.ends[2 * s], attack.ends[2 * s + 1]], name: o.siteName(attack, s), text, flips: attack.flips[s], amounts: Array.from(attack.amounts.subarray(4 * s, 4 * s + 4)), kind: attack.kind[s], colour, x, y, radius: r, alpha });
   }
 
@@ -409,7 +413,7 @@ class Panel {
     const { attack, owner: o } = this;
     const put = (text, x, y, r, size, colour, must) => {
       c.font = `600 ${size}px ${o.font}`;
-      const w = c.measureText(text).width, h = size + 2, gap = 3;
+      const w = c.measureText(text).width, h = size + 2, gap = 5;
       const spots = [[x + r + gap, y - h / 2], [x - r - gap - w, y - h / 2], [x - w / 2, y - r - gap - h], [x - w / 2, y + r + gap], [x + r * 0.8, y - r - h], [x + r * 0.8, y + r], [x - r * 0.8 - w, y - r - h], [x - r * 0.8 - w, y + r]];
       const free = (bx, by) => bx > 2 && by > 2 && bx + w < this.width - 2 && by + h < this.height - 2 && !taken.some(([l, t, rr, b]) => bx < rr && bx + w > l && by < b && by + h > t);
       const spot = spots.find(([bx, by]) => free(bx, by)) || (must ? spots[0] : null);

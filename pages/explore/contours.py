@@ -1,4 +1,4 @@
-"""Contours: the certified ratio over two budgets."""
+"""Contours: what stays certified over two budgets."""
 
 from __future__ import annotations
 
@@ -79,8 +79,9 @@ def _asked(view: View) -> Asked:
     shown = [name for name in SHOW if name != "paper" or words.votes_over_groups(view.instance) is None]
     if st.session_state["show"] not in shown:
         state.replace("show", "ratio", "the publication defines no relaxation for votes over groups of edges")
+    titles = SHOW if view.counted is None else SHOW | {"ratio": "Certified accuracy"}
     show = controls.selectbox(
-        second, "Show", shown, format_func=SHOW.__getitem__, key="show", width=300, help="What fills the map."
+        second, "Show", shown, format_func=titles.__getitem__, key="show", width=300, help="What fills the map."
     )
     levels = controls.multiselect(
         second,
@@ -88,7 +89,7 @@ def _asked(view: View) -> Asked:
         [f"0.{k}" for k in range(1, 10)],
         key="levels",
         width=320,
-        help="Lines of equal certified ratio: ours solid, the reference dotted.",
+        help="Lines of equal share: ours solid, the reference dotted.",
     )
 
     ends = int(x_to or x_default), int(y_to or y_default)

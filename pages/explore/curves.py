@@ -1,4 +1,4 @@
-"""Curves: certified ratio against one budget or σ."""
+"""Curves: what stays certified against one budget or σ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..state import controls, state
 from ..state.state import View
 
 TITLE = "Curves"
-LEAD = "The certified ratio as one budget grows, everything else as in the sidebar."
+LEAD = "What stays certified as one budget grows, everything else as in the sidebar."
 OWN: dict[str, state.Control] = {
     "vary": ("", state.short_text),
     "to": (None, state.whole(1, 20_000)),

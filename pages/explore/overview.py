@@ -27,7 +27,7 @@ def draw(view: View) -> None:
         st.subheader(
             "Through the current point",
             anchor=False,
-            help="The certified ratio as one budget grows; dashed: the sliders' position. More under Curves.",
+            help="What stays certified as one budget grows; dashed: the sliders' position. More under Curves.",
         )
         figure, beside = None, {}
         if ready:

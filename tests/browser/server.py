@@ -63,6 +63,7 @@ def dashboard(bundles: Path | None = None, imports: Path | None = None, log: Pat
                 process.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 process.kill()
+                process.wait()  # else its end is reported later as a warning, in another test
 
 
 def wait_for_health(address: str, process: subprocess.Popen[bytes], patience: float = 60.0) -> None:

@@ -102,15 +102,20 @@ def free_of_marks(panel: dict[str, Any], place: tuple[float, float]) -> bool:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_is_told_to_be_drawn_is_on_the_screen(visit: Visit, scheme: str) -> None:
     protected = 31
-    _, _, found = engine(ThreatModel(attr_del=5, protected=[protected]))
+    _, _, found = engine(ThreatModel(attr_del=5, sigma=4, protected=[protected]))
     assert not (found.ends == protected).any()
-    page = opened(visit(1440, 1200, scheme), f"{VIEW}&protect={protected}")
+    page = opened(visit(1440, 1200, scheme), f"{VIEW}&sigma=4&protect={protected}")
     panel = drawn(page)["panels"][0]
     places = [tuple(page.evaluate(f"window.certcore.mapView.panels[0].place({i})")) for i in range(N)]
     # On the ring of a mark: a little inside its left end, where no line of another one ends.
     ring = inks(page, [(site["x"] - site["radius"] + 1, site["y"]) for site in panel["sites"]])
     assert len(ring) == len(found.ends)
     assert all(alike(colour, TYPE_COLOURS[1]) for colour in ring), ring
+    held = inks(page, [(site["x"] - site["radius"] - 2.5, site["y"]) for site in panel["sites"]])
+    named = """() => { const c = document.createElement("canvas").getContext("2d");
+      c.fillStyle = window.certcore.mapView.ink; return c.fillStyle; }"""
+    ink = str(page.evaluate(named))
+    assert all(alike(colour, ink) for colour in held), f"a controlled node has its ring around its mark: {held}"
     lost = [int(i) for i in found.targets[found.lost] if free_of_marks(panel, places[i])]
     assert len(lost) > 1
     assert inks(page, [places[i] for i in lost]) == [LOST_COLOUR] * len(lost)

@@ -219,6 +219,8 @@ def test_a_report_on_right_labels_speaks_of_certified_accuracy() -> None:
         assert "<h1>Certified accuracy: " in page
         assert f"{report.certificate.certified} of {len(asked)} labels are right and stay" in page
         assert "Certified ratio against" not in page
+        assert "accuracy at first value" in page
+        assert "ratio at first value" not in page
     plain = export.build_report(instance, ThreatModel(attr_del=2), quick=True)
     assert plain.accuracy == ""
     assert plain.figures[0].title == "Certified ratio against attribute deletions"

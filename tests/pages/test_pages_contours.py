@@ -32,6 +32,7 @@ def test_the_map_is_of_the_accuracy_where_only_right_labels_count(open_page: Cal
         at = open_page("contours", right=right, **given)
         assert not at.exception
         assert label in at.get("plotly_chart")[0].proto.spec
+        assert at.selectbox(key="show").options[0] == label.capitalize()
     assert "certified ratio" not in at.get("plotly_chart")[0].proto.spec
 
 

@@ -157,7 +157,8 @@ class CurveFigure(Figure):
             (line.name, KINDS[line.kind].label, line.average_radius, line.ratio[0], line.ratio[-1])
             for line in self.lines
         ]
-        columns = ("line", "certificate", "average radius r̄", "ratio at first value", "ratio at last value")
+        share = "accuracy" if self.accuracy else "ratio"
+        columns = ("line", "certificate", "average radius r̄", f"{share} at first value", f"{share} at last value")
         return without_empty(make_table(columns, rows, [Meaning.PLAIN] * 2 + [Meaning.CERTIFIED] * 3))
 
     def description(self) -> str:
@@ -462,7 +463,8 @@ def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
             "line": {"width": 2.5},
             "color": on_background(BLACK, dark),
         },
-        hovertemplate="constant from %{customdata[0]:,} on<br>" + f"{RATIO_LABEL}: %{{customdata[1]}}<extra></extra>",
+        hovertemplate="constant from %{customdata[0]:,} on<br>"
+        + f"{figure.y_label}: %{{customdata[1]}}<extra></extra>",
     )
 
 

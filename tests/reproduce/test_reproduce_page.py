@@ -82,6 +82,14 @@ def test_a_link_shows_one_figure_with_the_program_it_names(monkeypatch: pytest.M
     assert not at.exception
 
 
+def test_rows_without_a_figure_name_their_commands_too() -> None:
+    at = at_page("the_paper", {"figure": "numbers"}).run(timeout=60)
+    told = next(part.value for part in at.caption if part.value.startswith("`certcore reproduce"))
+    assert "`certcore reproduce seconds-convex`" in told
+    assert "`certcore reproduce seconds-joint --data DIR`" in told
+    assert told.count("seconds-attributes") == 1
+
+
 def test_nonsense_in_a_link_is_told() -> None:
     at = at_page("the_paper", {"figure": "fig_none", "drawn": "datasets-tighter"}).run(timeout=60)
     assert not at.exception

@@ -214,7 +214,8 @@ def _one_type(form: str, absent: Sequence[str], known: str) -> str:
 
 
 def _datasets(results: Results, form: str) -> Picture | None:
-    parts = [("datasets", f"{name}-gcn-attr", NAMES[name]) for name in ("citeseer", "cora_ml", "cora")]
+    experiment = "tiers" if form == "strong" else "datasets"
+    parts = [(experiment, f"{name}-gcn-attr", NAMES[name]) for name in ("citeseer", "cora_ml", "cora")]
     lines, behind, absent = _several_sources(results, form, [*parts, ("pubmed", "pubmed-gcn-attr", NAMES["pubmed"])])
     if not lines:
         return None
@@ -223,9 +224,18 @@ def _datasets(results: Results, form: str) -> Picture | None:
         lines += mean_lines(more, NAMES["pubmed"], len(parts))
         behind += more
         absent.remove(NAMES["pubmed"])
-    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True)
-    title = "Attribute deletions: Cora-ML, Citeseer, PubMed"
-    return Picture("fig_datasets", title, _one_type(form, absent, _behind(behind)), figure, "datasets")
+    caption = _one_type(form, absent, _behind(behind))
+    if form == "strong":
+        caption = _few_budgets(behind[0]) + caption
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, plateaus=form != "strong")
+    title = "Attribute deletions: " + ("Cora-ML, Citeseer" if form == "strong" else "Cora-ML, Citeseer, PubMed")
+    return Picture("fig_datasets", title, caption, figure, experiment)
+
+
+def _few_budgets(result: Result) -> str:
+    """What a caption says where single budgets were searched, each for a limited time."""
+    budgets = ", ".join(f"{value:,}" for value in result.values["budgets"])
+    return f"Computed at {budgets} deletions only, {result.settings['time_limit']:g} s each. "
 
 
 def _rules(results: Results, form: str) -> Picture | None:
@@ -390,26 +400,53 @@ def _gap(results: Results, form: str, experiment: str, label: str, vary: str, fi
     if program is None:
         return None
     found = known[program][0]
-    rows = found.values["rows"]
-    values = np.array([row["value"] for row in rows])
-    targets = found.targets
-
-    def line(kind: str, key: str, name: str, group: int) -> Line:
-        return Line(
-            values=values, ratio=np.array([row[key] for row in rows]) / targets, kind=kind, name=name, group=group
-        )
-
     doubt = ", field not sound" if field == "-messages" else ""
-    better = "strong program" if program == "strong" else "integer program"
-    lines = [line("exact", "exact", better + doubt, 0), line("paper", "relaxed", f"relaxed{doubt}", 1)]
-    if all(row["attack"] is not None for row in rows):
-        attacked = np.array([targets - row["attack"] for row in rows]) / targets
-        lines.append(Line(values=values, ratio=attacked, kind="naive", name="what the best attack leaves", group=2))
-    figure = CurveFigure(vary=vary, lines=tuple(lines), plateaus=False)
+    name, kind = ("strong program", "collective") if program == "strong" else ("integer program", "exact")
+    lines = (
+        _searched(found, name + doubt, 0, "exact", kind),
+        _of_rows(found, f"relaxed{doubt}", 1, "relaxed", "paper"),
+    )
+    figure = CurveFigure(vary=vary, lines=lines, plateaus=False)
     caption = f"Time limit {found.settings['time_limit']:g} s per budget. " + _behind([found])
     what = "attribute deletions" if vary == "attr_del" else "edge deletions"
     title = f"Integrality gap, {what}, Cora-ML" + (": the paper's field, not sound" if doubt else "")
     return Picture(label, title, caption, figure, experiment)
+
+
+def _of_rows(found: Result, name: str, group: int, key: str, kind: str) -> Line:
+    """One number of every budget as a line."""
+    values = np.array([row["value"] for row in found.values["rows"]])
+    ratio = np.array([row[key] for row in found.values["rows"]]) / found.targets
+    return Line(values=values, ratio=ratio, kind=kind, name=name, group=group)
+
+
+def _searched(found: Result, name: str, group: int, key: str, kind: str = "collective") -> Line:
+    """The same with what the best attack leaves as the other edge of a bracket, where one was tried at every budget."""
+    broken = [row["attack"] for row in found.values["rows"]]
+    leaves = None if None in broken else (found.targets - np.array(broken)) / found.targets
+    return replace(_of_rows(found, name, group, key, kind), leaves=leaves)
+
+
+def _contour(results: Results, form: str, dataset: str) -> Picture | None:
+    """Beyond the paper: how much further the strong search certifies half of the targets, on the same votes."""
+    source = f"{dataset}-gcn-joint"
+    found = next(iter(results.find("joint-contour", source, "strong")), None)
+    votes = None if found is None else found.provenance.get("instance")
+    plain = [r for r in results.find("joint-edge", source, "paper") if r.provenance.get("instance") == votes]
+    if found is None or not plain or not found.values["rows"]:
+        return None
+    strong = _searched(found, "strong program", 1, "certified")
+    length = int(np.searchsorted(plain[0].values["budgets"], strong.values[-1], side="right"))
+    near = {key: plain[0].values[key][:length] for key in ("budgets", "certified", "naive")}
+    lines = mean_lines([replace(plain[0], values=near)], "paper's program, as tight", 0)
+    figure = CurveFigure(vary="attr_del", lines=(*lines, strong), plateaus=False)
+    caption = (
+        "Smoothing attributes and edges, deleting attributes alone. The strong search begins at the first budget at "
+        "which the paper's program certifies fewer than half, and ends at its own first one; "
+        f"{found.settings['time_limit']:g} s per budget. {_behind([found])}"
+    )
+    title = f"Beyond the paper: the 50 % contour, {NAMES[dataset]}"
+    return Picture("fig_joint", title, caption, figure, "joint-contour")
 
 
 def _tiers(results: Results, form: str, dataset: str) -> Picture | None:
@@ -438,6 +475,10 @@ PLACES = (
     *(
         Place(f"joint-{dataset}-gcn-joint", NAMES[dataset], partial(_joint, dataset=dataset), first="tight")
         for dataset in ("cora_ml", "cora", "citeseer")
+    ),
+    *(
+        Place(f"contour-{dataset}", f"Strong, {NAMES[dataset]}", partial(_contour, dataset=dataset), forms=("paper",))
+        for dataset in ("cora_ml", "citeseer")
     ),
     *(
         Place(f"classifiers-{dataset}", NAMES[dataset], partial(_classifiers, dataset=dataset))

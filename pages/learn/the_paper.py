@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Row, rows
-from certcore.reproduce.experiments import BY_NAME
+from certcore.reproduce.experiments import BY_NAME, chosen
 from certcore.reproduce.pictures import PLACES, SECTIONS, Picture, Shown, section_of, shelf
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Results
@@ -136,11 +136,11 @@ def choose(slug: str, part: list[Shown]) -> tuple[Shown, Picture | None]:
 
     def keep(what: str) -> None:
         now = st.session_state[f"{what}_{slug}"]
-        chosen = names[now] if what == "place" else shown
-        which = now if what == "form" else chosen.first
+        picked = names[now] if what == "place" else shown
+        which = now if what == "form" else picked.first
         others = [known for known in st.session_state["drawn"] if NAMED[known][0] not in names]
-        first = chosen is part[0] and which == chosen.first
-        st.session_state["drawn"] = others + ([] if first else [chosen.place.file(which)])
+        first = picked is part[0] and which == picked.first
+        st.session_state["drawn"] = others + ([] if first else [picked.place.file(which)])
 
     bar = st.container(horizontal=True, vertical_alignment="bottom")
     if len(part) > 1:
@@ -170,12 +170,19 @@ def choose(slug: str, part: list[Shown]) -> tuple[Shown, Picture | None]:
     return shown, shown.pictures.get(form)
 
 
+def command(name: str) -> str:
+    """What computes an experiment again; graphs that are not part of the project come from a folder."""
+    local = any(source.local for experiment in chosen(name) for source in experiment.sources)
+    return f"`certcore reproduce {name}{' --data DIR' if local else ''}`"
+
+
 def draw_section(labels: Labels, part: list[Shown], found: list[Row]) -> None:
     slug = SLUGS[labels]
     with st.container(key=f"section_{slug}"):
         st.subheader(TITLES[labels], anchor=slug)
         if not part:
             st.html(table(found))
+            st.caption(" · ".join(dict.fromkeys(command(row.claim.how) for row in found)))
             return
         left, right = st.columns([1.06, 1], gap="medium")
         with left:
@@ -187,8 +194,7 @@ def draw_section(labels: Labels, part: list[Shown], found: list[Row]) -> None:
                 st.markdown(f"**{picture.title}**")
                 when_seen(picture, slug)
             missing = f" Not computed: {', '.join(shown.missing)}." if shown.missing else ""
-            local = " --data DIR" if any(source.local for source in BY_NAME[picture.experiment].sources) else ""
-            st.caption(f"{picture.caption}{missing} `certcore reproduce {picture.experiment}{local}`")
+            st.caption(f"{picture.caption}{missing} {command(picture.experiment)}")
         with right:
             st.html(table(found) if found else "<p>No row of this figure has the chosen verdict.</p>")
 

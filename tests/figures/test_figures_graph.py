@@ -135,6 +135,8 @@ def test_the_band_is_in_the_legend() -> None:
         assert "one sample deviation over splits" in legend
     for legend in _legends(_family(10, 1)):
         assert "over splits" not in legend
+    bands = [t for t in figures.plotly(_family(4, 1, band=True)).data if t.fill == "toself"]
+    assert [t.mode for t in bands] == ["lines"], "left to itself Plotly marks the corners of a short band"
 
 
 def test_marks_stand_at_all_values_or_the_legend_says_that_they_do_not() -> None:

@@ -82,6 +82,14 @@ def test_a_link_shows_one_figure_with_the_program_it_names(monkeypatch: pytest.M
     assert not at.exception
 
 
+def test_rows_without_a_figure_name_their_commands_too() -> None:
+    at = at_page("the_paper", {"figure": "numbers"}).run(timeout=60)
+    told = next(part.value for part in at.caption if part.value.startswith("`certcore reproduce"))
+    assert "`certcore reproduce seconds-convex`" in told
+    assert "`certcore reproduce seconds-joint --data DIR`" in told
+    assert told.count("seconds-attributes") == 1
+
+
 def test_nonsense_in_a_link_is_told() -> None:
     at = at_page("the_paper", {"figure": "fig_none", "drawn": "datasets-tighter"}).run(timeout=60)
     assert not at.exception
@@ -138,14 +146,37 @@ def test_what_the_strong_search_adds_is_drawn_as_soon_as_it_is_there(tmp_path: P
     facts = {"targets": 10, "samples": 1000}
     for variant, counts in (("tight", [8, 5]), ("strong", [9, 6])):
         values = {"budgets": [5, 10], "certified": counts, "naive": [2, 1]}
-        write_result(tmp_path, Result("tiers", "citeseer-gcn-attr", 0, variant, {}, facts, values, {}), "key")
+        settings = {"time_limit": 8.0}
+        write_result(tmp_path, Result("tiers", "citeseer-gcn-attr", 0, variant, settings, facts, values, {}), "key")
     rows = [{"value": 1, "relaxed": 7, "exact": 8, "attack": 2}]
     for variant in ("exact-messages", "strong-messages", "strong-degrees"):
         result = Result("gap-edges", "cora_ml-gcn-adj", 0, variant, {"time_limit": 60.0}, facts, {"rows": rows}, {})
         write_result(tmp_path, result, "key")
+    edge = {"budgets": [0, 1, 2, 3], "certified": [9, 5, 4, 3], "naive": [9, 1, 0, 0]}
+    strong = {"paper": 1, "rows": [{"value": 2, "certified": 4, "attack": 3}]}
+    for dataset, digest in (("citeseer", "same votes"), ("cora_ml", "other votes")):
+        edges = Result("joint-edge", f"{dataset}-gcn-joint", 0, "paper", {}, facts, edge, {"instance": "same votes"})
+        contour = Result(
+            "joint-contour", edges.source, 0, "strong", {"time_limit": 20.0}, facts, strong, {"instance": digest}
+        )
+        for result in (edges, contour):
+            write_result(tmp_path, result, "key")
     found = {s.place.name: s for part in shelf(Results(tmp_path)).values() for s in part}
-    assert set(found) == {"tiers-citeseer", "gap-edges", "gap-edges-sound"}
-    names = [[line.name for line in s.pictures["paper"].figure.lines] for s in found.values()]
-    assert names[0] == ["tight", "tight", "strong"], "the certificate, the naive count, the strong search"
-    assert "strong program, field not sound" in names[1]
-    assert "strong program" in names[2]
+    assert set(found) == {"datasets", "tiers-citeseer", "contour-citeseer", "gap-edges", "gap-edges-sound"}
+    names = {
+        name: [line.name for picture in shown.pictures.values() for line in picture.figure.lines]
+        for name, shown in found.items()
+    }
+    assert names["tiers-citeseer"] == ["tight", "tight", "strong"], "certificate, naive count, strong search"
+    assert "strong program, field not sound" in names["gap-edges"]
+    assert "strong program" in names["gap-edges-sound"]
+    assert list(found["datasets"].pictures) == ["strong"]
+    assert found["datasets"].pictures["strong"].caption.startswith("Computed at 5, 10 deletions only, 8 s each.")
+    drawn = found["contour-citeseer"].pictures["paper"].figure.lines
+    assert [line.name for line in drawn][2:] == ["strong program"]
+    assert [line.values.tolist() for line in drawn] == [[0, 1, 2], [0, 1, 2], [2]], "as far as the search went"
+    assert [line.ratio[-1] for line in drawn] == [0.4, 0.0, 0.4]
+    assert drawn[2].leaves.tolist() == [0.7], "an attack that breaks 3 of 10 is no certificate, but an edge"
+    strong, relaxed = found["gap-edges-sound"].pictures["paper"].figure.lines
+    assert (strong.kind, strong.ratio.tolist(), strong.leaves.tolist()) == ("collective", [0.8], [0.8])
+    assert (relaxed.kind, relaxed.ratio.tolist(), relaxed.leaves) == ("paper", [0.7], None)

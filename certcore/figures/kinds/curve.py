@@ -363,6 +363,7 @@ def _area(across: np.ndarray, up: np.ndarray, colour: str, group: str) -> dict[s
     return {
         "x": across,
         "y": up,
+        "mode": "lines",  # or else Plotly marks the corners where there are few
         "fill": "toself",
         "fillcolor": translucent(colour, 0.18),
         "line": {"width": 0},

@@ -311,8 +311,10 @@ def test_lasso_box_targets_and_protection(visit: Visit) -> None:
     watched.settled()
     protected = sorted(set(range(N)) - set(inside))
     _, result, found = engine(ThreatModel(attr_del=5, protected=protected))
+    page.wait_for_function(
+        "before => document.querySelector('.st-key-work_certificate')?.innerText !== before", arg=before
+    )
     now = page.locator(".st-key-work_certificate").inner_text()
-    assert now != before
     assert now.startswith(f"{result.certified} of {N}")
     assert not set(found.ends[:, 0].tolist()) & set(protected)
     assert sorted(site["ends"][0] for site in drawn(page)["panels"][0]["sites"]) == sorted(found.ends[:, 0].tolist())

@@ -127,6 +127,9 @@ def test_checkpoints_of_votes_are_continued(name: str, state: str, dataset: Any,
     votes = read(lambda: doors.training.collect_votes(voter, **counts, checkpoint=path, jobs=1))
     if votes is None and name == "function":
         return  # a function is known by less than what it does: a later version may refuse what an earlier one believed
+    if name == "torch-gat":
+        assert votes is None, "attention is summed in another order since revision 2: such votes are not added to"
+        return
     finished = np.load(VOTES / f"{name}-finished.npz")
     if state == "finished":
         assert votes is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,21 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 #: Folders whose files take longest. They come first, so that no process is left alone with one of them at the end.
 LONG = ("browser", "hardening", "pages", "docs", "pipeline", "votes", "models", "engine", "checker")
 
+#: The program that runs the tests, as it is before any page has run.
+MAIN = sys.modules["__main__"]
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     rank = {folder: place for place, folder in enumerate(LONG)}
     items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
+
+
+@pytest.fixture(autouse=True)
+def the_same_program() -> None:
+    """Streamlit puts a page that it runs in the place of the program; a process started later would run that page."""
+    sys.modules["__main__"] = MAIN
 
 
 @pytest.fixture(scope="session")

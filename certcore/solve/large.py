@@ -35,7 +35,9 @@ HANDOVER = 0.03
 #: So many models are kept, each at the place where it was used last; the nearest one is moved.
 MAX_MODELS = 6
 #: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types or σ …
-FAR, FAR_TYPES = 0.3, 1.2
+#: With many entries moving costs more: 14 jumps in two types on PubMed (1.8 million) take 137 s with 1.2 and 68 s with
+#: 0.4, but 24 on Cora-ML (0.24 million) 6.4 and 8.8 s.
+FAR, FAR_TYPES, FAR_MANY, MANY_ENTRIES = 0.3, 1.2, 0.4, 1_000_000
 #: … and so it is if the moved model turns out to be this far from its answer, relative to the bound. On a map of
 #: Cora-ML 0.05 begins anew 71 times, in 20 of 36 s; 0.2 does so 11 times, in 24 s together.
 ASTRAY, ASTRAY_TYPES = 0.05, 0.2
@@ -95,6 +97,7 @@ class Large:
         shape = Shape.of(structure)
         self._first_order = FirstOrder(shape) if shape is not None else None
         self._simple = len(structure.types) == 1 and not structure.has_sigma
+        self._far = FAR if self._simple else FAR_MANY if structure.matrix.nnz > MANY_ENTRIES else FAR_TYPES
         self._models: list[Restricted] = []
         """Those used last come last."""
 
@@ -147,7 +150,7 @@ class Large:
         if not self._models:
             return None
         efforts = [effort(model.program, program) for model in self._models]
-        if min(efforts) > (FAR if self._simple else FAR_TYPES):
+        if min(efforts) > self._far:
             return None
         return self._models.pop(int(np.argmin(efforts)))
 

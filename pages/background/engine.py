@@ -47,8 +47,15 @@ def certificate(view: View) -> Work:
         )
 
     what = {"tight": "Solving", "paper": "Solving the paper's relaxation", "exact": "Solving the integer program"}
+    program = (*view.family, view.relaxation, tuple(budget > 0 for budget in view.threat.budgets))
     return ask(
-        "certificate", ("certify", *view.key), run, what[view.relaxation], same=view.instance.digest, exact=exact
+        "certificate",
+        ("certify", *view.key),
+        run,
+        what[view.relaxation],
+        same=view.instance.digest,
+        exact=exact,
+        program=program,
     )
 
 

@@ -16,8 +16,11 @@ from certcore.common.errors import InputError
 
 from ..server.log import set_up
 
-#: One worker more than the smallest server has cores: it is kept free for numbers (see `Job.lane`).
-WORKERS = 3
+#: Two workers more than the smallest server has cores: they are kept free for numbers (see `Job.lane`), so that one
+#: slow number on a large graph does not keep everybody else's waiting.
+WORKERS = 4
+#: How many workers work must leave free: charts, and exact solves.
+CHART, EXACT = 2, 3
 MOST_WAITING = 400
 #: One visitor has a handful of charts; more waiting work than this is a mistake or an attack.
 MOST_PER_OWNER = 24
@@ -47,11 +50,20 @@ class Job:
     """One piece of work. `run(job)` reports progress through it and stops when `cancel` is set."""
 
     def __init__(
-        self, key: Hashable, label: str, run: Callable[[Job], Any], *, keep: bool = False, lane: int = 0
+        self,
+        key: Hashable,
+        label: str,
+        run: Callable[[Job], Any],
+        *,
+        keep: bool = False,
+        lane: int = 0,
+        program: Hashable = None,
     ) -> None:
         self.key, self.label, self.run, self.keep = key, label, run, keep
-        #: How many workers this must leave free: 0 the number above the fold, 1 charts, 2 exact solves.
+        #: How many workers this must leave free: none for the number above the fold, `CHART` or `EXACT`.
         self.lane = lane
+        #: What is solved for a number. A program solves one number at a time: a worker would only stand in line for it.
+        self.program = program
         self.cancel = threading.Event()
         self.finished = threading.Event()
         self.owners: set[str] = set()
@@ -130,6 +142,7 @@ class Pool:
         *,
         keep: bool = False,
         exact: bool = False,
+        program: Hashable = None,
     ) -> Job:
         """Ask for work; the owner's older work in the same slot is given up. Equal keys are computed once."""
         with self._lock:
@@ -146,7 +159,8 @@ class Pool:
                 crowded = len(self._waiting.get(owner, ())) >= MOST_PER_OWNER
                 if crowded or sum(len(queue) for queue in self._waiting.values()) >= MOST_WAITING:
                     raise InputError("the server is busy with the work of others; wait a minute and try again")
-                job = Job(key, label, run, keep=keep, lane=2 if exact else int(slot != URGENT))
+                lane = EXACT if exact else 0 if slot == URGENT else CHART
+                job = Job(key, label, run, keep=keep, lane=lane, program=program)
                 self._live[key] = job
                 self._waiting.setdefault(owner, deque()).append(job)
             job.owners.add(owner)
@@ -210,7 +224,12 @@ class Pool:
         return job
 
     def _has_room(self, job: Job, running: set[Job]) -> bool:
-        """Whether the job leaves as many workers free as its lane asks for; a single worker takes anything."""
+        """Whether the job leaves as many workers free as its lane asks for and its program is not taken.
+
+        A single worker takes anything.
+        """
+        if job.program is not None and any(other.program == job.program for other in running):
+            return False
         lanes = range(1, job.lane + 1)
         return all(sum(other.lane >= k for other in running) < max(1, self._workers - k) for k in lanes)
 

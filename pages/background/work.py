@@ -73,8 +73,12 @@ def ask(
     same: Hashable = None,
     patience: float = PATIENCE,
     exact: bool = False,
+    program: Hashable = None,
 ) -> Work:
-    """Get a result computed in the background; meanwhile the last one in this slot that has an equal `same`."""
+    """Get a result computed in the background; meanwhile the last one in this slot that has an equal `same`.
+
+    Of work with the same `program` one piece is done at a time.
+    """
     # The thread that talks to all browsers must not wait long for pages that are being drawn.
     sys.setswitchinterval(_TURN)
     shown: dict[str, tuple[Hashable, Hashable, Any]] = st.session_state.setdefault("_shown", {})
@@ -98,7 +102,7 @@ def ask(
     if last is not None and last.key == key and last.state is JobState.FAILED:
         return Work(slot, key, before, False, error=last.error)
     try:
-        job = pool().submit(owner(), slot, key, run, label, exact=exact)
+        job = pool().submit(owner(), slot, key, run, label, exact=exact, program=program)
     except InputError as error:
         return Work(slot, key, before, False, error=str(error))
     st.session_state.setdefault("_jobs", {})[slot] = job

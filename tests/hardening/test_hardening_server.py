@@ -239,7 +239,7 @@ def test_closing_stops_running_work() -> None:
 
 
 def test_a_slow_solve_leaves_workers_to_others() -> None:
-    pool, go, order = Pool(workers=3), threading.Event(), []
+    pool, go, order = Pool(), threading.Event(), []
     for owner in ("anna", "bert", "cleo"):
         pool.submit(owner, "certificate", owner, lambda job: go.wait(20), "exact", exact=True)
     for number in range(3):

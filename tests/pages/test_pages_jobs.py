@@ -151,8 +151,8 @@ def test_work_that_ends_in_a_strange_way_still_ends() -> None:
 
 
 def test_work_that_is_slow_to_stop_counts_as_long_as_it_runs() -> None:
-    """A chart is given up and asked for again before it has stopped: the worker kept for numbers stays free."""
-    pool, stop, order = Pool(workers=3), threading.Event(), []
+    """A chart is given up and asked for again before it has stopped: the workers kept for numbers stay free."""
+    pool, stop, order = Pool(), threading.Event(), []
     started = [threading.Event(), threading.Event()]
 
     def stubborn(number: int) -> object:
@@ -176,10 +176,24 @@ def test_work_that_is_slow_to_stop_counts_as_long_as_it_runs() -> None:
     assert third.wait(5)
 
 
+def test_numbers_of_one_program_take_no_worker_from_others() -> None:
+    """A slow program holds one worker; others who ask the same program wait without one, and then get their turn."""
+    pool, go = Pool(), threading.Event()
+    slow = [
+        pool.submit(f"visitor {n}", "certificate", n, lambda job: go.wait(20), "w", program="large") for n in range(5)
+    ]
+    until(lambda: slow[0].state == "running")
+    other = pool.submit("ann", "certificate", "other", lambda job: "quick", "w", program="small")
+    assert other.wait(5)
+    assert [job.state for job in slow] == ["running"] + ["waiting"] * 4
+    go.set()
+    assert all(job.wait(5) for job in slow)
+
+
 def test_nobody_is_left_waiting_whatever_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Visitors ask as pages do for shared and own work, move on, cancel, lose results to others; all get theirs."""
     monkeypatch.setattr(jobs, "MOST_RESULTS", 3)
-    pool = Pool(workers=3)
+    pool = Pool()
     left: list[str] = []
 
     def run(job: Job) -> object:
@@ -194,7 +208,9 @@ def test_nobody_is_left_waiting_whatever_others_do(monkeypatch: pytest.MonkeyPat
         last = seen.get(slot)
         if pool.result(key) == key or (last is not None and last.key == key and last.state in ("done", "failed")):
             return True
-        seen[slot] = pool.submit(owner, slot, key, run, "w", exact=slot == "exact")
+        seen[slot] = pool.submit(
+            owner, slot, key, run, "w", exact=slot == "exact", program=key if slot == "certificate" else None
+        )
         seen[slot].touched = time.monotonic()
         return seen[slot].wait(0.002) and seen[slot].state == "done"
 

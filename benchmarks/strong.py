@@ -2,7 +2,8 @@
 
 Everything is measured in processor seconds of one process, so that other work on the machine does not count: a thread
 looks at the processor clock and cancels. Rows are kept in a JSON file as they come (`--keep`), and the table is written
-into benchmarks/RESULTS.md after each, which `make bench` leaves in place; begun again it goes on with what is missing.
+into benchmarks/RESULTS.md after each, which `make bench` leaves in place; begun again it goes on with what is missing,
+also within a row: take "strong" out of one, and only that is measured anew.
 One run gives all marks: the search and the integer program both improve their bounds as they go.
 """
 
@@ -132,7 +133,7 @@ def table(rows: dict[str, dict[str, Any]], marks: list[float]) -> str:
     head = ["", "tight", *(f"strong, {m:g} s" for m in marks), *(f"integer program, {m:g} s" for m in marks)]
     head += ["best attack", "closed at 10 s"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for name, row in ((name, rows[name]) for name, _, _ in cases() if name in rows):
+    for name, row in ((name, rows[name]) for name, _, _ in cases() if "strong" in rows.get(name, {})):
         part = _closed(row)
         ours = [_number(row["strong"].get(_key(m))) for m in marks]
         theirs = [_number(row["integer"].get(_key(m))) for m in marks]
@@ -171,7 +172,8 @@ def main() -> None:
     rows: dict[str, dict[str, Any]] = json.loads(keep.read_text()) if keep is not None and keep.exists() else {}
     long = args.long.split(";") if args.long else []
     for name, load, values in sorted(cases(), key=lambda case: case[0] in long):
-        if not _named(name, args.case or name) or name in rows:
+        known = rows.get(name, {})
+        if not _named(name, args.case or name) or {"strong", "integer"} <= known.keys():
             continue
         instance = load()
         if instance is None:
@@ -179,8 +181,8 @@ def main() -> None:
             continue
         problem = Problem(instance, ThreatModel(**values))
         mine = [*marks, 60.0] if name in long else marks
-        row = strong(problem, mine)
-        row["integer"] = integer(problem, mine)
+        row = known if "strong" in known else known | strong(problem, mine)
+        row = row if "integer" in row else row | {"integer": integer(problem, mine)}
         row["load"] = os.getloadavg()[0]
         rows[name] = row
         print(name, json.dumps(row), flush=True)
@@ -196,7 +198,7 @@ def _named(name: str, listed: str) -> bool:
 def write(rows: dict[str, dict[str, Any]], marks: list[float], notes: list[str]) -> None:
     """The table with what there is so far, between what other commands wrote."""
     command = " ".join(["python -m benchmarks.strong", *(shlex.quote(part) for part in _shown(sys.argv[1:]))])
-    loads = [row["load"] for row in rows.values()]
+    loads = [row["load"] for row in rows.values() if "strong" in row]
     when = f"`{command}`, {time.strftime('%Y-%m-%d')}. {machine()}."
     load = f"Load while the rows were measured: {min(loads):.0f} to {max(loads):.0f}; each row is one run."
     text = f"{STRONG_MARK}\n## Strong certificates\n\n{when} {load}\n\n{WHAT}\n\n{table(rows, marks)}\n"

@@ -70,12 +70,12 @@ def test_sets_and_covers_of_one_budget_start_the_next() -> None:
             for start in (None, seeds)
         )
         for search in (cold, warm):
-            list(search.run(rounds=3))
+            list(search.run(rounds=1))  # later both have found sets of their own
             assert search.bound is not None
             assert search.bound >= math.floor(searches[budget].found)
         assert warm._core is not None
         assert len(warm._core.sets) >= len(seeds.sets) // 2
-        assert warm.bound <= cold.bound
+        assert warm.bound < cold.bound
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ SLOW = 0.05
 #: they come over several rounds. Cora-ML at 21 attribute deletions, 10 s: 813 with 0, 752 with 2, 699 with 4 rounds.
 #: Rounds with edges are slower and fewer (Citeseer at 50: 729 with 2, 739 with 4).
 SETTLE, SETTLE_EDGES = 4, 2
+#: … unless a round gained next to nothing.
+STUCK = 0.005
 #: Rows that hold nothing for so many rounds are dropped, when there are so many of them.
 IDLE_ROUNDS, IDLE_ROWS = 2, 100
 #: Sites in the model from the start, per type, and new ones in a round.
@@ -338,7 +340,8 @@ class _Core:
                 added += len(cuts)
                 self._add_cuts(self.model, cuts)
         self._since_sets += 1
-        slow = self._gain < SLOW * (self.promised - self.search.found) and self._since_sets > self._settle
+        gained = self._gain / max(self.promised - self.search.found, 1e-9)
+        slow = gained < STUCK or (gained < SLOW and self._since_sets > self._settle)
         if added < FEW_ROWS or slow:
             added += self._new_sets(views)
             self._since_sets = 0

@@ -164,8 +164,8 @@ def test_annealed_attacks_are_within_the_threat_model_and_counted_right(name: st
     annealer = Annealer(problem, structure)
     for _ in range(6):
         annealer.run(steps=40)
+        assert annealer.useful
         state = annealer._work
-        assert state is not None
         for place, mine in enumerate(state.mine):
             assert np.allclose(mine.worth, mine.by_site @ state.gain[place])
         now = annealer.sites.allocation(problem, state.amount, state.attackers)

@@ -20,6 +20,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 #: Folders whose files take longest. They come first, so that no process is left alone with one of them at the end.
 LONG = ("browser", "hardening", "pages", "docs", "pipeline", "votes", "models", "engine", "checker")
 
+#: Folders about what people see and keep. How good an attack is found is not their subject: that is asked of the engine,
+#: of sweeps and, 1,800 times, of the net.
+SHOWN = ("export", "figures", "hardening", "notebook", "pages", "reproduce", "words")
+#: Steps of annealing there, instead of 300: two bursts around the greedy attack.
+FEW_STEPS = 30
+
 #: The program that runs the tests, as it is before any page has run.
 MAIN = sys.modules["__main__"]
 
@@ -35,6 +41,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def the_same_program() -> None:
     """Streamlit puts a page that it runs in the place of the program; a process started later would run that page."""
     sys.modules["__main__"] = MAIN
+
+
+@pytest.fixture(autouse=True)
+def short_attacks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Annealing is half of what a page costs on a toy."""
+    if request.path.parent.name in SHOWN:
+        monkeypatch.setattr("certcore.result.attack.STEPS", FEW_STEPS)
 
 
 @pytest.fixture(scope="session")

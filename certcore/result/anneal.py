@@ -177,7 +177,15 @@ class _AttackState:
         self.need[points.group[~far], within[~far]] = amounts[~far]
         self.effort = 1.0 / budgets[self.types]
         self.whole = np.maximum((self.need * self.effort).sum(axis=2), 1e-12)
-        self.mine = [_SitesOfType(sites, k) for k in self.types]
+        self.worth = np.zeros(len(sites.site))
+        self.mine = [_SitesOfType(sites, k, self.worth) for k in self.types]
+        # Which sites of a type a group sees: one line per type and group, the types one after the other.
+        seen = [columns_of(mine.by_site) for mine in self.mine]
+        before = np.cumsum([0, *(part.nnz for part in seen)])
+        self.lines = np.arange(len(seen))[:, None] * shape[0]
+        self.starts = np.concatenate([part.indptr[:-1] + first for part, first in zip(seen, before)] or [before[:0]])
+        self.ends = np.concatenate([part.indptr[1:] + first for part, first in zip(seen, before)] or [before[:0]])
+        self.seen_from = np.concatenate([mine.all[part.indices] for mine, part in zip(self.mine, seen)] or [before[:0]])
         self.noise = rng.gumbel(size=NOISE + len(sites.site))
         self.reset(np.zeros(len(sites.site), dtype=np.int64))
 
@@ -211,24 +219,37 @@ class _AttackState:
     def _revalue(self, rows: np.ndarray | None = None) -> None:
         """Value some groups (all of them if none are named) anew, and what a flip at each site is worth."""
         chosen = slice(None) if rows is None else rows
-        missing = np.maximum(self.need[chosen] - self.inside[chosen, None, :], 0.0)
+        missing = np.maximum(self.need[chosen] - self.inside[chosen][:, None, :], 0.0)
         open_ = missing @ self.effort
         # As it is now, and with one flip more of each type.
         ahead = np.empty((1 + len(self.types), *open_.shape))
         ahead[0] = open_
-        for place, effort in enumerate(self.effort):
-            np.subtract(open_, effort * (missing[:, :, place] > 0), out=ahead[1 + place])
+        np.subtract(open_, (self.effort * (missing > 0)).transpose(2, 0, 1), out=ahead[1:])
         values, reached = self._value(ahead, self.whole[chosen])
         gain = (values[1:] - values[0]) * self.weight[chosen]
         if rows is None:
             self.value, self.reached, self.gain = values[0], reached[0], gain
             for mine, worth in zip(self.mine, gain):
-                mine.worth = mine.by_site @ worth
+                mine.worth[:] = mine.by_site @ worth
             return
         self.value[rows], self.reached[rows] = values[0], reached[0]
-        for place, mine in enumerate(self.mine):
-            mine.spread(rows, gain[place] - self.gain[place, rows])
-            self.gain[place, rows] = gain[place]
+        change = gain - self.gain[:, rows]
+        self.gain[:, rows] = gain
+        self._spread(rows, change)
+
+    def _spread(self, groups: np.ndarray, change: np.ndarray) -> None:
+        """Some groups would give more, or less, for a flip of each type."""
+        moved = change.ravel().nonzero()[0]
+        if not len(moved):
+            return
+        change = change.ravel()[moved]
+        lines = (self.lines + groups).ravel()[moved]
+        stop = self.ends[lines]
+        lengths = stop - self.starts[lines]
+        total = lengths.cumsum()
+        entries = (stop - total).repeat(lengths) + np.arange(total[-1])
+        seen = self.seen_from[entries]
+        self.worth += np.bincount(seen, weights=change.repeat(lengths), minlength=len(self.worth))
 
     def _value(self, open_: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How much each group counts: 1 if broken, else a share of the way to its nearest point."""
@@ -343,25 +364,11 @@ class _AttackState:
 
 
 class _SitesOfType:
-    """The sites of one type, and what one more flip at each of them is worth to all groups together."""
+    """The sites of one type (they stand together), and what one more flip at each of them is worth to all groups."""
 
-    def __init__(self, sites: AttackSites, kind: int) -> None:
+    def __init__(self, sites: AttackSites, kind: int, worth: np.ndarray) -> None:
         self.all = np.flatnonzero(sites.kind == kind)
         self.cap, self.cost = sites.cap[self.all], sites.cost[self.all]
         self.one, self.other = sites.ends[self.all].T.copy()
         self.by_site = sites.by_site[self.all]
-        self.by_group = columns_of(self.by_site)
-        self.worth = np.zeros(len(self.all))
-
-    def spread(self, groups: np.ndarray, change: np.ndarray) -> None:
-        """Some groups would give more, or less, for a flip."""
-        moved = change.nonzero()[0]
-        if not len(moved):
-            return
-        groups, change = groups[moved], change[moved]
-        start, stop = self.by_group.indptr[groups], self.by_group.indptr[groups + 1]
-        lengths = stop - start
-        ends = lengths.cumsum()
-        entries = (stop - ends).repeat(lengths) + np.arange(ends[-1])
-        seen = self.by_group.indices[entries]
-        self.worth += np.bincount(seen, weights=change.repeat(lengths), minlength=len(self.worth))
+        self.worth = worth[self.all[0] : self.all[-1] + 1] if len(self.all) else worth[:0]

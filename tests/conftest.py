@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,8 @@ settings.register_profile("ci", derandomize=True, deadline=None, suppress_health
 settings.register_profile("explore", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-#: Files that take longest, in this order (processor seconds on an idle machine: 150 to 15). They come first, those of
-#: `browser` before all, so that no process is left alone with one of them at the end.
+#: Files that take longest, in this order (65 to 13 processor seconds). They come first, those of `browser` before all,
+#: so that no process is left alone with one of them at the end.
 LONG = (
     "net_numbers", "checker_agrees", "engine_large", "pages_controls", "hardening_server", "checker_files",
     "docs_commands", "engine_strong", "net_files", "votes_run", "export_report", "docs_examples", "checker_division",
@@ -27,10 +28,8 @@ LONG = (
 )  # fmt: skip
 
 #: Folders about what people see and keep. How good an attack is found is not their subject: that is asked of the
-#: engine, of sweeps and, 1,800 times, of the net.
+#: engine, of sweeps and of the net.
 SHOWN = ("export", "figures", "hardening", "notebook", "pages", "reproduce", "words")
-#: Steps of annealing there, instead of 300: two bursts around the greedy attack.
-FEW_STEPS = 30
 
 #: The program that runs the tests, as it is before any page has run.
 MAIN = sys.modules["__main__"]
@@ -50,10 +49,15 @@ def the_same_program() -> None:
 
 
 @pytest.fixture(autouse=True)
-def short_attacks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def short_attacks(request: pytest.FixtureRequest) -> Iterator[None]:
     """Annealing is half of what a page costs on a toy."""
-    if request.path.parent.name in SHOWN:
-        monkeypatch.setattr("certcore.result.attack.STEPS", FEW_STEPS)
+    if request.path.parent.name not in SHOWN:
+        yield
+        return
+    from tests.support import few_steps  # numpy is loaded after the number of threads is set
+
+    with few_steps():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tests.net import doors
+from tests.support import few_steps
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLES = ROOT / "precomputed"
@@ -81,7 +82,7 @@ def ask(session: doors.Session, question: Question) -> Answer:
         # The same threat models are asked up to four times. The best attack that we can find is held against the
         # lowest bound, once: cold, and not against the paper's bound.
         best = call and options["relaxation"] != "paper"
-        with contextlib.nullcontext() if best else doors.few_steps():
+        with contextlib.nullcontext() if best else few_steps():
             found = call(instance, threat, **options) if call else session.certify(threat, **options)
         return certificate(found)
     if kind == "preview":

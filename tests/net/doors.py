@@ -9,14 +9,12 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import certcore
 from certcore import Certificate, InputError, Instance, ThreatModel, certify, load_instance, read_proof, verify_proof
 from certcore.figures import from_json as read_figure
 from certcore.figures import to_json as write_figure
-from certcore.result import attack
 from certcore.sweep import Session, curve, defend, radius, surface
 
 __all__ = [
@@ -30,7 +28,6 @@ __all__ = [
     "command_json",
     "curve",
     "defend",
-    "few_steps",
     "link_readers",
     "load_instance",
     "radius",
@@ -42,16 +39,6 @@ __all__ = [
     "versions",
     "write_figure",
 ]
-
-
-@contextlib.contextmanager
-def few_steps() -> Iterator[None]:
-    """Attacks are hardly improved: the greedy ones are as good as those that were recorded."""
-    steps, attack.STEPS = attack.STEPS, 30
-    try:
-        yield
-    finally:
-        attack.STEPS = steps
 
 
 def command(*words: str) -> tuple[int, str]:

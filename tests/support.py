@@ -6,13 +6,26 @@ reads its input. That reading is what `tests/second_opinion.py` is for.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from certcore import Graph, GridBase, Instance, ThreatModel
 from certcore.domain.perturbations import TYPES
+from certcore.result import attack
+
+
+@contextlib.contextmanager
+def few_steps() -> Iterator[None]:
+    """For tests about something else than how good an attack is: two bursts around the greedy one, not 300 steps."""
+    steps, attack.STEPS = attack.STEPS, 30
+    try:
+        yield
+    finally:
+        attack.STEPS = steps
 
 
 def random_graph(rng: np.random.Generator, n: int, n_attrs: int, density: float, directed: bool = False) -> Graph:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import count
 
 import numpy as np
@@ -46,17 +47,27 @@ class Annealer:
     def __init__(self, problem: Problem, structure: Structure, *, seed: int = 0) -> None:
         self.problem, self.structure = problem, structure
         self.sites = AttackSites(problem, structure)
+        self._seed = seed
         self.rng = np.random.default_rng(seed)
         self.best: Allocation | None = None
         self.best_amount = np.zeros(len(self.sites.site), dtype=np.int64)
         self.runs = 0
-        useful = len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0
-        self._work = _AttackState(problem, structure, self.sites, self.rng) if useful else None
-        self._rounding = _AttackState(problem, structure, self.sites, np.random.default_rng(seed)) if useful else None
+        self.useful = bool(len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0)
+        """Whether there is anything to flip, and anybody who may."""
         self._going: Iterator[int] | None = None
         """The run that is under way."""
         self._hint: np.ndarray | None = None
         self._waiting = False
+
+    # Made when they are needed: where an attack meets the bound at once, nothing is searched.
+
+    @cached_property
+    def _work(self) -> _AttackState:
+        return _AttackState(self.problem, self.structure, self.sites, self.rng)
+
+    @cached_property
+    def _rounding(self) -> _AttackState:
+        return _AttackState(self.problem, self.structure, self.sites, np.random.default_rng(self._seed))
 
     @property
     def found(self) -> int:
@@ -74,7 +85,7 @@ class Annealer:
 
     def hint(self, x: np.ndarray) -> None:
         """A relaxed solution: its whole parts, filled up greedily, are an attack, and the next run starts from them."""
-        if self._rounding is None:
+        if not self.useful:
             return
         whole = self.sites.whole_parts(self.structure, x)
         if self._hint is not None and np.array_equal(whole, self._hint):
@@ -91,7 +102,7 @@ class Annealer:
         self, *, steps: int | None = None, seconds: float = math.inf, stop: Callable[[], bool] | None = None
     ) -> None:
         """Anneal for so many steps, or seconds, or until `stop` says so; the next call goes on where this one ended."""
-        if self._work is None:
+        if not self.useful:
             return
         deadline = time.perf_counter() + seconds
         for done in count() if steps is None else range(steps):
@@ -166,7 +177,15 @@ class _AttackState:
         self.need[points.group[~far], within[~far]] = amounts[~far]
         self.effort = 1.0 / budgets[self.types]
         self.whole = np.maximum((self.need * self.effort).sum(axis=2), 1e-12)
-        self.mine = [_SitesOfType(sites, k) for k in self.types]
+        self.worth = np.zeros(len(sites.site))
+        self.mine = [_SitesOfType(sites, k, self.worth) for k in self.types]
+        # Which sites of a type a group sees: one line per type and group, the types one after the other.
+        seen = [columns_of(mine.by_site) for mine in self.mine]
+        before = np.cumsum([0, *(part.nnz for part in seen)])
+        self.lines = np.arange(len(seen))[:, None] * shape[0]
+        self.starts = np.concatenate([part.indptr[:-1] + first for part, first in zip(seen, before)] or [before[:0]])
+        self.ends = np.concatenate([part.indptr[1:] + first for part, first in zip(seen, before)] or [before[:0]])
+        self.seen_from = np.concatenate([mine.all[part.indices] for mine, part in zip(self.mine, seen)] or [before[:0]])
         self.noise = rng.gumbel(size=NOISE + len(sites.site))
         self.reset(np.zeros(len(sites.site), dtype=np.int64))
 
@@ -200,28 +219,41 @@ class _AttackState:
     def _revalue(self, rows: np.ndarray | None = None) -> None:
         """Value some groups (all of them if none are named) anew, and what a flip at each site is worth."""
         chosen = slice(None) if rows is None else rows
-        need, inside, whole = self.need[chosen], self.inside[chosen], self.whole[chosen]
-        missing = np.maximum(need - inside[:, None, :], 0.0)
+        missing = np.maximum(self.need[chosen] - self.inside[chosen][:, None, :], 0.0)
         open_ = missing @ self.effort
-        value, reached = self._value(open_, whole)
+        # As it is now, and with one flip more of each type.
+        ahead = np.empty((1 + len(self.types), *open_.shape))
+        ahead[0] = open_
+        np.subtract(open_, (self.effort * (missing > 0)).transpose(2, 0, 1), out=ahead[1:])
+        values, reached = self._value(ahead, self.whole[chosen])
+        gain = (values[1:] - values[0]) * self.weight[chosen]
         if rows is None:
-            self.value = np.zeros(len(self.weight))
-            self.reached = np.zeros(len(self.weight))
-            self.gain = np.zeros((len(self.types), len(self.weight)))
-        self.value[chosen], self.reached[chosen] = value, reached
-        for place, mine in enumerate(self.mine):
-            less = open_ - np.where(missing[:, :, place] > 0, self.effort[place], 0.0)
-            gain = (self._value(less, whole)[0] - value) * self.weight[chosen]
-            if rows is None:
-                self.gain[place] = gain
-                mine.worth = mine.by_site @ gain
-            else:
-                mine.spread(rows, gain - self.gain[place, rows])
-                self.gain[place, rows] = gain
+            self.value, self.reached, self.gain = values[0], reached[0], gain
+            for mine, worth in zip(self.mine, gain):
+                mine.worth[:] = mine.by_site @ worth
+            return
+        self.value[rows], self.reached[rows] = values[0], reached[0]
+        change = gain - self.gain[:, rows]
+        self.gain[:, rows] = gain
+        self._spread(rows, change)
+
+    def _spread(self, groups: np.ndarray, change: np.ndarray) -> None:
+        """Some groups would give more, or less, for a flip of each type."""
+        moved = change.ravel().nonzero()[0]
+        if not len(moved):
+            return
+        change = change.ravel()[moved]
+        lines = (self.lines + groups).ravel()[moved]
+        stop = self.ends[lines]
+        lengths = stop - self.starts[lines]
+        total = lengths.cumsum()
+        entries = (stop - total).repeat(lengths) + np.arange(total[-1])
+        seen = self.seen_from[entries]
+        self.worth += np.bincount(seen, weights=change.repeat(lengths), minlength=len(self.worth))
 
     def _value(self, open_: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How much each group counts: 1 if broken, else a share of the way to its nearest point."""
-        way = (1.0 - open_ / whole).max(axis=1)
+        way = (1.0 - open_ / whole).max(axis=-1)
         reached = way > 1.0 - 1e-9
         soft = self.share * np.maximum(way, 0.0) ** self.power
         return np.where(reached, 1.0, soft), reached
@@ -332,22 +364,11 @@ class _AttackState:
 
 
 class _SitesOfType:
-    """The sites of one type, and what one more flip at each of them is worth to all groups together."""
+    """The sites of one type (they stand together), and what one more flip at each of them is worth to all groups."""
 
-    def __init__(self, sites: AttackSites, kind: int) -> None:
+    def __init__(self, sites: AttackSites, kind: int, worth: np.ndarray) -> None:
         self.all = np.flatnonzero(sites.kind == kind)
         self.cap, self.cost = sites.cap[self.all], sites.cost[self.all]
         self.one, self.other = sites.ends[self.all].T.copy()
         self.by_site = sites.by_site[self.all]
-        self.by_group = columns_of(self.by_site)
-        self.worth = np.zeros(len(self.all))
-
-    def spread(self, groups: np.ndarray, change: np.ndarray) -> None:
-        """Some groups would give more, or less, for a flip."""
-        moved = change != 0
-        groups, change = groups[moved], change[moved]
-        start, stop = self.by_group.indptr[groups], self.by_group.indptr[groups + 1]
-        lengths = stop - start
-        entries = np.repeat(stop - np.cumsum(lengths), lengths) + np.arange(int(lengths.sum()))
-        seen = self.by_group.indices[entries]
-        self.worth += np.bincount(seen, weights=np.repeat(change, lengths), minlength=len(self.worth))
+        self.worth = worth[self.all[0] : self.all[-1] + 1] if len(self.all) else worth[:0]

@@ -20,6 +20,9 @@ from certcore.result.anneal import Annealer
 from certcore.result.division_attack import division_attack
 from certcore.result.sites import AttackSites
 
+#: How long the attack of a certificate is annealed: steps, and seconds at most.
+STEPS, SECONDS = 300, 0.5
+
 
 def find_attack(
     problem: Problem,
@@ -193,8 +196,6 @@ def improved_attack(
     known: Sequence[Allocation] = (),
     *,
     enough: float = math.inf,
-    seconds: float = 0.5,
-    steps: int = 300,
 ) -> Allocation:
     """Greedy, then annealed for a moment, started from attacks that are known (at other budgets) as well.
 
@@ -207,7 +208,7 @@ def improved_attack(
     annealer.offer(greedy)
     for attack in known:
         annealer.offer(attack)
-    annealer.run(steps=steps, seconds=seconds, stop=lambda: annealer.found >= enough)
+    annealer.run(steps=STEPS, seconds=SECONDS, stop=lambda: annealer.found >= enough)
     assert annealer.best is not None
     return annealer.best
 

@@ -15,7 +15,7 @@ import certcore_check as small
 import numpy as np
 import pytest
 
-from certcore import ThreatModel, certify, load_instance
+from certcore import Instance, ThreatModel, certify, load_instance
 from tests.checker.cases import accepts, signed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,17 +50,15 @@ def budgets_of(path: Path) -> list[dict[str, Any]]:
             return [{"attr_del": 3}, {"attr_add": 1, "attr_del": 2}, {"attr_del": 5, "local_attr_del": 2, "sigma": 3}]
 
 
-def proof_of(path: Path, budgets: dict[str, Any]) -> dict[str, Any]:
-    proof: dict[str, Any] = json.loads(
-        json.dumps(certify(load_instance(path), ThreatModel(**budgets), attack=False).proof)
-    )
+def proof_of(instance: Instance, budgets: dict[str, Any]) -> dict[str, Any]:
+    proof: dict[str, Any] = json.loads(json.dumps(certify(instance, ThreatModel(**budgets), attack=False).proof))
     return proof
 
 
 @cache
 def example() -> tuple[Path, dict[str, Any]]:
     path = ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz"
-    return path, proof_of(path, {"attr_del": 3})
+    return path, proof_of(load_instance(path), {"attr_del": 3})
 
 
 def forgeries(proof: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -93,9 +91,10 @@ def test_it_can_be_read_in_one_sitting() -> None:
 
 @pytest.mark.parametrize("path", [p for p in BUNDLES if "pubmed" not in p.name], ids=lambda p: p.stem)
 def test_it_accepts_the_proofs_of_a_bundle_and_rejects_forgeries(path: Path) -> None:
+    instance = load_instance(path)
     seen = small.Instance(small.Arrays.read(str(path)), "binary")
     for budgets in budgets_of(path):
-        proof = proof_of(path, budgets)
+        proof = proof_of(instance, budgets)
         assert f"at least {proof['certified']} of {proof['targets']}" in small.check(proof, seen)
     for what, claim in forgeries(proof).items():
         assert not accepts(claim, seen), what
@@ -104,7 +103,7 @@ def test_it_accepts_the_proofs_of_a_bundle_and_rejects_forgeries(path: Path) -> 
 @pytest.mark.slow
 def test_it_accepts_a_proof_of_pubmed() -> None:
     path = ROOT / "precomputed" / "pubmed-gcn-attr-s0.npz"
-    proof = proof_of(path, {"attr_del": 2})
+    proof = proof_of(load_instance(path), {"attr_del": 2})
     seen = small.Instance(small.Arrays.read(str(path)), "binary")
     assert small.check(proof, seen)
     assert not accepts(signed(proof | {"certified": proof["certified"] + 1}), seen)

@@ -6,6 +6,7 @@ their order, because what a session answers in the last bit may depend on what i
 
 from __future__ import annotations
 
+import contextlib
 import os
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tests.net import doors
+from tests.support import few_steps
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLES = ROOT / "precomputed"
@@ -77,7 +79,11 @@ def ask(session: doors.Session, question: Question) -> Answer:
     if kind == "certify":
         call = doors.certify if question.get("way", "cold") == "cold" else None
         options |= {"attack": question.get("attack", True), "proof": False}
-        found = call(instance, threat, **options) if call else session.certify(threat, **options)
+        # The same threat models are asked up to four times. The best attack that we can find is held against the
+        # lowest bound, once: cold, and not against the paper's bound.
+        best = call and options["relaxation"] != "paper"
+        with contextlib.nullcontext() if best else few_steps():
+            found = call(instance, threat, **options) if call else session.certify(threat, **options)
         return certificate(found)
     if kind == "preview":
         shown = session.preview(threat, **options)

@@ -1,12 +1,14 @@
-// One picture of the graph. The edges are kept as a picture of their own, and the whole as another: the edges, and over
-// them marks (nodes, and what the attack does to them: sites ringed, with number and name). On the screen is a single
-// canvas: the whole, faded where something is lit, and what the pointer or a choice lights up. While a large graph is
-// moved its picture is moved along. Passing over a node that nothing reaches moves a ring over it and draws nothing.
+// One picture of the graph, on a single canvas: edges, and over them marks (nodes, and what the attack does to them: sites
+// ringed, with number and name). It is kept when something is drawn over it: what the pointer or a choice lights up, with
+// the rest faded. While a large graph is moved its picture is moved along. The edges are kept when another attack comes.
+// Passing over a node that nothing reaches moves a ring over it and draws nothing.
 
 // How much is left of what is not lit.
 const FADED = 0.25;
 // From this radius on the shapes of nodes can be told apart.
 const SHAPED = 2.9;
+// So many edges are drawn at once; more come in parts.
+const BREATH = 60000;
 
 // Push a spot off a line if it stands nearer than this; says whether it did.
 function offLine(spot, [ax, ay, bx, by], need) {
@@ -123,8 +125,10 @@ class Panel {
   // What is on the screen: the picture, shifted and scaled from where it was drawn to where the camera is now and faded
   // where something is lit, and over it what the pointer or a choice lights up.
   compose(lit = this.lit()) {
-    const { width, height, ratio, drawn, owner: o } = this, k = o.zoom / drawn.zoom, picture = lit ? this.faded() : this.kept.whole;
-    const left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
+    const { width, height, ratio, drawn, owner: o } = this, k = o.zoom / drawn.zoom;
+    // Freshly drawn, with nothing over it: it is on the screen already.
+    if (this.direct && !lit && !o.chosen && !o.selection.length && !o.hand && k === 1 && o.panX === drawn.panX && o.panY === drawn.panY) { this.litSeen = null; return; }
+    const picture = lit ? this.faded() : this.whole(), left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
     const c = this.clean(this.canvas, true), exact = (value) => Math.round(value * ratio) / ratio;
     // Whole pixels: shifted by a part of one, every pixel would have to be mixed.
     if (k === 1) c.drawImage(picture, exact(left), exact(top), width, height);
@@ -134,26 +138,33 @@ class Panel {
     this.drawHand(c);
   }
 
-  // A canvas to draw on: empty, or the paper's colour, which nothing shines through.
-  clean(canvas, solid = false) {
+  onto(canvas, solid = true) {
     const c = canvas.getContext("2d", { alpha: !solid });
     c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     c.globalAlpha = 1;
+    return c;
+  }
+  // A canvas to draw on: empty, or the paper's colour, which nothing shines through.
+  clean(canvas, solid = false) {
+    const c = this.onto(canvas, solid);
     if (solid) { c.fillStyle = this.owner.paper; c.fillRect(0, 0, this.width, this.height); } else c.clearRect(0, 0, this.width, this.height);
     return c;
   }
+  // The picture without anything over it: taken from the screen when something is to be drawn there.
+  whole() {
+    const { whole } = this.kept;
+    if (this.direct) { this.onto(whole).drawImage(this.canvas, 0, 0, this.width, this.height); this.direct = false; }
+    return whole;
+  }
   // The picture as it looks below what is lit; kept, because every step of the pointer asks for it.
   faded() {
-    const { faded, whole } = this.kept;
+    const { faded } = this.kept, whole = this.whole();
     if (!this.isFaded) { const c = this.clean(faded, true); c.globalAlpha = FADED; c.drawImage(whole, 0, 0, this.width, this.height); this.isFaded = true; }
     return faded;
   }
-  // The edges as the ground of the whole picture; what covers it is drawn on it.
+  // The kept edges on the screen, as the ground for what covers them.
   ground() {
-    this.isFaded = false;
-    const c = this.kept.whole.getContext("2d", { alpha: false });
-    c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    c.globalAlpha = 1;
+    const c = this.onto(this.canvas);
     c.drawImage(this.kept.edges, 0, 0, this.width, this.height);
     return c;
   }
@@ -163,16 +174,20 @@ class Panel {
     this.drawn = { look, zoom: o.zoom, panX: o.panX, panY: o.panY };
     const px = new Float32Array(n), py = new Float32Array(n), { sx, sy, x0, y0 } = this.camera();
     for (let i = 0; i < n; i++) { px[i] = x0 + xy[2 * i] * sx; py[i] = y0 + xy[2 * i + 1] * sy; }
-    // Another attack or colouring leaves the edges as they are.
+    // Another attack or colouring leaves the edges as they are. They are kept when they are asked for again, or come in parts.
     const key = [o.version, o.zoom, o.panX, o.panY, o.ink, o.paper, o.edgeStrength, this.canvas.width, this.canvas.height].join();
-    if (key !== this.edgeKey) { this.edgeKey = key; this.drawEdges(this.clean(this.kept.edges, true), px, py); }
+    const keep = key === this.seenKey || this.graph.edges.length / 2 > BREATH;
+    this.seenKey = key;
+    if (keep && key !== this.edgeKey) { this.edgeKey = key; this.drawEdges(this.clean(this.kept.edges, true), px, py); }
     // Where edges are still to come, what covers them is kept apart until the last of them is drawn.
-    const c = this.unfinished ? this.clean(this.kept.marks) : this.ground();
+    const c = this.unfinished ? this.clean(this.kept.marks) : keep ? this.ground() : this.clean(this.canvas, true);
+    if (!keep) this.drawEdges(c, px, py);
     this.drawNodes(c, px, py);
     this.attackSeen = this.drawAttack(c, null);
     if (this.unfinished) this.cover();
+    this.direct = true; this.isFaded = false;
   }
-  cover() { this.ground().drawImage(this.kept.marks, 0, 0, this.width, this.height); }
+  cover() { this.ground().drawImage(this.kept.marks, 0, 0, this.width, this.height); this.direct = true; this.isFaded = false; }
 
   drawEdges(c, px, py) {
     const { owner: o, width, height } = this, { edges } = this.graph;
@@ -194,13 +209,14 @@ class Panel {
       }
       c.stroke();
     };
-    if (many <= 60000) { stroke(0, many); return; }
+    if (many <= BREATH) { stroke(0, many); c.globalAlpha = 1; return; }
     // Too many for one breath: some at a time, while the hand rests. What the pointer asks for comes first.
     let at = 0;
     const token = (this.unfinished = {});
     const next = () => {
       if (this.unfinished !== token) return;
-      if (performance.now() - o.touched < 100) { this.slice = setTimeout(next, 50); return; }
+      // Nor while another attack or size is about to be drawn.
+      if (performance.now() - o.touched < 100 || !this.drawn) { this.slice = setTimeout(next, 50); return; }
       stroke(at, Math.min(many, at + 10000));
       at += 10000;
       this.cover(); this.compose();
@@ -220,8 +236,8 @@ class Panel {
       for (const i of looks.members[g]) {
         const x = px[i], y = py[i];
         if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue;
-        if (tiny) { c.fillRect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8); continue; }
-        path(c, x, y, r);
+        if (tiny) c.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8);
+        else path(c, x, y, r);
         if (++inPath === 100) { c.fill(); c.beginPath(); inPath = 0; }
       }
       c.fill();

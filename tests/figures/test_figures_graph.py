@@ -12,7 +12,7 @@ import pytest
 
 from certcore import export, figures
 from certcore.figures import latex, sheet
-from certcore.figures.geometry import GRAPH_ASPECT
+from certcore.figures.geometry import GRAPH_ASPECT, graph_places
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.style import BLACK, CLOSENESS, LOST_COLOUR, STATES, TYPE_COLOURS
 from certcore.figures.tabular import tabular
@@ -193,11 +193,12 @@ def test_controlled_nodes_are_ringed_around_their_marks() -> None:
     bare = next(one for one in printed.collections if one.get_gid() == "attacker")
     assert len(bare.get_offsets()) == 1
     assert bare.get_zorder() > site.get_zorder(), "nothing covers it"
-    place, around = np.asarray(bare.get_offsets())[0], np.sqrt(bare.get_sizes()[0]) / 2
-    unit = (GRAPH_ASPECT + 0.06) / (72 * printed.figure.get_figwidth())
-    for mark in marks:
-        apart = np.hypot(*(mark.get_xydata()[0] - place)) / unit
-        assert apart > around + mark.get_markersize() / 2, "marks keep off the ring"
+    # Marks keep off a ring that stands where they would.
+    near = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 10.0], [0.05, 0.05]])
+    crowded = figures.GraphFigure(positions=near, edges=[[0, 3]], state=[0] * 4, attackers=[0], deleted=[[0, 3]])
+    where, unit = graph_places(near), 0.006
+    (mark,) = graph_sites.marks_of(crowded, where, unit)
+    assert np.hypot(*(np.array(mark.place) - where[0])) > 0.98 * (mark.radius + 3 * unit)
     source = export.render(figure, "latex").decode()
     circles = re.findall(r"\\draw\[draw=(\w+).*?\] (\(.*?\)) circle\[radius=([\d.]+)pt\]", source)
     assert len(circles) == 3

@@ -111,7 +111,7 @@ def others(lost: int, most: int) -> Text:
         return say(
             "No attack within these limits takes ",
             told,
-            f" (proven); whether one takes more than {count(lost)} is open.",
+            f" (proven); one that takes more than {count(lost)} is not ruled out.",
         )
     told = strong("more certificates" if lost else "any certificate")
     return say("No attack within these limits takes ", told, " (proven).")

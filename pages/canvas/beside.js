@@ -173,7 +173,7 @@ function drawLegend(map) {
   const attack = map.attacks[0], items = [];
   const add = (parts, text) => { const item = element("li"); item.append(sample(parts), element("span", "", text)); items.push(item); };
   const title = (text) => items.push(element("li", "title", text));
-  title("Where the budget is spent (n flips)");
+  title("Where the budget is spent (n = flips)");
   const used = [];
   attack.kinds.forEach((kind) => {
     let sites = 0, flips = 0;

@@ -195,6 +195,10 @@ class AttackMap {
     const old = this.hover;
     if (at === old || (at && old && at.node === old.node && at.edge === old.edge && at.as === old.as)) return;
     this.hover = at;
+    // A pointer on its way passes over many targets: what reaches one is lit when it rests there.
+    this.rests = false;
+    clearTimeout(this.resting);
+    if (at) this.resting = setTimeout(() => { this.rests = true; this.paint(); }, 90);
     this.paint();
   }
   choose(at, move = false) {
@@ -345,7 +349,7 @@ class AttackMap {
   place(node, panel = 0) { const box = this.panels[panel].canvas.getBoundingClientRect(), [x, y] = this.panels[panel].place(node); return [box.left + x, box.top + y]; }
 
   end() {
-    this.observer.disconnect(); clearInterval(this.timer); clearTimeout(this.telling); clearTimeout(this.counting);
+    this.observer.disconnect(); clearInterval(this.timer); clearTimeout(this.telling); clearTimeout(this.counting); clearTimeout(this.resting);
     this.panels.forEach((panel) => panel.end()); this.player.end();
     shelf().waiting.delete(this.arrived);
     if (shelf().mapView === this) { shelf().map = undefined; shelf().mapView = undefined; }

@@ -96,8 +96,8 @@ class Panel {
       if (this.unfinished) { this.unfinished = null; this.edgeKey = null; }
       this.later = setTimeout(() => { this.drawQuiet(look); this.compose(); }, 130);
     } else if (moved) this.drawQuiet(look);
-    const lit = this.lit(), now = [this.drawn, o.zoom, o.panX, o.panY, o.chosen, o.selection];
-    if (lit || this.litSeen || o.hand || this.hadHand || !this.composed || now.some((value, i) => value !== this.composed[i])) this.compose(lit);
+    const lit = this.lit(), now = [this.drawn, o.zoom, o.panX, o.panY, o.chosen, o.selection, lit];
+    if (o.hand || this.hadHand || !this.composed || now.some((value, i) => value !== this.composed[i])) this.compose(lit);
     this.composed = now; this.hadHand = o.hand;
     this.haloAt(o.hover && o.hover.node !== undefined && o.siteIn(this.attack, o.hover) < 0 ? o.hover.node : -1);
     this.canvas.dataset.ready = o.version;
@@ -245,16 +245,25 @@ class Panel {
     c.globalAlpha = 1;
   }
 
-  // What is highlighted: a chosen (or hovered) site with its reach, or a target with the sites that reach it.
+  // What is highlighted: a hovered or chosen site with its reach, or a target with the sites that reach it. Passing over a
+  // node that nothing reaches is no reason to fade everything else, nor is passing over a target on the way.
   lit() {
-    const at = this.owner.hover || this.owner.chosen, { attack } = this;
-    if (!at) return null;
-    const site = this.owner.siteIn(attack, at);
+    const { hover, chosen, rests } = this.owner;
+    const over = hover && (rests || this.owner.siteIn(this.attack, hover) >= 0) ? this.litBy(hover) : null;
+    return over?.sites.length ? over : chosen ? this.litBy(chosen) : null;
+  }
+  // The same object for the same choice, so that it is seen whether anything has changed.
+  litBy(at) {
+    const { attack } = this, known = this.litOf;
+    if (known && known.at === at && known.attack === attack) return known.lit;
+    this.litOf = { at, attack, lit: this.reachOf(at) };
+    return this.litOf.lit;
+  }
+  reachOf(at) {
+    const { attack } = this, site = this.owner.siteIn(attack, at);
     if (site >= 0) return { site, sites: [site], reached: Array.from(attack.reachedBy(site)), broken: attack.brokenBy(site) };
     if (at.node === undefined || attack.slot[at.node] === undefined) return null;
     const sites = attack.slot[at.node] >= 0 ? attack.sitesOf(at.node) : [];
-    // Passing over a node that nothing reaches is no reason to fade everything else.
-    if (this.owner.hover && !sites.length) return null;
     return { site: -1, target: at.node, sites, reached: [at.node], broken: attack.state[at.node] === LOST ? [at.node] : [] };
   }
 

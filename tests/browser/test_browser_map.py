@@ -201,6 +201,16 @@ def test_a_ring_follows_the_pointer_and_small_shapes_are_said_to_be_small(visit:
     assert abs(ring["x"] + ring["width"] / 2 - box["x"] - x) < 1
     assert abs(ring["y"] + ring["height"] / 2 - box["y"] - y) < 1
     assert page.evaluate("window.composed") == 0, "nothing is drawn anew for it"
+    # What reaches a target is lit when the pointer rests there, and not on its way.
+    below = """(node) => { const panel = window.certcore.mapView.panels[0], [x, y] = panel.place(node);
+      return panel.at(x, y, false)?.node === node && panel.siteAt(x, y) < 0; }"""
+    t = next(t for t in np.flatnonzero(found.lost).tolist() if page.evaluate(below, int(found.targets[t])))
+    passed = """(node) => { const map = window.certcore.mapView, [x, y] = map.place(node);
+      const moved = new PointerEvent("pointermove", { pointerId: 1, clientX: x, clientY: y });
+      map.panels[0].canvas.dispatchEvent(moved); map.panels[0].draw(); return window.certcore.map().panels[0].lit; }"""
+    assert page.evaluate(passed, int(found.targets[t])) is None
+    page.wait_for_function("() => window.certcore.map().panels[0].lit")
+    assert sorted(drawn(page)["panels"][0]["lit"]) == sorted(found.sites_of(t).tolist())
     page.mouse.move(box["x"] + 3, box["y"] + 3)
     drawn(page)
     assert not page.locator(".halo").is_visible()

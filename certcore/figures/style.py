@@ -145,11 +145,11 @@ class Closeness:
 #: Violet where one or two further flips would do, then ever quieter: how close the rest is must not outshine the
 #: attack, and violet is none of its colours.
 CLOSENESS: Final = (
-    Closeness(1, "1", "#8579B8", "#7F75B2"),
-    Closeness(2, "2", "#ABA2CE", "#655E8C"),
-    Closeness(5, "3–5", "#C4BFD8", "#56536D"),
-    Closeness(10, "6–10", "#C3C9D0", "#5F6872"),
-    Closeness(None, "more", "#D8DCE1", "#474F59"),
+    Closeness(1, "1", "#7A6DBD", "#9085CB"),
+    Closeness(2, "2", "#9E95CF", "#6E66A0"),
+    Closeness(5, "3–5", "#BFB8DD", "#544E78"),
+    Closeness(10, "6–10", "#AEB6C0", "#6A747F"),
+    Closeness(None, "more", "#DDE1E6", "#3B424B"),
 )
 #: One colour for each perturbation type; what loses its certificate has a colour that none of them has.
 TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE)

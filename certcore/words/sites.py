@@ -10,7 +10,7 @@ from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
 from certcore.result.reach import Reach
 from certcore.words.registry import sentence
-from certcore.words.text import Text, budget_words, count, name, say, some, strong
+from certcore.words.text import Text, budget_words, count, name, paragraph, say, some, strong
 
 #: Sites of each kind that the sentence names; the list beside the map has all of them.
 _MOST = 5
@@ -22,18 +22,39 @@ def named_sites(found: Reach) -> list[list[int]]:
     return [np.flatnonzero(kind)[:_MOST].tolist() for kind in kinds]
 
 
-def attack_words(found: Reach, named: Callable[[int], str], *, relaxed: bool = False) -> Text:
-    """What an attack, or the relaxed adversary, does in the whole graph; names of sites are pieces of kind `name`."""
+def attack_words(found: Reach, named: Callable[[int], str], most: int, *, relaxed: bool = False) -> Text:
+    """What an attack, or the relaxed adversary, does in the whole graph; names of sites are pieces of kind `name`.
+
+    After an attack follow what is proven about all others, `most` being how many targets any of them leaves
+    uncertified, and how close the rest is.
+    """
     if not len(found.ends):
-        return attack_nothing()
+        done = attack_nothing()
+    else:
+        done = _relaxed(found) if relaxed else _done(found, named)
+    if relaxed:
+        return done
+    lost = int(found.lost.sum())
+    before = int(found.broken.sum()) - lost
+    return paragraph([done, others(lost, most - before), *_near(found.margin)])
+
+
+def _relaxed(found: Reach) -> Text:
+    total = np.round(found.amounts.sum(axis=0), 6).tolist()
+    return relaxed_spends(budget_words(total), len(found.ends), rounded_up(float(found.broken.sum())))
+
+
+def _near(margin: np.ndarray) -> list[Text]:
+    ahead = margin[margin > 0]
+    return [nearest(int((ahead == ahead.min()).sum()), int(ahead.min()))] if len(ahead) else []
+
+
+def _done(found: Reach, named: Callable[[int], str]) -> Text:
+    """Where the flips of an attack are spent, and what they break."""
     nodes = ~found.is_edge
     at_nodes, deleted, added = named_sites(found)
     told: list[Text] = []
     spent = found.amounts[nodes].sum(axis=0)
-    if relaxed:
-        total = np.round(found.amounts.sum(axis=0), 6).tolist()
-        broken = rounded_up(float(found.broken.sum()))
-        return relaxed_spends(budget_words(total), len(found.ends), broken)
     if nodes.any():
         shown = [(named(int(found.ends[s, 0])), int(found.flips[s])) for s in at_nodes]
         told.append(spends(budget_words(spent.tolist()), int(nodes.sum()), _named(shown, int(nodes.sum()))))
@@ -77,6 +98,34 @@ def breaks(lost: int) -> Text:
     if not lost:
         return say(strong("no label loses its certificate"), ".")
     return say(strong(f"{count(lost)} label{' loses its' if lost == 1 else 's lose their'} certificate"), ".")
+
+
+@sentence(
+    "attack.others",
+    "after an attack found: how many certificates it takes, and how many any attack takes at most",
+    128, 182, others=((128, 128), (0, 0), (0, 1)),
+)  # fmt: skip
+def others(lost: int, most: int) -> Text:
+    if lost < most:
+        told = strong(f"more than {some(most, 'certificate', 'certificates')}")
+        return say(
+            "No attack within these limits takes ",
+            told,
+            f" (proven); one that takes more than {count(lost)} is not ruled out.",
+        )
+    told = strong("more certificates" if lost else "any certificate")
+    return say("No attack within these limits takes ", told, " (proven).")
+
+
+@sentence(
+    "attack.nearest", "some target keeps its certificate in the attack found, and some number of flips can take it",
+    192, 1, others=((1, 3),),
+)  # fmt: skip
+def nearest(number: int, margin: int) -> Text:
+    whose = "theirs" if number > 1 else "its own"
+    where = ", each in its field." if number > 1 else " in its field."
+    flips = strong(some(margin, "further flip", "further flips"))
+    return say(strong(f"{count(number)} more"), f" can lose {whose} by ", flips, where)
 
 
 @sentence(

@@ -41,6 +41,8 @@ def data(
     allocation = result.fractional if relaxed else result.attack
     assert allocation is not None
     controlled = np.flatnonzero(allocation.attackers > NOTHING) if result.threat.sigma is not None else np.zeros(0, int)
+    most = result.targets - result.verified_certified
+    said = words.attack_words(found, lambda node: _name_of(instance, node), most, relaxed=relaxed)
     sent: dict[str, Any] = {
         "title": title,
         "relaxed": relaxed,
@@ -67,8 +69,8 @@ def data(
         "controlled": pack(controlled, np.uint32),
         "share": pack(allocation.attackers[controlled], np.float64),
         "protected": pack(np.asarray(result.threat.protected, dtype=np.int64), np.uint32),
-        "sentence": sentence(instance, found, relaxed=relaxed),
-        "alt": f"{words.attack_words(found, lambda i: _name_of(instance, i), relaxed=relaxed)} Keys: {KEYS}.",
+        "sentence": pieces(found, said),
+        "alt": f"{said} Keys: {KEYS}.",
     }
     if found.inside is not None:
         start = found.inside.indptr
@@ -87,19 +89,18 @@ def _name_of(instance: Instance, node: int) -> str:
     return node_name(instance, node) if instance.node_names is not None else str(node)
 
 
-def sentence(instance: Instance, found: Reach, *, relaxed: bool) -> list[dict[str, Any]]:
+def pieces(found: Reach, said: words.Text) -> list[dict[str, Any]]:
     """The sentence above the map in pieces; a name carries the number of its site."""
-    said = words.attack_words(found, lambda node: _name_of(instance, node), relaxed=relaxed)
     sites = iter([site for kind in words.named_sites(found) for site in kind])
-    pieces: list[dict[str, Any]] = []
+    told: list[dict[str, Any]] = []
     for piece in said.pieces:
         one: dict[str, Any] = {"text": piece.text}
         if piece.kind == "name":
             one["site"] = next(sites)
         elif piece.kind == "strong":
             one["strong"] = True
-        pieces.append(one)
-    return pieces
+        told.append(one)
+    return told
 
 
 def sites_table(instance: Instance, result: Certificate, found: Reach, *, relaxed: bool) -> pd.DataFrame:

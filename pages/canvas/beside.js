@@ -1,16 +1,21 @@
 // What stands around the pictures: the sentence, the list of sites, what was chosen, the legend and its colour bars.
 
-// A sample of a mark; drawn once for each look, because many small canvases take longer than the map.
-function sample(map, key, draw) {
-  const looks = (map.samples ||= new Map()), known = looks.get(`${map.ink}|${key}`);
-  if (known) return known;
-  const made = element("canvas", "sample");
-  made.width = 60; made.height = 40;
-  made.setAttribute("aria-hidden", "true");
-  draw(made.getContext("2d"));
-  looks.set(`${map.ink}|${key}`, made);
+// A sample of what is drawn, 44 × 18: parts are names of SVG elements with their attributes, and text. Many small canvases
+// would take longer than the map.
+function sample(parts) {
+  const make = (tag, attributes, text) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text) made.textContent = text;
+    return made;
+  };
+  const made = make("svg", { class: "sample", viewBox: "0 0 44 18", "aria-hidden": "true" });
+  made.append(...parts.map((part) => make(...part)));
   return made;
 }
+const ringPart = (colour, x, r = 6.5, width = 2.4) => ["circle", { cx: x, cy: 9, r, fill: "none", stroke: colour, "stroke-width": width }];
+const shapePart = (name, colour, x = 22, r = 5.5) => ["path", { d: outline(name, x, 9, r), fill: colour }];
+const linePart = (colour, from, to, tilt, width, dash) => ["line", { x1: from, x2: to, y1: 9, y2: 9 + tilt, stroke: colour, "stroke-width": width, "stroke-dasharray": dash }];
 
 const choiceButton = (map, choice, text, className) => {
   const button = element("button", className, text);
@@ -45,7 +50,7 @@ const LONGEST = 300;
 function sortChoice(map) {
   const made = element("select", "sort");
   made.setAttribute("aria-label", "Order of the sites");
-  for (const [value, text] of [["flips", "most flips first"], ["breaks", "breaks most first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
+  for (const [value, text] of [["flips", "most flips spent first"], ["breaks", "most labels lost first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
   made.value = map.sort;
   made.onchange = () => { map.sort = made.value; map.beside(); };
   return made;
@@ -61,7 +66,7 @@ function drawList(map) {
     row.dataset.site = s;
     const what = element("span", "what");
     what.append(element("span", "called", map.siteName(attack, s)));
-    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `helps break ${thousands(attack.breaks[s])}` : "breaks none"));
+    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `helps break ${some(attack.breaks[s], "label", "labels")}` : "breaks no label"));
     row.append(badge(map, attack, s), what);
     row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${some(attack.breaks[s], "label", "labels")} lost in whose field it lies`);
     const item = element("li");
@@ -70,7 +75,28 @@ function drawList(map) {
   }
   map.list.replaceChildren(head, list);
   if (attack.count > LONGEST) map.list.append(element("div", "head", `and ${thousands(attack.count - LONGEST)} more, in the table below`));
+  // That it goes on below its edge is said, with how many are there.
+  const below = element("button", "below none");
+  below.type = "button"; below.tabIndex = -1;
+  below.onclick = () => map.list.scrollBy({ top: map.list.clientHeight - 60 });
+  map.list.append(below);
+  map.list.onscroll = () => countBelow(map);
+  // After the picture: counting rows makes the browser lay out the page.
+  clearTimeout(map.counting);
+  map.counting = setTimeout(() => countBelow(map), 60);
 }
+
+// How many sites of the list stand below what is seen of it; a row of which half is hidden is one of them.
+function countBelow(map) {
+  const { list } = map, below = list.querySelector(".below"), rows = [...list.querySelectorAll(".site")];
+  if (!below || !rows.length) return;
+  const height = rows[0].offsetHeight, end = list.scrollTop + list.clientHeight, goesOn = list.scrollHeight - end > height / 2;
+  const number = goesOn ? rows.filter((row) => row.offsetTop + height / 2 > end - BELOW).length : 0;
+  below.classList.toggle("none", !number);
+  below.textContent = number ? `▾ ${some(number, "more site", "more sites")}` : "";
+}
+// Height of the line that says so.
+const BELOW = 26;
 
 function markList(map) {
   const chosen = map.chosen ? map.siteIn(map.attacks[0], map.chosen) : -1;
@@ -145,34 +171,43 @@ function drawDetail(map) {
 // The legend answers three questions in this order: where the budget is spent, what it breaks, how close the rest is.
 function drawLegend(map) {
   const attack = map.attacks[0], items = [];
-  const add = (key, draw, text) => { const item = element("li"); item.append(sample(map, key, draw), element("span", "", text)); items.push(item); };
+  const add = (parts, text) => { const item = element("li"); item.append(sample(parts), element("span", "", text)); items.push(item); };
   const title = (text) => items.push(element("li", "title", text));
-  const ring = (colour, text) => (c) => { c.strokeStyle = colour; c.lineWidth = 5; c.beginPath(); c.arc(30, 20, 14, 0, 6.2832); c.stroke(); c.fillStyle = map.ink; c.font = "700 17px sans-serif"; c.textAlign = "center"; c.textBaseline = "middle"; c.fillText(text, 30, 21); };
-  title("Where the budget is spent");
+  title("Where the budget is spent (n = flips)");
+  const used = [];
   attack.kinds.forEach((kind) => {
     let sites = 0, flips = 0;
     for (let s = 0; s < attack.count; s++) if (attack.amounts[4 * s + kind.type] > 0) { sites++; flips += attack.amounts[4 * s + kind.type]; }
-    const total = attack.relaxed ? thousands(Number(flips.toFixed(3))) : thousands(flips);
-    const what = (c) => {
-      if (kind.type >= 2) { c.strokeStyle = map.colourOf(kind.type); c.lineWidth = 7; c.setLineDash(kind.type === 3 ? [9, 6] : []); c.beginPath(); c.moveTo(0, 20); c.lineTo(60, 20); c.stroke(); c.setLineDash([]); c.fillStyle = map.paper; c.beginPath(); c.arc(30, 20, 16, 0, 6.2832); c.fill(); }
-      ring(map.colourOf(kind.type), "n")(c);
-    };
-    add(`hit${kind.type}`, what, `hit: ${some(sites, "site", "sites")}, ${total} of ${thousands(kind.budget)} ${kind.label}`);
+    const total = attack.relaxed ? thousands(Number(flips.toFixed(3))) : thousands(flips), colour = map.colourOf(kind.type), edge = kind.type >= 2;
+    if (sites) used.push(colour);
+    const number = ["text", { x: edge ? 9 : 22, y: 12.3, "text-anchor": "middle", "font-size": 9.5, "font-weight": 700, fill: map.ink }, "n"];
+    const line = edge ? [linePart(colour, 17, 43, 0, 3.4, kind.type === 3 ? "5 3" : "none")] : [];
+    add([...line, ringPart(colour, edge ? 9 : 22), number], `hit: ${some(sites, "site", "sites")}, ${total} of ${thousands(kind.budget)} ${kind.label}`);
   });
-  if (attack.controlled.length) add("controlled", ring(map.ink, ""), `controlled by the attacker (${thousands(attack.controlled.length)})`);
-  if (attack.protected.length) add("protected", (c) => { ring(map.protectedColour, "")(c); c.lineWidth = 2; c.beginPath(); c.arc(30, 20, 19, 0, 6.2832); c.stroke(); }, `protected (${thousands(attack.protected.length)})`);
-  const dot = (name, colour) => (c) => { c.fillStyle = colour; c.beginPath(); shape(name)(c, 30, 20, 12); c.fill(); };
+  if (attack.controlled.length) add([ringPart(map.ink, 22, 6.5, 2)], `controlled by the attacker (${thousands(attack.controlled.length)})`);
+  if (attack.protected.length) add([ringPart(map.protectedColour, 22, 5), ringPart(map.protectedColour, 22, 8, 1)], `protected (${thousands(attack.protected.length)})`);
   title("What it breaks");
-  if (!attack.relaxed) add("lost", dot("square", map.lostColour), `loses its certificate (${thousands(attack.lost.length)})`);
-  if (!attack.relaxed && attack.count) add("links", (c) => { c.strokeStyle = map.colourOf(attack.kind[0]); c.lineWidth = 2; c.beginPath(); c.moveTo(0, 30); c.lineTo(60, 10); c.stroke(); }, attack.breaks.reduce((sum, number) => sum + number, 0) > attack.lost.length ? "from a hit to what it helps break; a label counts at each hit that helps" : "from a hit to what it helps break");
+  if (!attack.relaxed) add([shapePart("square", map.lostColour)], `loses its certificate (${thousands(attack.lost.length)})`);
+  if (!attack.relaxed && attack.count && !attack.everyField) {
+    // From a ring to a square, in the colour of every kind of flip that is spent.
+    const lines = used.map((colour, k) => linePart(colour, 11, 35, 6 * (k - (used.length - 1) / 2), 1.3, "none"));
+    add([...lines, ringPart(used[0], 6, 4.5, 2), shapePart("square", map.lostColour, 38, 4)], attack.breaks.reduce((sum, number) => sum + number, 0) > attack.lost.length ? "from a hit to each label it helps break; one label can have several" : "from a hit to each label it helps break");
+  }
   if (map.attacks.some((one) => one.relaxed)) items.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
   const looks = map.looks(attack);
   const next = looks.close?.find((step) => step.label === "1")?.count;
   title(next ? `How close the rest is: ${thousands(next)} one flip away` : looks.close || looks.bar ? "How close the rest is" : "The rest");
   if (looks.close) items.push(closeBar(looks.close));
   if (looks.bar) items.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, FURTHER));
-  looks.forEach((look) => { if (look.count && look.label) add(look.shape + look.colour, dot(look.shape, look.colour), `${look.label} (${thousands(look.count)})`); });
-  map.legend.replaceChildren(...items);
+  looks.forEach((look) => { if (look.count && look.label) add([shapePart(look.shape, look.colour)], `${look.label} (${thousands(look.count)})`); });
+  map.shapeNote = element("li", "title note", "zoom in to see these shapes");
+  map.legend.replaceChildren(...items, map.shapeNote);
+  noteShapes(map);
+}
+
+// Marks are too small to have a shape until one zooms in.
+function noteShapes(map) {
+  if (map.shapeNote && map.panels[0]?.width) map.shapeNote.hidden = map.panels[0].dot() >= SHAPED;
 }
 
 const FURTHER = "further flips in its field (what it reads) that would leave it uncertified";

@@ -1,8 +1,14 @@
 // Arrays, shapes, colours and the graphs that have arrived. Names only ever become text nodes.
 
-const decode = (text, Type) => {
-  const read = atob(text || ""), bytes = new Uint8Array(read.length);
+// By the browser itself where it can: letter by letter takes longer than drawing a small graph.
+const bytesOf = (text) => {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const read = atob(text), bytes = new Uint8Array(read.length);
   for (let i = 0; i < read.length; i++) bytes[i] = read.charCodeAt(i);
+  return bytes;
+};
+const decode = (text, Type) => {
+  const bytes = bytesOf(text || "");
   return new Type(bytes.buffer, 0, Math.floor(bytes.length / Type.BYTES_PER_ELEMENT));
 };
 
@@ -13,21 +19,29 @@ const shelf = () => (window.certcore ||= { graphs: new Map(), waiting: new Set()
 function keepGraph(data) {
   const { graphs, waiting } = shelf();
   if (graphs.has(data.version)) return;
-  const xy = decode(data.positions, Uint16Array), cells = new Map();
-  for (let i = 0; i < xy.length / 2; i++) {
-    const key = (xy[2 * i] >> 10) * 64 + (xy[2 * i + 1] >> 10);
-    if (!cells.has(key)) cells.set(key, []);
-    cells.get(key).push(i);
-  }
+  const xy = decode(data.positions, Uint16Array);
   const { names, classes, groups, aspect } = data;
   const label = data.label ? decode(data.label, Uint8Array) : null, right = data.right ? decode(data.right, Uint8Array) : null;
-  graphs.set(data.version, { n: xy.length / 2, xy, cells, edges: decode(data.edges, Uint32Array), names, classes, groups, aspect, label, right });
+  graphs.set(data.version, { n: xy.length / 2, xy, edges: decode(data.edges, Uint32Array), names, classes, groups, aspect, label, right });
   while (graphs.size > 3) graphs.delete(graphs.keys().next().value);
   for (const tell of [...waiting]) tell(data.version);
 }
 
+// Nodes by the cell of the plane they stand in, 64 × 64, made when the pointer first asks what is below it.
+function cellsOf(graph) {
+  if (graph.cells) return graph.cells;
+  const { xy, n } = graph, start = new Uint32Array(64 * 64 + 1), nodes = new Uint32Array(n);
+  const cell = (i) => (xy[2 * i] >> 10) * 64 + (xy[2 * i + 1] >> 10);
+  for (let i = 0; i < n; i++) start[cell(i) + 1]++;
+  for (let k = 0; k < 64 * 64; k++) start[k + 1] += start[k];
+  const next = start.slice();
+  for (let i = 0; i < n; i++) nodes[next[cell(i)]++] = i;
+  return (graph.cells = { start, nodes });
+}
+
 const shapes = {
-  circle: (c, x, y, r) => { c.moveTo(x + r, y); c.arc(x, y, r, 0, 6.2832); },
+  // A small one as an octagon: nobody sees the corners, and it is filled in a third of the time.
+  circle: (c, x, y, r) => { if (r < 3.5) octagon(c, x, y, r * 1.04); else { c.moveTo(x + r, y); c.arc(x, y, r, 0, 6.2832); } },
   square: (c, x, y, r) => { c.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8); },
   "triangle-up": (c, x, y, r) => polygon(c, x, y, r * 1.15, [[0, -1], [0.9, 0.7], [-0.9, 0.7]]),
   "triangle-down": (c, x, y, r) => polygon(c, x, y, r * 1.15, [[0, 1], [0.9, -0.7], [-0.9, -0.7]]),
@@ -38,10 +52,25 @@ const shapes = {
     [1, 0.6], [0.6, 1], [0, 0.4], [-0.6, 1], [-1, 0.6], [-0.4, 0]]),
 };
 function polygon(c, x, y, r, points) {
-  points.forEach(([px, py], i) => (i ? c.lineTo(x + px * r, y + py * r) : c.moveTo(x + px * r, y + py * r)));
+  for (let i = 0; i < points.length; i++) { const p = points[i]; if (i) c.lineTo(x + p[0] * r, y + p[1] * r); else c.moveTo(x + p[0] * r, y + p[1] * r); }
   c.closePath();
 }
+function octagon(c, x, y, r) {
+  const a = r * 0.4142;
+  c.moveTo(x + r, y - a); c.lineTo(x + r, y + a); c.lineTo(x + a, y + r); c.lineTo(x - a, y + r);
+  c.lineTo(x - r, y + a); c.lineTo(x - r, y - a); c.lineTo(x - a, y - r); c.lineTo(x + a, y - r);
+}
 const shape = (name) => shapes[name] || shapes.circle;
+// The same shapes as the path of an SVG: what a canvas would be told, written down.
+function outline(name, x, y, r) {
+  let told = "";
+  const pen = {
+    moveTo: (px, py) => { told += `M${px} ${py}`; }, lineTo: (px, py) => { told += `L${px} ${py}`; }, closePath: () => { told += "Z"; },
+    rect: (px, py, w, h) => { told += `M${px} ${py}h${w}v${h}h${-w}Z`; }, arc: (px, py, q) => { told += `a${q} ${q} 0 1 1 ${-2 * q} 0a${q} ${q} 0 1 1 ${2 * q} 0Z`; },
+  };
+  shape(name)(pen, x, y, r);
+  return told;
+}
 
 // Written out: the browser's own way first reads its tables of languages, which takes longer than the list it is for.
 const thousands = (number) => { const [whole, part] = String(number).split("."); return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : ""); };
@@ -79,7 +108,8 @@ class Attack {
     this.received = decode(data.received, Float64Array);
     this.needed = decode(data.needed, Uint32Array);
     this.slot = new Int32Array(graph.n).fill(-1);
-    decode(data.targets, Uint32Array).forEach((node, t) => { this.slot[node] = t; });
+    const targets = decode(data.targets, Uint32Array);
+    for (let t = 0; t < targets.length; t++) this.slot[targets[t]] = t;
     this.controlled = decode(data.controlled, Uint32Array);
     this.held = new Set(this.controlled);
     this.share = decode(data.share, Float64Array);
@@ -112,15 +142,16 @@ class Attack {
   brokenBy(s) {
     if (this.everyField) return this.lost;
     this.brokenLists ||= [];
-    return (this.brokenLists[s] ||= Array.from(this.reachedBy(s)).filter((node) => this.state[node] === LOST));
+    if (!this.brokenLists[s]) {
+      const reached = this.reachedBy(s), { state } = this, found = (this.brokenLists[s] = []);
+      for (let k = 0; k < reached.length; k++) if (state[reached[k]] === LOST) found.push(reached[k]);
+    }
+    return this.brokenLists[s];
   }
   sitesOf(node) {
-    if (this.everyField) return this.slot[node] >= 0 ? [...Array(this.count).keys()] : [];
-    if (!this.reachers) {
-      this.reachers = new Map();
-      for (let s = 0; s < this.listed; s++) for (const target of this.reachedBy(s)) { const known = this.reachers.get(target); if (known) known.push(s); else this.reachers.set(target, [s]); }
-    }
-    return this.reachers.get(node) ?? [];
+    const all = [...Array(this.count).keys()];
+    if (this.everyField) return this.slot[node] >= 0 ? all : [];
+    return all.slice(0, this.listed).filter((s) => this.reachedBy(s).includes(node));
   }
   // Targets that the relaxed adversary breaks by some fraction.
   touched() { return (this.touchedList ||= [...this.broken.keys()].filter((node) => this.broken[node] > 1e-6)); }

@@ -5,11 +5,11 @@ class AttackMap {
     this.root = root;
     for (const name of ["sentence", "stage", "list", "detail", "legend", "live"]) this[name] = root.querySelector(`.${name}`);
     this.panels = []; this.attacks = []; this.selection = []; this.pointers = new Map(); this.sent = [];
-    this.zoom = 1; this.panX = 0; this.panY = 0; this.hover = null; this.chosen = null; this.mode = "move"; this.edgeStrength = 1; this.version = ""; this.touched = 0; this.sort = "flips";
+    this.zoom = 1; this.panX = 0; this.panY = 0; this.hover = null; this.chosen = null; this.mode = "move"; this.edgeStrength = 1; this.version = ""; this.touched = 0; this.sort = "flips"; this.given = "null";
     this.player = new Player(this);
     this.buttons();
-    this.observer = new ResizeObserver(() => { this.panels.forEach((panel) => panel.resize()); this.paint(); });
-    this.observer.observe(this.stage);
+    this.observer = new ResizeObserver(() => { this.panels.forEach((panel) => panel.resize()); countBelow(this); this.paint(); });
+    this.observer.observe(this.stage); this.observer.observe(this.list);
     // A change of theme changes inherited colours without any event of ours.
     this.timer = setInterval(() => { if (this.data && this.theme()) { this.beside(); this.paint(); } }, 700);
     this.arrived = (version) => { if (this.data && version === this.data.version && !this.graph) this.update(this.data, this.send); };
@@ -115,11 +115,13 @@ class AttackMap {
     } else {
       // How close the rest is, in a few quiet steps, the closest on top; the shape says by whose word it is certified.
       const far = this.closeSteps.at(-1), steps = [...this.closeSteps, { ...far, label: "never" }], last = steps.length - 1, first = looks.length;
+      // The step of every margin; the last entry stands for all that are larger.
+      const stepOf = Array.from({ length: (steps.at(-3)?.most ?? 0) + 2 }, (_, margin) => steps.findIndex((one) => one.most === null || margin <= one.most));
       for (const step of [...steps].reverse()) { const tone = this.dark ? step.dark : step.light; add("", tone, "circle", 1, 1); add("", tone, "diamond", 1.1, 1); }
       for (let i = 0; i < graph.n; i++) {
         const state = attack.state[i], margin = attack.margin[i];
         if (state === NOT_A_TARGET || state === BEFORE) { of[i] = state === BEFORE ? before : outside; continue; }
-        const step = margin < 0 ? last : steps.findIndex((one) => one.most === null || margin <= one.most);
+        const step = margin < 0 ? last : stepOf[Math.min(margin, stepOf.length - 1)];
         of[i] = first + 2 * (last - step) + (state === ALONE ? 1 : 0);
       }
       looks.sum = () => {
@@ -149,7 +151,7 @@ class AttackMap {
   paint() {
     if (this.queued || !this.graph) return;
     this.queued = true;
-    requestAnimationFrame(() => { this.queued = false; if (this.graph) this.panels.forEach((panel) => panel.draw()); });
+    requestAnimationFrame(() => { this.queued = false; if (!this.graph) return; this.panels.forEach((panel) => panel.draw()); noteShapes(this); });
   }
   zoomAt(factor, x, y) {
     const { width, height } = this.panels[0], cx = x ?? width / 2, cy = y ?? height / 2;
@@ -190,8 +192,13 @@ class AttackMap {
 
   // --- choosing ---
   point(at) {
-    if (JSON.stringify(at) === JSON.stringify(this.hover)) return;
+    const old = this.hover;
+    if (at === old || (at && old && at.node === old.node && at.edge === old.edge && at.as === old.as)) return;
     this.hover = at;
+    // A pointer on its way passes over many targets: what reaches one is lit when it rests there.
+    this.rests = false;
+    clearTimeout(this.resting);
+    if (at) this.resting = setTimeout(() => { this.rests = true; this.paint(); }, 90);
     this.paint();
   }
   choose(at, move = false) {
@@ -342,7 +349,7 @@ class AttackMap {
   place(node, panel = 0) { const box = this.panels[panel].canvas.getBoundingClientRect(), [x, y] = this.panels[panel].place(node); return [box.left + x, box.top + y]; }
 
   end() {
-    this.observer.disconnect(); clearInterval(this.timer); clearTimeout(this.telling);
+    this.observer.disconnect(); clearInterval(this.timer); clearTimeout(this.telling); clearTimeout(this.counting); clearTimeout(this.resting);
     this.panels.forEach((panel) => panel.end()); this.player.end();
     shelf().waiting.delete(this.arrived);
     if (shelf().mapView === this) { shelf().map = undefined; shelf().mapView = undefined; }

@@ -1,9 +1,14 @@
-// One picture of the graph. Edges and marks (nodes, and what the attack does to them: sites ringed, with number and name)
-// are kept as pictures of their own, and put together as one. On the screen is a single canvas: that picture, faded where
-// something is lit, and what the pointer or a choice lights up. While a large graph is moved its picture is moved along.
+// One picture of the graph, on a single canvas: edges, and over them marks (nodes, and what the attack does to them: sites
+// ringed, with number and name). It is kept when something is drawn over it: what the pointer or a choice lights up, with
+// the rest faded. While a large graph is moved its picture is moved along. The edges are kept when another attack comes.
+// Passing over a node that nothing reaches moves a ring over it and draws nothing.
 
 // How much is left of what is not lit.
 const FADED = 0.25;
+// From this radius on the shapes of nodes can be told apart.
+const SHAPED = 2.9;
+// So many edges are drawn at once; more come in parts.
+const BREATH = 60000;
 
 // Push a spot off a line if it stands nearer than this; says whether it did.
 function offLine(spot, [ax, ay, bx, by], need) {
@@ -24,10 +29,11 @@ class Panel {
     this.canvas = element("canvas", "top");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
+    this.halo = element("div", "halo");
     this.tip = element("div", "tip");
     this.tip.setAttribute("role", "tooltip");
     this.box = element("div", "box");
-    this.box.append(this.canvas, this.tip);
+    this.box.append(this.canvas, this.halo, this.tip);
     this.figure.append(this.caption, this.box);
   }
 
@@ -56,7 +62,7 @@ class Panel {
   place(node) { const { sx, sy, x0, y0 } = this.camera(), { xy } = this.owner.graph; return [x0 + xy[2 * node] * sx, y0 + xy[2 * node + 1] * sy]; }
   // Smaller pictures have smaller marks.
   room() { return Math.max(0.65, Math.min(1, this.width / 620)); }
-  dot() { return this.room() * Math.max(1.2, Math.min(3.6, 2.1 * Math.sqrt(2500 / (this.graph.n + 300)))) * (0.75 + 0.25 * Math.sqrt(this.owner.zoom)); }
+  dot() { return this.room() * Math.max(1.2, Math.min(3.6, 2.1 * Math.sqrt(2500 / (this.graph.n + 300)))) * (0.6 + 0.4 * Math.sqrt(this.owner.zoom)); }
   anchor(s) {
     const [ax, ay] = this.place(this.attack.ends[2 * s]), [bx, by] = this.place(this.attack.ends[2 * s + 1]);
     return [(ax + bx) / 2, (ay + by) / 2];
@@ -90,8 +96,19 @@ class Panel {
       if (this.unfinished) { this.unfinished = null; this.edgeKey = null; }
       this.later = setTimeout(() => { this.drawQuiet(look); this.compose(); }, 130);
     } else if (moved) this.drawQuiet(look);
-    this.compose();
+    const lit = this.lit(), now = [this.drawn, o.zoom, o.panX, o.panY, o.chosen, o.selection, lit];
+    if (o.hand || this.hadHand || !this.composed || now.some((value, i) => value !== this.composed[i])) this.compose(lit);
+    this.composed = now; this.hadHand = o.hand;
+    this.haloAt(o.hover && o.hover.node !== undefined && o.siteIn(this.attack, o.hover) < 0 ? o.hover.node : -1);
     this.canvas.dataset.ready = o.version;
+  }
+
+  // The ring at the node below the pointer: an element of its own, so that the picture need not be put together again.
+  haloAt(node) {
+    const { style } = this.halo;
+    if (node < 0) { style.display = "none"; return; }
+    const [x, y] = this.place(node), r = this.lostRadius() + 3.25;
+    style.display = "block"; style.width = style.height = `${2 * r}px`; style.transform = `translate(${x - r}px, ${y - r}px)`;
   }
 
   // Words beside the pointer, towards the middle of the picture: so nothing has to be measured before it is placed.
@@ -107,9 +124,11 @@ class Panel {
 
   // What is on the screen: the picture, shifted and scaled from where it was drawn to where the camera is now and faded
   // where something is lit, and over it what the pointer or a choice lights up.
-  compose() {
-    const { width, height, ratio, drawn, owner: o } = this, lit = this.lit(), k = o.zoom / drawn.zoom, picture = lit ? this.faded() : this.kept.whole;
-    const left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
+  compose(lit = this.lit()) {
+    const { width, height, ratio, drawn, owner: o } = this, k = o.zoom / drawn.zoom;
+    // Freshly drawn, with nothing over it: it is on the screen already.
+    if (this.direct && !lit && !o.chosen && !o.selection.length && !o.hand && k === 1 && o.panX === drawn.panX && o.panY === drawn.panY) { this.litSeen = null; return; }
+    const picture = lit ? this.faded() : this.whole(), left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
     const c = this.clean(this.canvas, true), exact = (value) => Math.round(value * ratio) / ratio;
     // Whole pixels: shifted by a part of one, every pixel would have to be mixed.
     if (k === 1) c.drawImage(picture, exact(left), exact(top), width, height);
@@ -119,24 +138,35 @@ class Panel {
     this.drawHand(c);
   }
 
-  // A canvas to draw on: empty, or the paper's colour, which nothing shines through.
-  clean(canvas, solid = false) {
+  onto(canvas, solid = true) {
     const c = canvas.getContext("2d", { alpha: !solid });
     c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     c.globalAlpha = 1;
+    return c;
+  }
+  // A canvas to draw on: empty, or the paper's colour, which nothing shines through.
+  clean(canvas, solid = false) {
+    const c = this.onto(canvas, solid);
     if (solid) { c.fillStyle = this.owner.paper; c.fillRect(0, 0, this.width, this.height); } else c.clearRect(0, 0, this.width, this.height);
     return c;
   }
+  // The picture without anything over it: taken from the screen when something is to be drawn there.
+  whole() {
+    const { whole } = this.kept;
+    if (this.direct) { this.onto(whole).drawImage(this.canvas, 0, 0, this.width, this.height); this.direct = false; }
+    return whole;
+  }
   // The picture as it looks below what is lit; kept, because every step of the pointer asks for it.
   faded() {
-    const { faded, whole } = this.kept;
+    const { faded } = this.kept, whole = this.whole();
     if (!this.isFaded) { const c = this.clean(faded, true); c.globalAlpha = FADED; c.drawImage(whole, 0, 0, this.width, this.height); this.isFaded = true; }
     return faded;
   }
-  merge() {
-    this.isFaded = false;
-    const c = this.clean(this.kept.whole, true);
-    for (const part of [this.kept.edges, this.kept.marks]) c.drawImage(part, 0, 0, this.width, this.height);
+  // The kept edges on the screen, as the ground for what covers them.
+  ground() {
+    const c = this.onto(this.canvas);
+    c.drawImage(this.kept.edges, 0, 0, this.width, this.height);
+    return c;
   }
 
   drawQuiet(look) {
@@ -144,14 +174,20 @@ class Panel {
     this.drawn = { look, zoom: o.zoom, panX: o.panX, panY: o.panY };
     const px = new Float32Array(n), py = new Float32Array(n), { sx, sy, x0, y0 } = this.camera();
     for (let i = 0; i < n; i++) { px[i] = x0 + xy[2 * i] * sx; py[i] = y0 + xy[2 * i + 1] * sy; }
-    const marks = this.clean(this.kept.marks);
-    this.drawNodes(marks, px, py);
-    this.attackSeen = this.drawAttack(marks, null);
-    // Another attack or colouring leaves the edges as they are.
-    const key = [o.version, o.zoom, o.panX, o.panY, o.ink, o.edgeStrength, this.canvas.width, this.canvas.height].join();
-    if (key !== this.edgeKey) { this.edgeKey = key; this.drawEdges(this.clean(this.kept.edges), px, py); }
-    this.merge();
+    // Another attack or colouring leaves the edges as they are. They are kept when they are asked for again, or come in parts.
+    const key = [o.version, o.zoom, o.panX, o.panY, o.ink, o.paper, o.edgeStrength, this.canvas.width, this.canvas.height].join();
+    const keep = key === this.seenKey || this.graph.edges.length / 2 > BREATH;
+    this.seenKey = key;
+    if (keep && key !== this.edgeKey) { this.edgeKey = key; this.drawEdges(this.clean(this.kept.edges, true), px, py); }
+    // Where edges are still to come, what covers them is kept apart until the last of them is drawn.
+    const c = this.unfinished ? this.clean(this.kept.marks) : keep ? this.ground() : this.clean(this.canvas, true);
+    if (!keep) this.drawEdges(c, px, py);
+    this.drawNodes(c, px, py);
+    this.attackSeen = this.drawAttack(c, null);
+    if (this.unfinished) this.cover();
+    this.direct = true; this.isFaded = false;
   }
+  cover() { this.ground().drawImage(this.kept.marks, 0, 0, this.width, this.height); this.direct = true; this.isFaded = false; }
 
   drawEdges(c, px, py) {
     const { owner: o, width, height } = this, { edges } = this.graph;
@@ -173,16 +209,17 @@ class Panel {
       }
       c.stroke();
     };
-    if (many <= 60000) { stroke(0, many); return; }
+    if (many <= BREATH) { stroke(0, many); c.globalAlpha = 1; return; }
     // Too many for one breath: some at a time, while the hand rests. What the pointer asks for comes first.
     let at = 0;
     const token = (this.unfinished = {});
     const next = () => {
       if (this.unfinished !== token) return;
-      if (performance.now() - o.touched < 100) { this.slice = setTimeout(next, 50); return; }
+      // Nor while another attack or size is about to be drawn.
+      if (performance.now() - o.touched < 100 || !this.drawn) { this.slice = setTimeout(next, 50); return; }
       stroke(at, Math.min(many, at + 10000));
       at += 10000;
-      this.merge(); this.compose();
+      this.cover(); this.compose();
       if (at < many) this.slice = setTimeout(next, 16);
       else this.unfinished = null;
     };
@@ -199,8 +236,8 @@ class Panel {
       for (const i of looks.members[g]) {
         const x = px[i], y = py[i];
         if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue;
-        if (tiny) { c.fillRect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8); continue; }
-        path(c, x, y, r);
+        if (tiny) c.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8);
+        else path(c, x, y, r);
         if (++inPath === 100) { c.fill(); c.beginPath(); inPath = 0; }
       }
       c.fill();
@@ -208,16 +245,25 @@ class Panel {
     c.globalAlpha = 1;
   }
 
-  // What is highlighted: a chosen (or hovered) site with its reach, or a target with the sites that reach it.
+  // What is highlighted: a hovered or chosen site with its reach, or a target with the sites that reach it. Passing over a
+  // node that nothing reaches is no reason to fade everything else, nor is passing over a target on the way.
   lit() {
-    const at = this.owner.hover || this.owner.chosen, { attack } = this;
-    if (!at) return null;
-    const site = this.owner.siteIn(attack, at);
+    const { hover, chosen, rests } = this.owner;
+    const over = hover && (rests || this.owner.siteIn(this.attack, hover) >= 0) ? this.litBy(hover) : null;
+    return over?.sites.length ? over : chosen ? this.litBy(chosen) : null;
+  }
+  // The same object for the same choice, so that it is seen whether anything has changed.
+  litBy(at) {
+    const { attack } = this, known = this.litOf;
+    if (known && known.at === at && known.attack === attack) return known.lit;
+    this.litOf = { at, attack, lit: this.reachOf(at) };
+    return this.litOf.lit;
+  }
+  reachOf(at) {
+    const { attack } = this, site = this.owner.siteIn(attack, at);
     if (site >= 0) return { site, sites: [site], reached: Array.from(attack.reachedBy(site)), broken: attack.brokenBy(site) };
     if (at.node === undefined || attack.slot[at.node] === undefined) return null;
     const sites = attack.slot[at.node] >= 0 ? attack.sitesOf(at.node) : [];
-    // Passing over a node that nothing reaches is no reason to fade everything else.
-    if (this.owner.hover && !sites.length) return null;
     return { site: -1, target: at.node, sites, reached: [at.node], broken: attack.state[at.node] === LOST ? [at.node] : [] };
   }
 
@@ -235,22 +281,23 @@ class Panel {
     this.spread();
     const seen = { sites: [], lines: 0, lost: attack.lost.length, highlighted: lit ? Array.from(lit.broken) : null, reached: lit ? Array.from(lit.reached) : null, lit: lit ? lit.sites.slice() : null, labels: [] };
     // From each site to the labels it breaks.
+    const { sx, sy, x0, y0 } = this.camera(), { xy } = this.graph;
     const connect = (s, nodes, alpha, line) => {
       const [x, y] = this.spots[s];
       c.strokeStyle = o.colourOf(attack.kind[s]); c.globalAlpha = alpha; c.lineWidth = line;
       let inPath = 0;
       c.beginPath();
       for (const node of nodes) {
-        const [tx, ty] = this.place(node);
-        c.moveTo(x, y); c.lineTo(tx, ty); seen.lines++;
+        c.moveTo(x, y); c.lineTo(x0 + xy[2 * node] * sx, y0 + xy[2 * node + 1] * sy); seen.lines++;
         if (++inPath === 100) { c.stroke(); c.beginPath(); inPath = 0; }
       }
       c.stroke();
     };
     if (lit) lit.sites.forEach((s) => connect(s, lit.target === undefined ? lit.broken : [lit.target], 0.75, 1.3));
     else if (!attack.relaxed && !attack.everyField) {
-      const links = attack.breaks.reduce((sum, number) => sum + number, 0), alpha = Math.min(0.5, 110 / (links + 60) + 0.02);
-      for (let s = 0; s < attack.count && seen.lines < 12000; s++) connect(s, attack.brokenBy(s), alpha, 0.8);
+      const links = attack.breaks.reduce((sum, number) => sum + number, 0), alpha = Math.min(0.65, 170 / (links + 180) + 0.1);
+      // Not wider than a pixel: wider lines take many times as long.
+      for (let s = 0; s < attack.count && seen.lines < 12000; s++) connect(s, attack.brokenBy(s), alpha, 1);
     }
     // Targets that lose their certificate: squares, whatever the colour says.
     const fill = o.colour === "state" || o.colour === "margin" || attack.relaxed ? null : o.looks(attack);
@@ -258,7 +305,7 @@ class Panel {
       const r = lostRadius, edge = fill ? 1.8 : 1, outer = r + edge / 2, inner = r - edge / 2;
       c.globalAlpha = 1;
       for (const node of nodes) {
-        const [x, y] = this.place(node);
+        const x = x0 + xy[2 * node] * sx, y = y0 + xy[2 * node + 1] * sy;
         if (x < -20 || y < -20 || x > this.width + 20 || y > this.height + 20) continue;
         c.fillStyle = fill ? o.lostColour : o.paper; c.fillRect(x - outer, y - outer, 2 * outer, 2 * outer);
         c.fillStyle = fill ? fill.colourOf(node) : o.lostColour; c.fillRect(x - inner, y - inner, 2 * inner, 2 * inner);
@@ -333,7 +380,6 @@ class Panel {
     const { attack, owner: o } = this;
     for (const node of o.selection) this.ring(c, node, o.selectedColour, 1.5, 2, lit ? 0.4 : 1);
     if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) this.ring(c, o.chosen.node, o.selectedColour, 4, 3, 1);
-    if (o.hover && o.hover.node !== undefined && o.siteIn(attack, o.hover) < 0) this.ring(c, o.hover.node, o.ink, 2.5, 1.5, 1);
     c.globalAlpha = 1;
   }
   ring(c, node, colour, gap, line, alpha) {
@@ -408,20 +454,23 @@ class Panel {
     seen.sites.push({ site: s, ends: [attack.ends[2 * s], attack.ends[2 * s + 1]], name: o.siteName(attack, s), text, flips: attack.flips[s], amounts: Array.from(attack.amounts.subarray(4 * s, 4 * s + 4)), kind: attack.kind[s], colour, x, y, radius: r, alpha });
   }
 
-  // Names beside marks, the largest first, each only where it covers nothing.
+  // Names beside marks, the largest first, each only where it covers nothing; where few are named, a line leads to one
+  // that finds no room close by.
   drawNames(c, lit, seen, taken, radius) {
-    const { attack, owner: o } = this;
-    const put = (text, x, y, r, size, colour, must) => {
+    const { attack, owner: o } = this, free = (bx, by, w, h) => bx > 2 && by > 2 && bx + w < this.width - 2 && by + h < this.height - 2 && !taken.some(([l, t, rr, b]) => bx < rr && bx + w > l && by < b && by + h > t);
+    const put = (text, x, y, r, size, colour, must, far) => {
       c.font = `600 ${size}px ${o.font}`;
       const w = c.measureText(text).width, h = size + 2, gap = 5;
       const spots = [[x + r + gap, y - h / 2], [x - r - gap - w, y - h / 2], [x - w / 2, y - r - gap - h], [x - w / 2, y + r + gap], [x + r * 0.8, y - r - h], [x + r * 0.8, y + r], [x - r * 0.8 - w, y - r - h], [x - r * 0.8 - w, y + r]];
-      const free = (bx, by) => bx > 2 && by > 2 && bx + w < this.width - 2 && by + h < this.height - 2 && !taken.some(([l, t, rr, b]) => bx < rr && bx + w > l && by < b && by + h > t);
-      const spot = spots.find(([bx, by]) => free(bx, by)) || (must ? spots[0] : null);
+      let spot = spots.find(([bx, by]) => free(bx, by, w, h));
+      if (!spot && far) spot = this.aside(x, y, r, w, h, free);
+      if (!spot && must) spot = spots[0];
       if (!spot) return;
       taken.push([spot[0] - 1, spot[1] - 1, spot[0] + w + 1, spot[1] + h + 1]);
-      c.textAlign = "left"; c.textBaseline = "top"; c.lineJoin = "round";
-      c.strokeStyle = o.paper; c.lineWidth = 3.5; c.strokeText(text, spot[0], spot[1] + 1);
-      c.fillStyle = colour; c.fillText(text, spot[0], spot[1] + 1);
+      if (spot.line) { const [ax, ay, bx, by] = spot.line; c.globalAlpha = 0.8; c.strokeStyle = colour; c.lineWidth = 1; c.beginPath(); c.moveTo(ax, ay); c.lineTo(bx, by); c.stroke(); }
+      c.textAlign = "left"; c.textBaseline = "top";
+      c.globalAlpha = 0.8; c.fillStyle = o.paper; c.fillRect(spot[0] - 1, spot[1], w + 2, h);
+      c.globalAlpha = 1; c.fillStyle = colour; c.fillText(text, spot[0], spot[1] + 1);
       seen.labels.push({ text, box: [spot[0], spot[1], spot[0] + w, spot[1] + h] });
     };
     const sites = lit ? lit.sites : [...Array(attack.count).keys()];
@@ -430,13 +479,23 @@ class Panel {
       const [x, y] = this.spots[s];
       if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
       const share = lit && lit.target !== undefined ? `: ${attack.spent(s)}` : "";
-      put(o.siteName(attack, s) + share, x, y, this.siteRadius(s), 12, o.ink, lit && lit.sites.length === 1);
+      put(o.siteName(attack, s) + share, x, y, this.siteRadius(s), 12, o.ink, lit && lit.sites.length === 1, attack.count <= 30);
     }
     // What the broken ones received and needed, where there is room; a chosen target always.
     if (lit) for (const node of lit.target !== undefined ? [lit.target] : lit.broken.slice(0, 80)) {
       const [x, y] = this.place(node), name = lit.target !== undefined ? `${o.nodeName(node)}: ` : "";
       put(name + (attack.shareOf(node) || (lit.target !== undefined ? o.stateName(attack, node) : "")), x, y, radius + 1, 11, o.ink, lit.target !== undefined);
     }
+  }
+
+  // A free place for a name further off, in rings around its mark, with the line that leads there.
+  aside(x, y, r, w, h, free) {
+    for (const off of [16, 32, 52, 76, 104]) for (let turn = 0; turn < 16; turn++) {
+      const angle = (turn * Math.PI) / 8, dx = Math.cos(angle), dy = Math.sin(angle);
+      const left = x + dx * (r + off) - (w / 2) * (1 - dx), top = y + dy * (r + off) - h / 2;
+      if (free(left, top, w, h)) return Object.assign([left, top], { line: [x + dx * (r + 1), y + dy * (r + 1), Math.max(left, Math.min(left + w, x + dx * (r + off))), Math.max(top, Math.min(top + h, y + dy * (r + off)))] });
+    }
+    return null;
   }
 
   drawHand(c) {
@@ -462,11 +521,11 @@ class Panel {
   nodeAt(x, y, within) {
     let best = -1, least = within * within;
     const reachX = within / this.scaleX(), reachY = within / this.scaleY();
-    const { xy } = this.graph, { sx, sy, x0, y0 } = this.camera(), gx = (x - x0) / sx, gy = (y - y0) / sy;
+    const { xy } = this.graph, { start, nodes } = cellsOf(this.graph), { sx, sy, x0, y0 } = this.camera(), gx = (x - x0) / sx, gy = (y - y0) / sy;
     for (let cx = Math.max(0, (gx - reachX) >> 10); cx <= Math.min(63, (gx + reachX) >> 10); cx++) {
       for (let cy = Math.max(0, (gy - reachY) >> 10); cy <= Math.min(63, (gy + reachY) >> 10); cy++) {
-        for (const i of this.graph.cells.get(cx * 64 + cy) || []) {
-          const dx = x0 + xy[2 * i] * sx - x, dy = y0 + xy[2 * i + 1] * sy - y;
+        for (let k = start[cx * 64 + cy]; k < start[cx * 64 + cy + 1]; k++) {
+          const i = nodes[k], dx = x0 + xy[2 * i] * sx - x, dy = y0 + xy[2 * i + 1] * sy - y;
           const distance = dx * dx + dy * dy - (this.attack.state[i] === LOST ? 9 : 0);
           if (distance < least) { best = i; least = distance; }
         }

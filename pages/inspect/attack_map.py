@@ -89,7 +89,7 @@ def draw(view: View) -> None:
         format_func=COLOURS.__getitem__,
         key="colour",
         help="State: what happens to the node. Margin: how many further flips inside its field would leave this target "
-        "uncertified. Class: the label that is certified. Where the flips go and what they break stays on top.",
+        "uncertified. Class: the label that is certified. Where flips are spent and what they break stays on top.",
     )
     wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)
     if adversary != "attack" and result.fractional is None:
@@ -189,7 +189,7 @@ def draw(view: View) -> None:
 
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader("Where the flips go", anchor=False)
+        st.subheader("Where the flips are spent", anchor=False)
         sites = attack.sites_table(instance, result, found, relaxed=relaxed)
         st.caption(f"{count(len(sites))} places. Select a row to find it in the picture.")
         table(sites, "sites", "One row per site: the flips spent there and how many labels it helps to break.")

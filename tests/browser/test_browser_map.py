@@ -70,6 +70,13 @@ def test_every_site_is_drawn_with_its_number_and_name(visit: Visit, width: int, 
     assert f"hit: {len(found.ends)} sites, {flips} of 5 attribute deletions" in seen["legend"][0]
     assert f"loses its certificate ({int(found.lost.sum())})" in seen["legend"]
     assert f"{int(found.lost.sum())} labels lose their certificate" in seen["sentence"]
+    most = result.targets - result.verified_certified - int(found.broken.sum() - found.lost.sum())
+    assert f"takes more than {most} certificates (proven)" in seen["sentence"]
+    assert f"{int((found.margin == 1).sum())} more can lose theirs by 1 further flip" in seen["sentence"]
+    if width > 1000:
+        assert {label["text"] for label in panel["labels"]} == {site["name"] for site in panel["sites"]}, (
+            "all are named"
+        )
     boxes = [label["box"] for label in panel["labels"]]
     for i, (left, top, right, bottom) in enumerate(boxes):
         for other in boxes[:i]:
@@ -160,6 +167,57 @@ def test_sites_sort_by_what_they_break_and_the_arrows_follow(visit: Visit) -> No
         top.press("ArrowRight")
         walked.append(drawn(page)["chosen"]["node"])
     assert walked == found.ends[order, 0].tolist()
+
+
+def test_the_list_says_how_many_sites_are_below_its_edge(visit: Visit) -> None:
+    page = opened(visit(), VIEW.replace("attr_del=5", "attr_del=11"))
+    below = page.locator(".below")
+    hidden = """() => { const { list } = window.certcore.mapView, box = list.getBoundingClientRect();
+      const line = list.querySelector(".below").getBoundingClientRect(), end = line.height ? line.top : box.bottom;
+      const ends = [...list.querySelectorAll(".site")].map((row) => row.getBoundingClientRect().bottom);
+      return ends.filter((here) => here > end + 22).length; }"""
+    page.wait_for_function("() => window.certcore.mapView.list.querySelector('.below').textContent")
+    number = page.evaluate(hidden)
+    assert number > 1
+    assert below.inner_text().split()[1:] == [str(number), "more", "sites"]
+    page.locator(".list").evaluate("(list) => { list.scrollTop = list.scrollHeight; }")
+    page.wait_for_function("() => !window.certcore.mapView.list.querySelector('.below').textContent")
+
+
+def test_a_ring_follows_the_pointer_and_small_shapes_are_said_to_be_small(visit: Visit) -> None:
+    _, _, found = engine(ThreatModel(attr_del=5))
+    page = opened(visit(420, 1400, "light"))
+    note = page.locator(".legend .note")
+    assert note.is_visible(), "dots have no shape at this size"
+    box = page.locator(".box .top").bounding_box()
+    alone = next(int(found.targets[t]) for t in np.flatnonzero(found.margin > 0) if not len(found.sites_of(t)))
+    page.evaluate("""() => { const panel = window.certcore.mapView.panels[0], compose = panel.compose;
+      window.composed = 0;
+      panel.compose = (...given) => { window.composed++; return compose.apply(panel, given); }; }""")
+    x, y = page.evaluate(f"window.certcore.mapView.panels[0].place({alone})")
+    page.mouse.move(box["x"] + x, box["y"] + y)
+    drawn(page)
+    ring = page.locator(".halo").bounding_box()
+    assert abs(ring["x"] + ring["width"] / 2 - box["x"] - x) < 1
+    assert abs(ring["y"] + ring["height"] / 2 - box["y"] - y) < 1
+    assert page.evaluate("window.composed") == 0, "nothing is drawn anew for it"
+    # What reaches a target is lit when the pointer rests there, and not on its way.
+    below = """(node) => { const panel = window.certcore.mapView.panels[0], [x, y] = panel.place(node);
+      return panel.at(x, y, false)?.node === node && panel.siteAt(x, y) < 0; }"""
+    t = next(t for t in np.flatnonzero(found.lost).tolist() if page.evaluate(below, int(found.targets[t])))
+    passed = """(node) => { const map = window.certcore.mapView, [x, y] = map.place(node);
+      const moved = new PointerEvent("pointermove", { pointerId: 1, clientX: x, clientY: y });
+      map.panels[0].canvas.dispatchEvent(moved); map.panels[0].draw(); return window.certcore.map().panels[0].lit; }"""
+    assert page.evaluate(passed, int(found.targets[t])) is None
+    page.wait_for_function("() => window.certcore.map().panels[0].lit")
+    assert sorted(drawn(page)["panels"][0]["lit"]) == sorted(found.sites_of(t).tolist())
+    page.mouse.move(box["x"] + 3, box["y"] + 3)
+    drawn(page)
+    assert not page.locator(".halo").is_visible()
+    for _ in range(4):
+        page.locator(".larger").click()
+    drawn(page)
+    assert not note.is_visible()
 
 
 def test_choosing_a_site_lights_exactly_what_it_breaks(visit: Visit) -> None:

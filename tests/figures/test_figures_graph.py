@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from certcore import export, figures
-from certcore.figures import sheet
-from certcore.figures.geometry import GRAPH_ASPECT
+from certcore.figures import latex, sheet
+from certcore.figures.geometry import GRAPH_ASPECT, graph_places
 from certcore.figures.kinds import graph_nodes, graph_sites
-from certcore.figures.style import CLOSENESS, LOST_COLOUR, STATES, TYPE_COLOURS
+from certcore.figures.style import BLACK, CLOSENESS, LOST_COLOUR, STATES, TYPE_COLOURS
 from certcore.figures.tabular import tabular
 from certcore.result.reach import NO_TARGET
 from certcore.result.states import TargetState
@@ -177,6 +177,38 @@ def test_printed_sites_have_their_numbers_and_do_not_sit_on_each_other() -> None
     text = figure.draw_latex(8.5)
     assert text.count("circle[radius=") == 3
     assert "2 nodes, 4 flips" in text
+
+
+def test_controlled_nodes_are_ringed_around_their_marks() -> None:
+    """Node 3 spends and has a mark, which would cover a ring below it; node 0 is controlled and spends nothing."""
+    figure = _figure(attackers=[0, 3], spent=[0, 0, 0, 4], deleted=[[0, 1]])
+    printed = figures.matplotlib(figure).axes[0]
+    lines = {line.get_gid(): line for line in printed.lines}
+    ring = lines["site-held"]
+    marks = [line for line in printed.lines if line.get_gid() == "site"]
+    assert len(marks) == 2, "a node and an edge"
+    site = next(line for line in marks if np.array_equal(line.get_xydata(), ring.get_xydata()))
+    assert ring.get_markersize() - ring.get_markeredgewidth() > site.get_markersize() + site.get_markeredgewidth() - 1
+    assert ring.get_markeredgecolor() == BLACK
+    bare = next(one for one in printed.collections if one.get_gid() == "attacker")
+    assert len(bare.get_offsets()) == 1
+    assert bare.get_zorder() > site.get_zorder(), "nothing covers it"
+    # Marks keep off a ring that stands where they would.
+    near = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 10.0], [0.05, 0.05]])
+    crowded = figures.GraphFigure(positions=near, edges=[[0, 3]], state=[0] * 4, attackers=[0], deleted=[[0, 3]])
+    where, unit = graph_places(near), 0.006
+    (mark,) = graph_sites.marks_of(crowded, where, unit)
+    assert np.hypot(*(np.array(mark.place) - where[0])) > 0.98 * (mark.radius + 3 * unit)
+    source = export.render(figure, "latex").decode()
+    circles = re.findall(r"\\draw\[draw=(\w+).*?\] (\(.*?\)) circle\[radius=([\d.]+)pt\]", source)
+    assert len(circles) == 3
+    pair = [circle for circle in circles if sum(circle[1] == other[1] for other in circles) == 2]
+    (black, _, outer), (_, _, inner) = pair
+    assert float(outer) > float(inner) + 0.5
+    assert black == latex.colour(BLACK)
+    rings, shown = figures.plotly(figure).data[-2:]
+    number = list(shown.x).index(rings.x[0])
+    assert rings.marker.size[0] > shown.marker.size[number]
 
 
 def test_exports_show_how_close_the_rest_is() -> None:

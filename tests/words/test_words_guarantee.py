@@ -211,6 +211,32 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
             assert (found.margin == 0) == (states[node] == TargetState.LOST)
 
 
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_above_the_map_stands_what_is_lost_what_is_proven_and_what_is_close(seed: int) -> None:
+    instance, c = drawn(seed)
+    found = reach(instance, c)
+    if found is None:
+        return
+    said = words.attack_words(found, str, c.targets - c.verified_certified)
+    states = c.states(instance.base.fronts())
+    lost, before = (int((states == state).sum()) for state in (TargetState.LOST, TargetState.BEFORE))
+    most = c.targets - c.verified_certified - before
+    assert lost <= most
+    assert "attack.others" in said.keys
+    told = str(words.SENTENCES["attack.others"].say(lost, most))
+    assert told in str(said)
+    assert ("not ruled out" in told) == (lost < most)
+    if lost < most:
+        assert f"more than {most:,} certificate" in told
+        assert f"more than {lost:,} is not ruled out" in told
+    ahead = [margin for margin, state in zip(found.margin, states[found.targets]) if margin > 0]
+    assert ("attack.nearest" in said.keys) == bool(ahead)
+    if ahead:
+        assert f"{ahead.count(min(ahead)):,} more can lose" in str(said)
+        assert f"by {min(ahead):,} further flip" in str(said)
+
+
 def test_optimal_proven_is_said_only_where_nothing_is_left() -> None:
     """A search that ended by itself is not enough: an attack has to break as many targets as the bound allows."""
     rng = np.random.default_rng(4)

@@ -213,8 +213,7 @@ class GraphFigure(Figure):
                     customdata=nodes.reshape(-1, 1),
                     hoverinfo="skip",
                 )
-        marks = graph_sites.screen_trace(self, where, 1 / 560, dark)
-        if marks is not None:
+        for marks in graph_sites.screen_traces(self, where, 1 / 560, dark):
             screen.add_scatter(**marks)
         pad = 0.04
         screen.update_xaxes(visible=False, range=[-pad, GRAPH_ASPECT + pad], constrain="domain")
@@ -241,16 +240,18 @@ class GraphFigure(Figure):
             if changed is not None and len(changed):
                 path = segments(where, changed)
                 style = {"color": colour, "linewidth": 1.3, "linestyle": dash, "label": f"{label} ({len(changed):,})"}
-                handles += axes.plot(*path, **style, zorder=2, gid=label.replace(" ", "-"))
+                # Over the nodes, kept apart from them by the paper's colour: where they are many, little else is seen.
+                axes.plot(*path, color="white", linewidth=2.2, alpha=0.8, zorder=5)
+                handles += axes.plot(*path, **style, zorder=6, gid=label.replace(" ", "-"))
         for nodes, label, symbol, colour in (
             (self.attackers, ATTACKER_LABEL, "o", BLACK),
             (self.protected, PROTECTED_LABEL, "s", PROTECTED_COLOUR),
         ):
             if nodes is not None and len(nodes):
-                x, y = where[nodes].T
+                x, y = where[graph_sites.unmarked(self, nodes)].T
                 axes.scatter(
-                    x, y, s=max(size * 4, 14), marker=symbol, facecolors="none", edgecolors=colour,
-                    linewidths=0.9, zorder=6, gid=label,
+                    x, y, s=max(size * 4, 20), marker=symbol, facecolors="none", edgecolors=colour,
+                    linewidths=1.1, zorder=10, gid=label,
                 )  # fmt: skip
                 handles.append(
                     sheet.sample(linestyle="", marker=symbol, markerfacecolor="none", markeredgecolor=colour,
@@ -271,11 +272,12 @@ class GraphFigure(Figure):
             (self.deleted, DELETED_LABEL, f"{latex.colour(DELETED_COLOUR)}, line width=0.9pt, densely dashed"),
             (self.added, ADDED_LABEL, f"{latex.colour(ADDED_COLOUR)}, line width=0.9pt"),
         )
+        size = float(np.clip(28 / np.sqrt(max(len(where), 1)), 0.45, 2.0))
+        body += graph_nodes.draw_latex(self, where, size)
         for changed, _, style in changes:
             if changed is not None:
                 body += _tikz_edges(where, changed.tolist(), style)
-        size = float(np.clip(28 / np.sqrt(max(len(where), 1)), 0.45, 2.0))
-        body += graph_nodes.draw_latex(self, where, size)
+        body += graph_sites.draw_latex(self, where)
         legend: list[tuple[str, str]] = []
         for changed, label, style in changes:
             if changed is not None and len(changed):
@@ -286,9 +288,9 @@ class GraphFigure(Figure):
         ):
             if nodes is not None and len(nodes):
                 style = f"mark={mark}, mark options={{draw={latex.colour(colour)}, line width=0.7pt}}"
-                body += graph_nodes.marks(where[nodes], f"{style}, mark size={size * 2.2:.2f}pt")
+                bare = where[graph_sites.unmarked(self, nodes)]
+                body += graph_nodes.marks(bare, f"{style}, mark size={max(size * 2.2, 2.2):.2f}pt")
                 legend.append((f"{style}, mark size=3pt", f"{label} ({len(nodes):,})"))
-        body += graph_sites.draw_latex(self, where)
         body += _tikz_legend([*graph_sites.legend_latex(self), *legend, *graph_nodes.legend_latex(self)], -0.5)
         inner = "\n".join(body)
         return f"\\begin{{tikzpicture}}\n{inner}\n\\end{{tikzpicture}}\n"

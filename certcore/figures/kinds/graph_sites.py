@@ -10,7 +10,7 @@ import numpy as np
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex
-from certcore.figures.style import SITE_LABEL, TYPE_COLOURS
+from certcore.figures.style import BLACK, SITE_LABEL, TYPE_COLOURS, on_background
 from certcore.result.states import NOTHING
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: More names than this nobody reads in a column of a paper.
 _MOST_NAMES = 8
+#: How far, in points of print, the ring of a controlled node stands off its mark, and its line.
+_RING, _RING_LINE = 1.6, 1.0
 
 
 @dataclass(frozen=True)
@@ -31,27 +33,35 @@ class Mark:
     colour: str
     text: str
     name: str
+    held: bool
+    """Whether the attacker controls the node: then its ring goes around the mark, which would cover it."""
 
 
 def marks_of(figure: GraphFigure, where: np.ndarray, unit: float) -> list[Mark]:
     """The marks of all sites, the largest last; `unit` is one point of print in the coordinates of `where`."""
-    found: list[tuple[float, np.ndarray, int, str]] = []
+    found: list[tuple[float, np.ndarray, int, str, bool]] = []
+    controlled = set(() if figure.attackers is None else figure.attackers.tolist())
     if figure.spent is not None:
         for node in np.flatnonzero(np.asarray(figure.spent) > NOTHING).tolist():
             kind = ATTR_DEL if figure.spent_kind is None else int(figure.spent_kind[node])
             name = f"node {node}" if figure.names is None else clean(figure.names[node], 24)
-            found.append((float(figure.spent[node]), where[node], kind, name))
+            found.append((float(figure.spent[node]), where[node], kind, name, node in controlled))
     for edges, amounts, kind in ((figure.deleted, figure.amount, ADJ_DEL), (figure.added, None, ADJ_ADD)):
         for k, (i, j) in enumerate([] if edges is None else edges.tolist()):
             flips = 1.0 if amounts is None else float(amounts[k])
-            found.append((flips, (where[i] + where[j]) / 2, kind, f"{i} – {j}"))
+            found.append((flips, (where[i] + where[j]) / 2, kind, f"{i} – {j}", False))
     found.sort(key=lambda site: site[0])
     small = 1.0 if len(found) <= 30 else 0.7
-    # One edge is one flip: its mark may be smaller than that of a node.
-    points = [4.4 + 1.6 * np.sqrt(min(flips, 16.0)) if kind < ADJ_ADD else 4.2 for flips, _, kind, _ in found]
+    # One edge is one flip: its mark may be smaller than that of a node, the more so where it would hide the others.
+    edge = 4.2 if sum(kind >= ADJ_ADD for _, _, kind, *_ in found) <= 8 else 3.4
+    points = [4.4 + 1.2 * np.sqrt(min(flips, 16.0)) if kind < ADJ_ADD else edge for flips, _, kind, *_ in found]
     radii = small * unit * np.array(points, dtype=float)
+    rings = unit * np.array([_RING if held else 0.0 for *_, held in found])
     anchors = np.array([place for _, place, *_ in found]).reshape(-1, 2)
-    places = pushed_apart(anchors, radii)
+    # Rings of controlled nodes stay where they are: marks keep off them.
+    bare = np.zeros((0, 2)) if figure.attackers is None else where[unmarked(figure, figure.attackers)]
+    around = np.concatenate([radii + rings, np.full(len(bare), 3.2 * unit)])
+    places = pushed_apart(np.concatenate([anchors, bare]), around, fixed=len(bare))
     named = set(range(len(found))[-_MOST_NAMES:])
     return [
         Mark(
@@ -61,13 +71,19 @@ def marks_of(figure: GraphFigure, where: np.ndarray, unit: float) -> list[Mark]:
             TYPE_COLOURS[kind],
             f"{flips:.0f}" if flips == int(flips) else f"{flips:.1f}" if flips >= 0.1 else "<.1",
             name if k in named else "",
+            held,
         )
-        for k, (flips, _, kind, name) in enumerate(found)
+        for k, (flips, _, kind, name, held) in enumerate(found)
     ]
 
 
-def pushed_apart(points: np.ndarray, radii: np.ndarray, rounds: int = 60) -> np.ndarray:
-    """Circles that do not sit on each other, close to where they belong."""
+def unmarked(figure: GraphFigure, nodes: np.ndarray) -> np.ndarray:
+    """Those nodes that have no mark of their own: no attributes are flipped there."""
+    return nodes if figure.spent is None else nodes[np.asarray(figure.spent)[nodes] <= NOTHING]
+
+
+def pushed_apart(points: np.ndarray, radii: np.ndarray, rounds: int = 60, fixed: int = 0) -> np.ndarray:
+    """Circles that do not sit on each other, close to where they belong; the last `fixed` ones are not moved."""
     moved = points.astype(float).copy()
     if len(points) > 400:
         return moved
@@ -85,6 +101,7 @@ def pushed_apart(points: np.ndarray, radii: np.ndarray, rounds: int = 60) -> np.
         length = np.where(same, 1.0, distance)
         push = np.where(close, (need - np.where(same, 0.0, distance)) / 2, 0.0)
         moved += (apart / length[:, :, None] * push[:, :, None]).sum(axis=1) * 0.6
+        moved[len(points) - fixed :] = points[len(points) - fixed :]
     return moved
 
 
@@ -100,15 +117,19 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
     """Marks on a printed graph; returns what the legend says about them."""
     marks = marks_of(figure, where, unit)
     taken: list[tuple[float, float, float, float]] = [
-        (m.place[0] - m.radius, m.place[1] - m.radius, m.place[0] + m.radius, m.place[1] + m.radius) for m in marks
+        (m.place[0] - r, m.place[1] - r, m.place[0] + r, m.place[1] + r)
+        for m, r in ((mark, mark.radius + _RING * unit * mark.held) for mark in marks)
     ]
     for mark in marks:
         (x, y), (ax, ay), points = mark.place, mark.anchor, mark.radius / unit
         if np.hypot(x - ax, y - ay) > mark.radius:
             axes.plot([ax, x], [ay, y], color=mark.colour, linewidth=0.7, zorder=7)
+        if mark.held:
+            style = {"markerfacecolor": "white", "markeredgecolor": BLACK, "markeredgewidth": _RING_LINE}
+            axes.plot([x], [y], marker="o", markersize=2 * (points + _RING - 0.5), **style, zorder=8, gid="site-held")
         style = {"markerfacecolor": "white", "markeredgecolor": mark.colour, "markeredgewidth": 0.28 * points}
         axes.plot([x], [y], marker="o", markersize=1.8 * points, **style, zorder=8, gid="site")
-        size = max(6.0, (1.15 if len(mark.text) < 3 else 0.85) * points)
+        size = max(5.0, (1.15 if len(mark.text) < 3 else 0.85) * points)
         style = {"ha": "center", "va": "center_baseline", "fontsize": size, "fontweight": "bold"}
         axes.text(x, y, mark.text, **style, zorder=9)
     for mark in reversed(marks):
@@ -126,12 +147,16 @@ def _name(axes: Any, sheet: Sheet, mark: Mark, taken: list[tuple[float, float, f
     """A name beside its mark, where it covers nothing; else none."""
     size = max(6.0, sheet.font - 3)
     width, height, gap = 0.63 * size * len(mark.name) * unit, size * unit, 1.2 * unit
-    (x, y), r = mark.place, mark.radius
+    (x, y), r = mark.place, mark.radius + _RING * unit * mark.held
     for left, bottom in (
         (x + r + gap, y - height / 2),
         (x - r - gap - width, y - height / 2),
         (x - width / 2, y + r + gap),
         (x - width / 2, y - r - gap - height),
+        (x + r, y + r),
+        (x + r, y - r - height),
+        (x - r - width, y + r),
+        (x - r - width, y - r - height),
     ):
         box = (left, bottom, left + width, bottom + height)
         if not any(box[0] < t[2] and box[2] > t[0] and box[1] < t[3] and box[3] > t[1] for t in taken):
@@ -150,12 +175,15 @@ def draw_latex(figure: GraphFigure, where: np.ndarray) -> list[str]:
         if np.hypot(x - ax, y - ay) > mark.radius:
             body.append(f"\\draw[{colour}, line width=0.5pt] ({ax:.3f},{ay:.3f})--({x:.3f},{y:.3f});")
         points = mark.radius * 28.45
+        if mark.held:
+            style = f"draw={latex.colour(BLACK)}, fill=white, line width={_RING_LINE}pt"
+            body.append(f"\\draw[{style}] ({x:.3f},{y:.3f}) circle[radius={points + _RING - 0.5:.2f}pt];")
         style = f"draw={colour}, fill=white, line width={0.26 * points:.2f}pt"
         body.append(f"\\draw[{style}] ({x:.3f},{y:.3f}) circle[radius={0.9 * points:.2f}pt];")
         font = f"\\fontsize{{{1.1 * points:.1f}}}{{{1.2 * points:.1f}}}\\selectfont\\bfseries"
         body.append(f"\\node[inner sep=0pt, font={{{font}}}] at ({x:.3f},{y:.3f}) {{{for_latex(mark.text)}}};")
         if mark.name:
-            place = f"({x + mark.radius:.3f},{y:.3f})"
+            place = f"({x + mark.radius + _RING / 28.45 * mark.held:.3f},{y:.3f})"
             body.append(f"\\node[anchor=west, inner sep=1pt, font=\\tiny] at {place} {{{for_latex(mark.name, 40)}}};")
     return body
 
@@ -168,13 +196,26 @@ def legend_latex(figure: GraphFigure) -> list[tuple[str, str]]:
     return [(style, legend_text(figure))]
 
 
-def screen_trace(figure: GraphFigure, where: np.ndarray, unit: float, dark: bool) -> dict[str, Any] | None:
-    """The marks as one trace of an interactive page."""
+def screen_traces(figure: GraphFigure, where: np.ndarray, unit: float, dark: bool) -> list[dict[str, Any]]:
+    """The marks as one trace of an interactive page, below them the rings of controlled nodes."""
     marks = marks_of(figure, where, unit)
     if not marks:
-        return None
+        return []
     x, y = zip(*(mark.place for mark in marks))
-    return {
+    held = [mark for mark in marks if mark.held]
+    rings = {
+        "x": [mark.place[0] for mark in held],
+        "y": [mark.place[1] for mark in held],
+        "mode": "markers",
+        "marker": {
+            "size": [2.4 * mark.radius / unit + 8 for mark in held],
+            "color": on_background(BLACK, dark),
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "name": "rings of controlled nodes",
+    }
+    shown = {
         "x": x,
         "y": y,
         "mode": "markers+text",
@@ -189,3 +230,4 @@ def screen_trace(figure: GraphFigure, where: np.ndarray, unit: float, dark: bool
         },
         "name": legend_text(figure) if figure.spent is not None and figure.spent.any() else SITE_LABEL,
     }
+    return [rings, shown] if held else [shown]

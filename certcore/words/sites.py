@@ -122,10 +122,9 @@ def others(lost: int, most: int) -> Text:
     192, 1, others=((1, 3),),
 )  # fmt: skip
 def nearest(number: int, margin: int) -> Text:
-    whose = "theirs" if number > 1 else "its own"
-    where = ", each in its field." if number > 1 else " in its field."
     flips = strong(some(margin, "further flip", "further flips"))
-    return say(strong(f"{count(number)} more"), f" can lose {whose} by ", flips, where)
+    end = " away from losing theirs, each counted by itself." if number > 1 else " away from losing its own."
+    return say("Beyond these limits, ", strong(f"{count(number)} more"), " are " if number > 1 else " is ", flips, end)
 
 
 @sentence(

@@ -233,8 +233,8 @@ def test_above_the_map_stands_what_is_lost_what_is_proven_and_what_is_close(seed
     ahead = [margin for margin, state in zip(found.margin, states[found.targets]) if margin > 0]
     assert ("attack.nearest" in said.keys) == bool(ahead)
     if ahead:
-        assert f"{ahead.count(min(ahead)):,} more can lose" in str(said)
-        assert f"by {min(ahead):,} further flip" in str(said)
+        number = ahead.count(min(ahead))
+        assert f"{number:,} more {'are' if number > 1 else 'is'} {min(ahead):,} further flip" in str(said)
 
 
 def test_optimal_proven_is_said_only_where_nothing_is_left() -> None:

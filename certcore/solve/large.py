@@ -35,9 +35,9 @@ HANDOVER = 0.03
 #: So many models are kept, each at the place where it was used last; the nearest one is moved.
 MAX_MODELS = 6
 #: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types or σ …
-#: With many entries moving costs more: 14 jumps in two types on PubMed (1.8 million) take 137 s with 1.2 and 68 s with
-#: 0.4, but 24 on Cora-ML (0.24 million) 6.4 and 8.8 s.
-FAR, FAR_TYPES, FAR_MANY, MANY_ENTRIES = 0.3, 1.2, 0.4, 1_000_000
+#: With many entries moving costs more: 14 jumps in two types on PubMed (1.8 million) take 137, 77 and 68 s with 1.2,
+#: 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; but 24 jumps on Cora-ML (0.24 million) 6.4 s with 1.2, 8.8 with 0.4.
+FAR, FAR_TYPES, FAR_MANY, MANY_ENTRIES = 0.3, 1.2, 0.6, 1_000_000
 #: … and so it is if the moved model turns out to be this far from its answer, relative to the bound. On a map of
 #: Cora-ML 0.05 begins anew 71 times, in 20 of 36 s; 0.2 does so 11 times, in 24 s together.
 ASTRAY, ASTRAY_TYPES = 0.05, 0.2

@@ -142,14 +142,14 @@ class Closeness:
     dark: str
 
 
-#: Violet where one or two further flips would do, then ever quieter: how close the rest is must not outshine the
-#: attack, and violet is none of its colours.
+#: Violet where one or two further flips would do, then ever quieter, each step nearer to the page: how close the rest
+#: is must not outshine the attack, and violet is none of its colours.
 CLOSENESS: Final = (
-    Closeness(1, "1", "#7A6DBD", "#9085CB"),
-    Closeness(2, "2", "#9E95CF", "#6E66A0"),
-    Closeness(5, "3–5", "#BFB8DD", "#544E78"),
-    Closeness(10, "6–10", "#AEB6C0", "#6A747F"),
-    Closeness(None, "more", "#DDE1E6", "#3B424B"),
+    Closeness(1, "1", "#6A5CB8", "#A398DC"),
+    Closeness(2, "2", "#9086CC", "#8077B8"),
+    Closeness(5, "3–5", "#B3AADB", "#625B90"),
+    Closeness(10, "6–10", "#C6CDD6", "#4E5761"),
+    Closeness(None, "more", "#DDE1E6", "#383F48"),
 )
 #: One colour for each perturbation type; what loses its certificate has a colour that none of them has.
 TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE)

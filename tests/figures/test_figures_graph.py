@@ -230,3 +230,14 @@ def test_exports_show_how_close_the_rest_is() -> None:
     assert "uncertified after 1 further flip (1)" in figure.draw_latex(8.5)
     column = figure.table().columns.index("further_flips")
     assert [row[column] for row in figure.table().rows[:4]] == [1, 7, 0, None]
+
+
+def test_the_closer_a_label_is_to_being_lost_the_further_its_colour_is_from_the_page() -> None:
+    """Grey steps were once as dark as violet ones, and the order could not be seen."""
+
+    def grey(colour: str) -> float:
+        return float(np.dot([int(colour[i : i + 2], 16) for i in (1, 3, 5)], [0.299, 0.587, 0.114]))
+
+    light, dark = [grey(step.colour) for step in CLOSENESS], [grey(step.dark) for step in CLOSENESS]
+    assert (np.diff(light) > 12).all()
+    assert (np.diff(dark) < -6).all()

@@ -234,3 +234,25 @@ def test_relative_local_budgets_are_exact_decimals() -> None:
     assert ThreatModel(local_attr_del="0.29", local_mode="relative").local_limits(graph)[1, 0] == 29
     assert ThreatModel(local_attr_del=0.29, local_mode="relative").local_limits(graph)[1, 0] == 29
     assert ThreatModel(local_attr_add="0.5", local_mode="relative").local_limits(graph)[0, 0] == 50
+
+
+@pytest.mark.parametrize("edges", [0, 2])
+def test_the_papers_program_is_counted_as_its_formula_says(edges: int) -> None:
+    """13·Σ|P| + 8N + 2e + 5 rows and 5·Σ|P| + 4N + e columns, over the points of all nodes within the budgets."""
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 12, 5, 0.3)
+    instance = Instance(graph, GridBase(random_grid(rng, 12, (4, 4)), ("attr_del", "adj_del")), 2)
+    threat = ThreatModel(attr_del=2, adj_del=edges)
+    fronts = instance.base.fronts()
+    points = [
+        point
+        for front in fronts.front_of_node
+        for point in fronts.points[fronts.indptr[front] : fronts.indptr[front + 1]]
+        if all(point <= threat.budgets)
+    ]
+    size = certify(instance, threat, attack=False).size
+    assert size is not None
+    in_play = graph.n_edges if edges else 0
+    assert points
+    assert size.paper_rows == 13 * len(points) + 8 * 12 + 2 * in_play + 5
+    assert size.paper_columns == 5 * len(points) + 4 * 12 + in_play

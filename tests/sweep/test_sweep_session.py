@@ -176,6 +176,23 @@ def test_cancelled_requests_return_at_once() -> None:
     assert session.certify(ThreatModel(attr_del=5), attack=False).status is Status.OPTIMAL
 
 
+def test_a_cancelled_request_does_not_wait_for_its_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Building a program cannot be interrupted: the request leaves it behind."""
+    session, cancel, go = Session(smoothed_like(7, n=60)), threading.Event(), threading.Event()
+    build, built = session._solver, []
+
+    def slowly(*asked: Any) -> Any:
+        go.wait(5)
+        built.append(asked)
+        return build(*asked)
+
+    monkeypatch.setattr(session, "_solver", slowly)
+    threading.Timer(0.05, cancel.set).start()
+    assert session.certify(ThreatModel(attr_del=5), attack=False, cancel=cancel).status is Status.INTERRUPTED
+    assert not built
+    go.set()
+
+
 def test_a_cancelled_sweep_keeps_sound_bounds() -> None:
     instance = smoothed_like(8, n=200)
     full = curve(instance, ThreatModel(), "attr_del", range(120))

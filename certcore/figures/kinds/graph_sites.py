@@ -129,7 +129,7 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
             axes.plot([x], [y], marker="o", markersize=2 * (points + _RING - 0.5), **style, zorder=8, gid="site-held")
         style = {"markerfacecolor": "white", "markeredgecolor": mark.colour, "markeredgewidth": 0.28 * points}
         axes.plot([x], [y], marker="o", markersize=1.8 * points, **style, zorder=8, gid="site")
-        size = max(5.0, (1.15 if len(mark.text) < 3 else 0.85) * points)
+        size = max(6.0, (1.15 if len(mark.text) < 3 else 0.85) * points)
         style = {"ha": "center", "va": "center_baseline", "fontsize": size, "fontweight": "bold"}
         axes.text(x, y, mark.text, **style, zorder=9)
     for mark in reversed(marks):

@@ -36,7 +36,8 @@ HANDOVER = 0.03
 MAX_MODELS = 6
 #: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types or σ …
 #: With many entries moving costs more: 14 jumps in two types on PubMed (1.8 million) take 137, 77 and 68 s with 1.2,
-#: 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; but 24 jumps on Cora-ML (0.24 million) 6.4 s with 1.2, 8.8 with 0.4.
+#: 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; but 24 jumps on Cora-ML (0.24 million) 6.4 s with 1.2, 8.8 with 0.4,
+#: and a point of its curve over σ on edges (2.7 million) 0.55 to 0.61 s with 1.2, 0.67 to 0.74 with 0.6.
 FAR, FAR_TYPES, FAR_MANY, MANY_ENTRIES = 0.3, 1.2, 0.6, 1_000_000
 #: … and so it is if the moved model turns out to be this far from its answer, relative to the bound. On a map of
 #: Cora-ML 0.05 begins anew 71 times, in 20 of 36 s; 0.2 does so 11 times, in 24 s together.
@@ -97,7 +98,8 @@ class Large:
         shape = Shape.of(structure)
         self._first_order = FirstOrder(shape) if shape is not None else None
         self._simple = len(structure.types) == 1 and not structure.has_sigma
-        self._far = FAR if self._simple else FAR_MANY if structure.matrix.nnz > MANY_ENTRIES else FAR_TYPES
+        many = structure.matrix.nnz > MANY_ENTRIES and not structure.has_sigma
+        self._far = FAR if self._simple else FAR_MANY if many else FAR_TYPES
         self._models: list[Restricted] = []
         """Those used last come last."""
 

@@ -774,9 +774,9 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
         bound = program(instance, threat, targets, relaxation).bound(proof["multipliers"], strong)
     exact = proof["bound"] == [bound.numerator, bound.denominator] and all(type(part) is int for part in proof["bound"])
     need(exact, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
-    certified = max(0, count - bound.numerator // bound.denominator)
+    certified, most = max(0, count - bound.numerator // bound.denominator), -(-bound * 10**4 // 1) / 10**4  # rounded up
     need(is_whole(proof["certified"], certified, certified), f"the bound certifies {certified}, not what is claimed")
-    return f"at least {certified} of {count} target labels stay (at most {float(bound):.4f} are left uncertified)"
+    return f"at least {certified} of {count} target labels stay (at most {most:.4f} are left uncertified)"
 
 
 def main() -> int:

@@ -111,10 +111,10 @@ def others(lost: int, most: int) -> Text:
         return say(
             "No attack within these limits takes ",
             told,
-            f" (proven); one that takes more than {count(lost)} is not ruled out.",
+            f" of the labels counted here (proven); one that takes more than {count(lost)} is not ruled out.",
         )
     told = strong("more certificates" if lost else "any certificate")
-    return say("No attack within these limits takes ", told, " (proven).")
+    return say("No attack within these limits takes ", told, " of the labels counted here (proven).")
 
 
 @sentence(
@@ -132,11 +132,11 @@ def nearest(number: int, margin: int) -> Text:
 )
 def relaxed_spends(spent: str, sites: int, broken: str) -> Text:
     return say(
-        "The relaxed adversary spends ",
+        "The relaxed adversary, which may use fractions, spends ",
         strong(spent),
-        f" in fractions over {some(sites, 'place', 'places')} and counts ",
+        f" over {some(sites, 'place', 'places')} and counts ",
         strong(f"{broken} labels"),
-        " as uncertified, by fractions too. It explains the bound; it is ",
+        " as uncertified. It explains the bound; it is ",
         strong("not an attack"),
         ".",
     )

@@ -47,7 +47,8 @@ def certificate(view: View) -> Work:
         )
 
     what = {"tight": "Solving", "paper": "Solving the paper's relaxation", "exact": "Solving the integer program"}
-    program = (*view.family, view.relaxation, tuple(budget > 0 for budget in view.threat.budgets))
+    in_play = tuple(budget > 0 for budget in view.threat.budgets)
+    program = (*view.family, view.relaxation, in_play, view.threat.sigma is not None)
     return ask(
         "certificate",
         ("certify", *view.key),

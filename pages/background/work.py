@@ -195,7 +195,7 @@ def _poll(slot: str) -> None:
         st.rerun()
     preview = st.session_state.get("_previews", {}).get(slot, "")
     waiting = job.state is JobState.WAITING
-    what = "Waiting for a free worker" if waiting else markdown(job.label)
+    what = "Waiting for its turn" if waiting else markdown(job.label)
     share = "" if job.share is None else f" · {job.share:.0%}"
     note = f" · {markdown(job.note)}" if job.note else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -1,7 +1,7 @@
 """The small checker alone on all bundles: `python -m tests.soak.checker [ROUNDS]`.
 
 Copied into an empty folder and run by an isolated interpreter, it has to accept a strong proof at three budgets of each
-bundle and to refuse each of them when it claims one label more, and when a multiplier is changed under a fresh digest.
+bundle and to refuse each of them when it claims one label more or a smaller bound, under a fresh digest.
 """
 
 from __future__ import annotations
@@ -25,13 +25,10 @@ BUDGETS = (1, 5, 20)
 
 
 def lies(proof: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same proof with one label more, and with one multiplier changed."""
-    more = json.loads(json.dumps(proof)) | {"certified": proof["certified"] + 1}
-    changed = json.loads(json.dumps(proof))
-    values = (changed["multipliers"] or {}).get("values")
-    if values:
-        values[0] += 1
-    return [lie | {"digest": digest_of(lie)} for lie in ([more, changed] if values else [more])]
+    """The same proof with one label more, and with a smaller bound than its multipliers prove."""
+    top, bottom = proof["bound"]
+    changes: list[dict[str, Any]] = [{"certified": proof["certified"] + 1}, {"bound": [top - 1, bottom]}]
+    return [proof | change | {"digest": digest_of(proof | change)} for change in changes]
 
 
 def accepted(folder: Path, proof: dict[str, Any], bundle: Path) -> bool:

@@ -52,7 +52,7 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
     state = certificate.states(instance.base.fronts())
     alone = Problem(instance, certificate.threat.replace(targets=np.array([node])))
     received = inside_fields(alone, attack.attributes, attack.deleted, attack.added)[0]
-    _, margin = nearest_points(alone.fronts, alone.targets, received[None], certificate.threat.budgets)
+    _, margin = nearest_points(alone, received[None])
     nodes, edges = _within(alone)
     added = attack.added.tolist()
     if alone.by_division:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.domain.fronts import Fronts
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
 from certcore.instance.fields import as_pattern, product_of_patterns
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
@@ -96,7 +95,7 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
         return None
     problem = Problem(instance, certificate.threat)
     ends, amounts = sites(allocation, instance.graph.edges)
-    needed, margin = nearest_points(problem.fronts, problem.targets, allocation.inside, certificate.threat.budgets)
+    needed, margin = nearest_points(problem, allocation.inside)
     state = certificate.states(problem.fronts, integer=not relaxed)[problem.targets]
     return Reach(
         ends=ends,
@@ -117,9 +116,7 @@ def margins(instance: Instance, certificate: Certificate, *, relaxed: bool = Fal
     assert allocation is not None
     problem = Problem(instance, certificate.threat)
     found = np.full(instance.graph.n_nodes, NO_TARGET, dtype=np.int64)
-    _, found[problem.targets] = nearest_points(
-        problem.fronts, problem.targets, allocation.inside, certificate.threat.budgets
-    )
+    _, found[problem.targets] = nearest_points(problem, allocation.inside)
     return found
 
 
@@ -172,20 +169,20 @@ def _near_votes(problem: Problem, ends: np.ndarray) -> sp.csr_array:
     return as_pattern(rows)
 
 
-def nearest_points(
-    fronts: Fronts, nodes: np.ndarray, received: np.ndarray, budgets: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each node the front point that fewest further flips would reach, and how many flips those are.
+def nearest_points(problem: Problem, received: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each target the front point that fewest further flips would reach, and how many flips those are.
 
-    Points that need a type without budget count as out of reach. A reached point needs no further flip; of several
-    the first one is taken. Without any point the row is zero and the margin `NEVER`.
+    Points that need a type without budget, or more flips than there is something to flip in the field, are out of
+    reach. A reached point needs no further flip; of several the first one is taken. Without any point the row is zero
+    and the margin `NEVER`.
     """
+    fronts, nodes, budgets = problem.fronts, problem.targets, problem.threat.budgets
     front = fronts.front_of_node[nodes]
     sizes = np.diff(fronts.indptr)[front]
     owner = np.repeat(np.arange(len(nodes)), sizes)
     which = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + fronts.indptr[front][owner]
     points = fronts.points[which]
-    possible = (points[:, np.asarray(budgets) == 0] == 0).all(axis=1)
+    possible = (points[:, np.asarray(budgets) == 0] == 0).all(axis=1) & (points <= _held(problem)[owner]).all(axis=1)
     owner, points = owner[possible], points[possible]
     missing = np.ceil(np.maximum(points - received[owner], 0).sum(axis=1) - NOTHING).astype(np.int64)
     # What is lost is lost by a point within the budgets, so that it is the one named.
@@ -196,3 +193,20 @@ def nearest_points(
     margin = np.full(len(nodes), NEVER, dtype=np.int64)
     needed[owner[first]], margin[owner[first]] = points[first], missing[first]
     return needed, margin
+
+
+def _held(problem: Problem) -> np.ndarray:
+    """(targets, 4): how many flips of each type a field has room for at all, whatever the attacker is allowed."""
+    graph, count = problem.instance.graph, len(problem.targets)
+    most = np.full((count, len(TYPES)), UNLIMITED, dtype=np.int64)
+    if problem.by_division:  # counts votes that can change, not flips
+        return most
+    absent, present = graph.n_attrs - graph.ones, graph.ones
+    if problem.whole_graph:
+        most[:, [ATTR_ADD, ATTR_DEL, ADJ_DEL]] = absent.sum(), present.sum(), graph.n_edges
+        return most
+    nodes = problem.fields.nodes
+    most[:, ATTR_ADD], most[:, ATTR_DEL] = nodes @ absent.astype(np.int64), nodes @ present.astype(np.int64)
+    if problem.fields.edges is not None:
+        most[:, ADJ_DEL] = np.diff(problem.fields.edges.indptr)
+    return most

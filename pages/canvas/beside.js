@@ -145,7 +145,7 @@ function drawDetail(map) {
     if (share && attack.state[node] !== BEFORE) line(`Received ${share} needed inside its field.`);
     if (attack.relaxed && attack.slot[node] >= 0) line(`Broken by the fraction ${attack.broken[node]}.`);
     const margin = attack.margin[node];
-    if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${some(margin, "further flip", "further flips")} inside its field would leave it uncertified.`);
+    if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${some(margin, "further flip", "further flips")} inside its field can leave it uncertified.`);
     if (sites.length) {
       parts.push(element("p", "head", "sites that reach it"));
       const list = element("ul", "targets");
@@ -210,7 +210,7 @@ function noteShapes(map) {
   if (map.shapeNote && map.panels[0]?.width) map.shapeNote.hidden = map.panels[0].dot() >= SHAPED;
 }
 
-const FURTHER = "further flips in its field (what it reads) that would leave it uncertified";
+const FURTHER = "further flips in its field (what it reads) that can leave it uncertified";
 
 // The quiet steps of the default picture: for each how many targets stand there.
 function closeBar(steps) {

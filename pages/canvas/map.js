@@ -239,7 +239,7 @@ class AttackMap {
     const lines = [this.nodeName(at.node), this.stateName(attack, at.node)], share = attack.shareOf(at.node), margin = attack.margin[at.node];
     if (attack.relaxed && attack.broken[at.node] > 0) lines.push(`broken by the fraction ${attack.broken[at.node].toPrecision(4)}`);
     if (share && attack.state[at.node] !== BEFORE) lines.push(`received ${share} needed`);
-    if (margin > 0) lines.push(`${some(margin, "further flip", "further flips")} would leave it uncertified`);
+    if (margin > 0) lines.push(`${some(margin, "further flip", "further flips")} can leave it uncertified`);
     if (this.graph.label && this.graph.classes) lines.push(`predicted: ${this.graph.classes[this.graph.label[at.node]] ?? this.graph.label[at.node]}`);
     const control = attack.controlled.indexOf(at.node);
     if (control >= 0) lines.push(attack.share[control] < 1 ? `controlled by the attacker (share ${attack.share[control].toPrecision(3)}); spends nothing here` : "controlled by the attacker; spends no attribute flips here");

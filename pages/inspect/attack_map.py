@@ -88,7 +88,7 @@ def draw(view: View) -> None:
         known,
         format_func=COLOURS.__getitem__,
         key="colour",
-        help="State: what happens to the node. Margin: how many further flips inside its field would leave this target "
+        help="State: what happens to the node. Margin: how many further flips inside its field can leave this target "
         "uncertified. Class: the label that is certified. Where flips are spent and what they break stays on top.",
     )
     wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)

@@ -176,7 +176,7 @@ def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, marks: M
         lines.append(f"predicted: {class_name(instance, int(instance.prediction[node]))}")
     lines += [f"{value:,.4g} {LABELS[k]}" for k, value in zip(TYPES, flips.tolist()) if value > NOTHING]
     if margin > 0:
-        lines.append(f"{margin:,} further flip{'' if margin == 1 else 's'} would leave it uncertified")
+        lines.append(f"{margin:,} further flip{'' if margin == 1 else 's'} can leave it uncertified")
     chosen, lost = node == near.node, state == TargetState.LOST
     if lost:
         colour = LOST_COLOUR

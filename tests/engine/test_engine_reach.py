@@ -10,6 +10,7 @@ import pytest
 from certcore import ThreatModel, certify
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
 from certcore.instance.instance import Instance
+from certcore.program.problem import Problem
 from certcore.result.reach import NEVER, Reach, nearest_points, reach
 from tests.support import edge_field, grid_certified, hops, random_instance, random_threat
 
@@ -21,13 +22,24 @@ def _brute_field(instance: Instance, target: int, ends: tuple[int, int]) -> bool
     return instance.graph.edges.tolist().index([i, j]) in edge_field(instance, target)
 
 
+def _brute_room(instance: Instance, node: int, threat: ThreatModel) -> tuple[int, ...]:
+    """How many attributes a field lacks and has, and how many edges are in it."""
+    graph = instance.graph
+    if threat.adj_add:
+        nodes, edges = set(range(graph.n_nodes)), graph.n_edges
+    else:
+        nodes, edges = hops(graph, node, instance.layers or 0), len(edge_field(instance, node))
+    present = sum(int(graph.ones[i]) for i in nodes)
+    return len(nodes) * graph.n_attrs - present, present, 10**6, edges
+
+
 def _brute_margin(instance: Instance, node: int, received: tuple[int, ...], threat: ThreatModel, most: int = 6) -> int:
-    """The fewest further flips of the types in play that leave the node uncertified, by trying them all."""
-    kinds = [k for k in range(4) if threat.budgets[k]]
+    """The fewest further flips of the types in play that leave the node uncertified, by trying all its field holds."""
+    kinds, room = [k for k in range(4) if threat.budgets[k]], _brute_room(instance, node, threat)
     for number in range(most + 1):
         for choice in itertools.combinations_with_replacement(kinds, number):
             budget = tuple(received[k] + choice.count(k) for k in range(4))
-            if not grid_certified(instance, node, budget):
+            if all(budget[k] <= room[k] for k in kinds) and not grid_certified(instance, node, budget):
                 return number
     return NEVER
 
@@ -103,7 +115,6 @@ def test_nothing_was_looked_for_nothing_is_shown() -> None:
 
 def test_margins_ignore_types_without_budget() -> None:
     instance = random_instance(np.random.default_rng(5), axes=("attr_add", "attr_del"))
-    fronts, nodes = instance.base.fronts(), np.arange(instance.graph.n_nodes)
-    nothing = np.zeros((len(nodes), len(TYPES)), dtype=np.int64)
-    only = nearest_points(fronts, nodes, nothing, (0, 5, 0, 0))[0]
+    problem = Problem(instance, ThreatModel(attr_del=5))
+    only = nearest_points(problem, np.zeros((len(problem.targets), len(TYPES)), dtype=np.int64))[0]
     assert not only[:, [0, 2, 3]].any()

@@ -374,7 +374,7 @@ def _screen_nodes(
     if graded:
         for row, margin in zip(data, figure.margin[members].tolist()):  # type: ignore[index]
             row.append("no number of" if margin < 0 else f"{int(margin):,}")
-        hover += f"<br>further flips that would leave it uncertified: %{{customdata[{2 + (figure.spent is not None)}]}}"
+        hover += f"<br>further flips that can leave it uncertified: %{{customdata[{2 + (figure.spent is not None)}]}}"
         step = CLOSENESS[int(graph_nodes.closeness(figure.margin[members[:1]])[0])]  # type: ignore[index]
         label = f"{label}, {step.label} further flip{'' if step.most == 1 else 's'}"
     return {

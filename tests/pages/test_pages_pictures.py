@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.sparse.csgraph import shortest_path
 
 from certcore import ThreatModel, certify
 from certcore.common.errors import InputError
@@ -158,14 +159,14 @@ def test_neighbourhood_page_is_alone_in_the_world() -> None:
     assert "\u202e" not in page
 
 
-def test_hops_are_those_of_the_graph() -> None:
+@pytest.mark.parametrize("hops", [None, 1, 2, 3])
+def test_hops_are_those_of_the_graph(hops: int | None) -> None:
     instance = grid_instance()
-    adjacency = instance.graph.adjacency.toarray() > 0
-    step = np.eye(N, dtype=bool)
-    for hops in (1, 2, 3):
-        step = step | (step @ adjacency)
-        near = neighbourhood.around(instance, 3, np.zeros(N), hops)
-        assert sorted(near.nodes.tolist()) == np.flatnonzero(step[3]).tolist()
+    distance = shortest_path(instance.graph.adjacency, unweighted=True, indices=3)
+    near = neighbourhood.around(instance, 3, np.zeros(N), hops)
+    within = neighbourhood.field(instance, 3).nodes.indices if hops is None else np.flatnonzero(distance <= hops)
+    assert sorted(near.nodes.tolist()) == sorted(within.tolist())
+    assert near.hops.tolist() == distance[near.nodes].tolist(), "0 for the node itself"
 
 
 def test_search_finds_by_index_and_name() -> None:

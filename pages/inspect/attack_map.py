@@ -50,9 +50,9 @@ OWN: dict[str, state.Control] = {
     "picked": (None, state.whole()),
     "edge": ("", state.short_text),
     "role": ("site", state.one_of("site", "target")),
-    "marked": ("", state.short_text),
+    "marked": ("", state.node_text),
     "play": ("", state.one_of("", *TYPES, "sigma")),
-    "beside": ("", state.short_text),
+    "beside": ("", state.long_text),
     # Older links say what a click does. Today every click chooses; the word is read so that they open as they did.
     "click": ("open", state.one_of("open", "select", "protect")),
 }
@@ -127,7 +127,11 @@ def draw(view: View) -> None:
         st.caption(":orange[No node has this name or index.]")
     elif wanted and wanted != sought:  # only a new search moves the choice; clicks may move it on
         state.move(picked=matches[0], edge="", role="site")
-    marked = state.parse_nodes(st.session_state["marked"], n).tolist() if st.session_state["marked"] else []
+    try:
+        marked = state.parse_nodes(st.session_state["marked"], n).tolist()
+    except InputError as error:
+        state.replace("marked", "", str(error))
+        marked = []
 
     place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
     only = controls.multiselect(

@@ -12,12 +12,14 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, export, figures
 from certcore.cli import main
 from pages.canvas import situation
+from pages.frame.sidebar import stops
 from pages.learn import the_paper
 from pages.parts import exports
 
@@ -95,6 +97,17 @@ def test_curves(case: str, open_page: Open, menus, empty: Path, monkeypatch) -> 
 def test_maps(show: str, open_page: Open, menus, empty: Path, monkeypatch) -> None:
     open_page("contours", instance=GRID, attr_del="4", x_to="5", y_to="9", show=show)
     _check(menus, {"contour"}, empty, monkeypatch)
+
+
+@pytest.mark.parametrize(("page", "key"), [("curves", "curve"), ("overview", "mini")])
+def test_the_bracket_of_a_curve_has_steps_between_searched_values(page: str, key: str, open_page: Open, menus) -> None:
+    """Attacks are looked for at 22, 24, 26, … (at 0, 3, 6, … on the overview); between them flips are taken back."""
+    open_page(page, instance=GRID, attr_del="12", **({"to": "40"} if page == "curves" else {}))
+    (line, *_), known = menus[key].lines, menus[key].recipe.options["bracket"]
+    assert len(line.values) == int(line.values[-1]) + 1, "every integer"
+    searched = stops(40) if page == "curves" else range(0, 37, 3)
+    assert set(known) - set(searched)
+    assert np.array_equal(np.flatnonzero(np.diff(line.leaves)) + 1, [value for value in known if value])
 
 
 def test_a_map_of_the_accuracy(open_page: Open, menus, empty: Path, monkeypatch) -> None:

@@ -358,4 +358,6 @@ def test_the_relaxed_adversary_is_exported_by_its_fractions() -> None:
     figure = _figure(broken=[0.0, 0.1, 0.5, 1.0], relaxed=True)
     colours = {int(node): look.colour for look in graph_nodes.looks(figure) for node in look.members}
     assert [SHARES.index(colours[node]) for node in (1, 2, 3)] == [1, 3, 5]
-    assert "loses" not in " ".join(entry.text for entry in graph_nodes.entries(figure))
+    told = [entry.text for entry in graph_nodes.entries(figure)]
+    assert told[0] == "broken by a fraction u of 0 to 0.2 (1)", "what is broken comes first"
+    assert "loses" not in " ".join(told)

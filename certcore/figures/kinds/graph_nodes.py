@@ -199,10 +199,16 @@ class Entry:
 
 def entries(figure: GraphFigure) -> list[Entry]:
     """The legend of the nodes, what is lost first."""
-    found = sorted(looks(figure), key=lambda look: look.label != TargetState.LOST)
-    told = [Entry(look.colour, look.marker, look.entry) for look in found if look.entry]
-    first = [entry for entry in told if entry.text.startswith(TargetState.LOST)]
-    rest = told[len(first) :]
+    found = looks(figure)
+    broken = [look.label in (TargetState.LOST, TargetState.PARTLY) for look in found]
+    first, rest = (
+        [
+            Entry(look.colour, look.marker, look.entry)
+            for look, one in zip(found, broken)
+            if look.entry and one == wanted
+        ]
+        for wanted in (True, False)
+    )
     framed = [look for look in found if look.outline]
     if framed:
         number = sum(len(look.members) for look in framed)

@@ -95,7 +95,11 @@ def add(subparsers: Subparsers) -> None:
         "of looking for one",
     )
     group.add_argument("--relaxed", action="store_true", help="the relaxed adversary instead of an attack")
-    group.add_argument("--palette", choices=("state", "class"), help="what colours mean (default: state)")
+    group.add_argument(
+        "--palette", choices=("state", "class", "margin", "correct"), help="what colours mean (default: state)"
+    )
+    group.add_argument("--only", metavar="STATE,…", help="fade nodes in other states, such as lost,before")
+    group.add_argument("--zoomed", action="store_true", help="only the part of the graph where the attack is")
     add_threat(parser)
     add_relaxation(parser)
     add_width(parser)
@@ -141,13 +145,13 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         if text is not None:
             local = axis is not None and str(options.get(axis, "")).startswith("local_")
             options[name] = read_numbers(text, f"--{name.replace('_', '-')}", shares=local and shares)
-    for name in ("x", "y", "show", "node", "attack", "palette", "names", "accuracy_of", "left", "rounds"):
+    for name in ("x", "y", "show", "node", "attack", "palette", "only", "names", "accuracy_of", "left", "rounds"):
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)
     for name in ("x", "y"):
         if name in options:
             options[name] = Axis.parse(options[name], local=False).name
-    for name in ("paper", "no_naive", "log", "relaxed"):
+    for name in ("paper", "no_naive", "log", "relaxed", "zoomed"):
         if getattr(args, name):
             options[name] = True
     if args.levels is not None:

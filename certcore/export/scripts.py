@@ -24,7 +24,7 @@ _PROGRAM = "python -m certcore"
 _LONGEST = 120_000
 #: Options of a recipe that are lists of numbers, or switches; all others are words.
 _LISTS = ("values", "bracket", "members", "x_values", "y_values")
-_SWITCHES = ("paper", "no_naive", "log", "relaxed")
+_SWITCHES = ("paper", "no_naive", "log", "relaxed", "zoomed")
 
 
 def certify_command(recipe: Recipe, time_limit: float | None = None) -> str:

@@ -23,9 +23,9 @@ Figure classes (all fields by keyword; every one also takes name, title, facts, 
                         reference_kind, kind, show ("ratio", "reference", "difference"), levels, marker,
                         x_log, y_log, measure, certified, reference_certified, targets (NaN: not computed yet)
     BarFigure           certified ratio per class, votes: categories, series: tuple[Bars], label, meaning, sizes, limit
-    GraphFigure         graph with attack: positions, edges, state, groups, palette, deleted, amount,
-    attackers,
-                        protected, spent, names, relaxed
+    GraphFigure         graph with attack: positions, edges, state, groups, palette ("state", "class", "margin",
+                        "correct"), deleted, amount, added, attackers, protected, spent, margin, names, tally, links,
+                        lost, broken, faded, relaxed, zoomed
     FrontFigure         front of one node in two types: x, y, points, received, budgets, node
     DistributionFigure  distribution of p: edges, series: tuple[Bars], label, thresholds, log
     CompareFigure       several instances on the same axes: as CurveFigure, with columns and rows of a table
@@ -38,7 +38,7 @@ and recipe= on to the figure:
     curve_figure(curves, vary=..., names=(), paper=(), naive=True, log=False, marker=None)
     contour_figure(surface, x=..., y=..., show="ratio", reference=None, levels=(0.5, 0.7), gaps=True)
     class_figure(class_names, certified, naive, sizes)
-    graph_figure(instance, certificate, relaxed=False, palette="state")
+    graph_figure(instance, certificate, relaxed=False, palette="state", only=())
     front_figure(points, x, y, received=None, budgets=None, node="")
     distribution_figure(p, thresholds=(("abstains", 0.5),), bins=50)
     votes_figure(votes, class_names, prediction=None, node="")

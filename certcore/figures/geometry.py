@@ -176,6 +176,30 @@ def graph_places(positions: np.ndarray) -> np.ndarray:
     return np.column_stack([GRAPH_ASPECT * shares[:, 0], 1 - shares[:, 1]])
 
 
+def zoomed_in(where: np.ndarray, hit: np.ndarray, lost: np.ndarray | None) -> np.ndarray:
+    """The picture magnified to where an attack is: what is hit, and what is lost without the few that lie far out."""
+    if not len(hit):
+        return where
+    seen = where[hit]
+    if lost is not None and len(lost):
+        low, high = np.percentile(where[lost], [5, 95], axis=0)
+        seen = np.concatenate([seen, where[lost][((where[lost] >= low) & (where[lost] <= high)).all(axis=1)]])
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    size = np.array([GRAPH_ASPECT, 1.0])
+    factor = min(12.0, 1 / max(float((1.25 * (high - low) / size).max()), 1e-9))
+    return (where - (low + high) / 2) * max(factor, 1.0) + size / 2
+
+
+def seen(places: np.ndarray, height: float = 1.0) -> np.ndarray:
+    """Which places lie in a picture of this height; in a magnified one many do not."""
+    return np.asarray(((places >= -1e-9) & (places <= np.array([GRAPH_ASPECT, 1.0]) * height + 1e-9)).all(axis=1))
+
+
+def near(where: np.ndarray, edges: np.ndarray, height: float = 1.0) -> np.ndarray:
+    """Edges of which at least one end is in the picture."""
+    return edges[seen(where, height)[edges].any(axis=1)] if len(edges) else edges
+
+
 def edge_keys(edges: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One number per edge, and for each changed edge the number of the edge it is, whichever way round it is given."""
     n = int(max(edges.max(initial=0), changed.max(initial=0))) + 1

@@ -86,6 +86,8 @@ class Palette(Choice):
 
     STATE = "state"
     CLASS = "class"
+    MARGIN = "margin"
+    CORRECT = "correct"
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,17 @@ STATES: Final[dict[str, StateStyle]] = {
 }
 
 
+#: Whether the label is right, where true labels are known.
+CORRECTNESS: Final[dict[str, StateStyle]] = {
+    style.label: style
+    for style in (
+        StateStyle("label is wrong", ORANGE, MARKERS[2], 1.1),
+        StateStyle("label is right", SKY, MARKERS[0], 0.95),
+        StateStyle("abstains (counts as wrong)", "#7B8490", MARKERS[6], 1.1),
+    )
+}
+
+
 @dataclass(frozen=True)
 class Closeness:
     """How a target looks that keeps its certificate, by how many further flips it stands at most from losing it."""
@@ -158,10 +171,6 @@ LOST_COLOUR: Final = VERMILLION
 SITE_LABEL: Final = "hit"
 ATTACKER_LABEL: Final = "attacker"
 PROTECTED_LABEL: Final = "protected"
-DELETED_LABEL: Final = "deleted edge"
-DELETED_COLOUR: Final = TYPE_COLOURS[3]
-ADDED_LABEL: Final = "added edge"
-ADDED_COLOUR: Final = TYPE_COLOURS[2]
 PROTECTED_COLOUR: Final = SKY
 
 RATIO_LABEL: Final = "certified ratio"

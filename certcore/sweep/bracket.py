@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.program.problem import Problem
+from certcore.result.trim import trimmed
 from certcore.sweep.axis import Axis
 from certcore.sweep.session import Session, as_session
 
@@ -20,26 +23,56 @@ def best_attacks(
     vary: str,
     values: Sequence[Any],
     *,
+    searched: Sequence[Any] | None = None,
     relaxation: str = "tight",
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> np.ndarray:
     """How many targets the best replayed attack known leaves uncertified at each of the ascending values.
 
-    An attack within a smaller budget is one within a larger budget too, so the counts never fall. Where the search
-    was cancelled the best one below counts.
+    An attack within a smaller budget is one within a larger budget too, so the counts never fall. Attacks are looked
+    for at the values, or only at those `searched`. Where the search was cancelled the best one below counts.
+    """
+    places = values if searched is None else searched
+    found = np.zeros(len(values), dtype=np.int64)
+    for k, known in enumerate(attacks_along(source, threat, vary, places, relaxation=relaxation, cancel=cancel)):
+        found = best_below(np.asarray(values), *known)
+        if progress is not None:
+            progress((k + 1) / len(places))
+    return found
+
+
+def attacks_along(
+    source: Instance | Session,
+    threat: ThreatModel,
+    vary: str,
+    values: Sequence[Any],
+    *,
+    relaxation: str = "tight",
+    cancel: threading.Event | None = None,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """After each of the ascending values: all values at which an attack is known so far, and what the best one leaves.
+
+    An attack is looked for at the given values. For the whole numbers between two of them flips of the larger attack
+    are taken back, which costs a hundredth of a search and is replayed all the same.
     """
     session, axis = as_session(source), Axis.parse(vary)
-    found: list[int] = []
-    for k, value in enumerate(values):
-        best = found[-1] if found else 0
-        if cancel is None or not cancel.is_set():
-            result = session.certify(axis.at(threat, value), relaxation=relaxation, cancel=cancel)
-            best = max(best, result.attack_found or 0)
-        found.append(best)
-        if progress is not None:
-            progress((k + 1) / len(values))
-    return np.array(found, dtype=np.int64)
+    known: dict[Any, int] = {}
+    last: Any = None
+    for value in values:
+        if cancel is not None and cancel.is_set():
+            return
+        here = axis.at(threat, value)
+        result = session.certify(here, relaxation=relaxation, cancel=cancel)
+        known[value] = result.attack_found or 0
+        if vary in TYPES and last is not None and result.attack is not None:
+            between = range(int(last), int(value))
+            taken_back = trimmed(Problem(session.instance, here), result.attack, TYPES.index(vary), between, cancel)
+            for budget, left in zip(between, taken_back.tolist()):
+                known[budget] = max(known.get(budget, 0), left)
+        last = value
+        at = sorted(known)
+        yield np.array(at), np.maximum.accumulate(np.array([known[one] for one in at], dtype=np.int64))
 
 
 def best_below(values: np.ndarray, known: np.ndarray, found: np.ndarray) -> np.ndarray:

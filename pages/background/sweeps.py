@@ -18,7 +18,7 @@ from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
-from certcore.sweep.bracket import attacks_over, best_attacks, best_below
+from certcore.sweep.bracket import attacks_along, attacks_over, best_below
 from certcore.sweep.surface_maps import around
 
 from ..files import bundles
@@ -299,27 +299,26 @@ def _instance_of(one: Curve, view: View) -> Instance:
 
 @dataclass(frozen=True, eq=False)
 class Attacks:
-    """The best attacks known along an axis: values at which one was looked for, and what each leaves uncertified."""
+    """The best attacks known along an axis: values at which one is known, and what each leaves uncertified."""
 
-    values: list[int]
+    values: np.ndarray
     left: np.ndarray
 
 
 def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
-    """The best replayed attack at each of a few values; the picture grows while they are looked for."""
+    """The best replayed attacks, looked for at a few values and known between; the picture grows meanwhile."""
     kind = relaxation.relaxed
 
     def run(job: Job) -> Attacks:
-        found = Attacks([], np.zeros(0, dtype=np.int64))
+        found = Attacks(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
         told = 0.0
-        for k in range(len(values)):
-            here = best_attacks(
-                session(member.instances[0]), member.threat, vary, values[k : k + 1], relaxation=kind, cancel=job.cancel
-            )
+        known = session(member.instances[0])
+        for k, (at, left) in enumerate(
+            attacks_along(known, member.threat, vary, values, relaxation=kind, cancel=job.cancel)
+        ):
             if job.cancel.is_set():
                 break
-            left = np.maximum.accumulate(np.append(found.left, here))
-            found = Attacks(values[: k + 1], left)
+            found = Attacks(at, left)
             now = time.monotonic()
             job.report((k + 1) / len(values), "", found if now - told > REFRESH else None)
             told = now if now - told > REFRESH else told
@@ -330,19 +329,21 @@ def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation
 
 
 def told_attacks(task: Work | None) -> dict[str, Any]:
-    """The same for a recipe: where attacks were looked for, and what they left."""
+    """The same for a recipe: the values from which on the best attack known leaves more, and how many it leaves."""
     found: Attacks | None = None if task is None else task.result
-    if found is None or not found.values:
+    if found is None or not len(found.values):
         return {}
-    return {"bracket": found.values, "left": ",".join(str(left) for left in found.left.tolist())}
+    more = np.diff(found.left, prepend=-1) > 0
+    left = ",".join(str(number) for number in found.left[more].tolist())
+    return {"bracket": found.values[more].tolist(), "left": left}
 
 
 def known_attacks(task: Work | None, line: Curve) -> np.ndarray | None:
     """What the best attack known leaves uncertified at each value of a curve; None before any was looked for."""
     found: Attacks | None = None if task is None else task.result
-    if found is None or not found.values:
+    if found is None or not len(found.values):
         return None
-    return best_below(line.values, np.array(found.values), found.left)
+    return best_below(line.values, found.values, found.left)
 
 
 def first_kind(work: Work) -> list[list[Curve]]:

@@ -13,18 +13,26 @@ from certcore.words import threat_words
 from ..background.engine import session
 from ..background.jobs import Job
 from ..background.work import Work, ask
-from ..state.state import View
+from ..state.packing import unpack
+from ..state.state import View, packed_nodes, write_nodes
 
 
 def write(threat: ThreatModel) -> str:
-    """A situation as the address has it."""
-    return json.dumps(threat.to_json(), separators=(",", ":"))
+    """A situation as the address has it; many protected nodes are packed."""
+    told = threat.to_json()
+    if "protected" in told:
+        listed = write_nodes(told["protected"])
+        short = packed_nodes(listed)
+        told["protected"] = short if short != listed else told["protected"]
+    return json.dumps(told, separators=(",", ":"))
 
 
 def read(view: View, text: str) -> ThreatModel:
     """The kept attacker against the labels that are counted now; nonsense is refused with one sentence."""
     try:
         told = json.loads(text)
+        if isinstance(told, dict) and isinstance(told.get("protected"), str):
+            told["protected"] = unpack(told["protected"]).tolist()
     except (ValueError, RecursionError) as error:
         raise InputError("the situation kept in the link is no attacker; keep one again") from error
     threat = ThreatModel.from_json(told, targets=view.threat.targets)

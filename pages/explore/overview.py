@@ -15,6 +15,8 @@ from ..parts import charts, exports, headline
 from ..state.state import View
 
 TITLE = "What is guaranteed"
+#: The small curve is drawn at every integer if it does not reach further.
+MOST_FINE = 200
 
 
 def draw(view: View) -> None:
@@ -33,7 +35,8 @@ def draw(view: View) -> None:
         if ready:
             values = sweeps.mini_values(view, vary)
             member = sweeps.Member("", view.threat, (view.instance,))
-            line = sweeps.curves([member], vary, values, False, view.relaxation, "mini", fine=False)
+            fine = values[-1] <= MOST_FINE and view.instance.graph.n_nodes <= sweeps.MANY_NODES
+            line = sweeps.curves([member], vary, values, False, view.relaxation, "mini", fine=fine)
             curves = sweeps.first_kind(line)
             if curves:
                 search = sweeps.attacks(member, vary, values, view.relaxation, "mini_attacks")
@@ -47,7 +50,12 @@ def draw(view: View) -> None:
                     accuracy_of=accuracy,
                     controls=beside,
                     recipe=exports.recipe(
-                        view, "curve", vary=vary, values=values, accuracy_of=accuracy, **sweeps.told_attacks(search)
+                        view,
+                        "curve",
+                        vary=vary,
+                        values=[int(value) for value in curves[0][0].values],
+                        accuracy_of=accuracy,
+                        **sweeps.told_attacks(search),
                     ),
                 )
                 if search.running:

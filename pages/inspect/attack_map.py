@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from certcore.domain.perturbations import TYPES
 from certcore.figures.style import STATES
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
-from certcore.result.reach import reach
+from certcore.result.reach import Reach, reach
 from certcore.result.states import FORMER, TargetState
 
 from ..background import work
@@ -49,9 +50,9 @@ OWN: dict[str, state.Control] = {
     "picked": (None, state.whole()),
     "edge": ("", state.short_text),
     "role": ("site", state.one_of("site", "target")),
-    "marked": ("", state.short_text),
+    "marked": ("", state.node_text),
     "play": ("", state.one_of("", *TYPES, "sigma")),
-    "beside": ("", state.short_text),
+    "beside": ("", state.long_text),
     # Older links say what a click does. Today every click chooses; the word is read so that they open as they did.
     "click": ("open", state.one_of("open", "select", "protect")),
 }
@@ -98,20 +99,21 @@ def draw(view: View) -> None:
     relaxed = adversary == "relaxed"
     found = reach(instance, result, relaxed=relaxed)
     assert found is not None
-    shown = [attack.data(instance, result, found, relaxed=relaxed)]
+    pictures = [Picture(result, found, relaxed)]
     if adversary == "both":
         fractions = reach(instance, result, relaxed=True)
         assert fractions is not None
-        shown = [
-            attack.data(instance, result, found, title=attack.title(result, relaxed=False)),
-            attack.data(instance, result, fractions, relaxed=True, title=attack.title(result, relaxed=True)),
+        pictures = [
+            Picture(result, found, False, attack.title(result, relaxed=False)),
+            Picture(result, fractions, True, attack.title(result, relaxed=True)),
         ]
 
     elif adversary == "attack" and st.session_state["beside"]:
-        shown = _two_situations(view, result, shown)
+        pictures = _two_situations(view, pictures[0])
         if st.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one that was kept."):
             state.move(beside="")
 
+    shown = [attack.data(instance, one.result, one.found, relaxed=one.relaxed, title=one.title) for one in pictures]
     chosen: dict[str, Any] | None = None
     if st.session_state["edge"]:
         chosen = {"edge": st.session_state["edge"]}
@@ -125,7 +127,11 @@ def draw(view: View) -> None:
         st.caption(":orange[No node has this name or index.]")
     elif wanted and wanted != sought:  # only a new search moves the choice; clicks may move it on
         state.move(picked=matches[0], edge="", role="site")
-    marked = state.parse_nodes(st.session_state["marked"], n).tolist() if st.session_state["marked"] else []
+    try:
+        marked = state.parse_nodes(st.session_state["marked"], n).tolist()
+    except InputError as error:
+        state.replace("marked", "", str(error))
+        marked = []
 
     place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
     only = controls.multiselect(
@@ -151,15 +157,8 @@ def draw(view: View) -> None:
     if event.selected is not None:
         state.move(marked=state.write_nodes(event.selected))
 
-    replayed = None if relaxed or result.attack is None else attack_text(instance, result.threat, result.attack)
-    figure = figures.graph_figure(
-        instance,
-        result,
-        relaxed=relaxed,
-        recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed),
-        facts=result.facts,
-    )
-    exports.menu(figure, "graph", is_dark())
+    drawn = [_figure(view, one, colour, only) for one in pictures]
+    exports.menu(drawn[0], "graph", is_dark(), beside=drawn[1] if len(drawn) > 1 else None)
     selected_nodes(view, result, marked)
 
     def table(frame: pd.DataFrame, name: str, alt: str) -> None:
@@ -216,22 +215,49 @@ def draw(view: View) -> None:
     suggestions(view, result)
 
 
-def _two_situations(view: View, result: Certificate, shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One of the pictures on the page: whose allocation it shows, and what stands above it."""
+
+    result: Certificate
+    found: Reach
+    relaxed: bool
+    title: str = ""
+
+
+def _figure(view: View, picture: Picture, colour: str, only: list[str]) -> figures.GraphFigure:
+    """The picture for exports: coloured and faded as on the screen."""
+    result, relaxed = picture.result, picture.relaxed
+    replayed = None if relaxed or result.attack is None else attack_text(view.instance, result.threat, result.attack)
+    seen: dict[str, Any] = {"palette": None if colour == "state" else colour, "only": ",".join(only) or None}
+    return figures.graph_figure(
+        view.instance,
+        result,
+        relaxed=relaxed,
+        palette=colour,
+        only=[TargetState[choice.upper()] for choice in only],
+        found=picture.found,
+        title=picture.title,
+        recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed, **seen),
+        facts=result.facts,
+    )
+
+
+def _two_situations(view: View, now: Picture) -> list[Picture]:
     """The kept situation on the left, the present one on the right; alone while the kept one is being solved."""
     try:
         task = situation.certified(view, situation.read(view, st.session_state["beside"]))
     except InputError as error:
         state.replace("beside", "", str(error))
-        return shown
+        return [now]
     work.line(task)
     kept = task.result if task.fresh else None
     before = None if kept is None else reach(view.instance, kept)
-    now = reach(view.instance, result)
-    if kept is None or before is None or now is None:
-        return shown
+    if kept is None or before is None:
+        return [now]
     return [
-        attack.data(view.instance, kept, before, title=situation.title(view, kept)),
-        attack.data(view.instance, result, now, title=situation.title(view, result)),
+        Picture(kept, before, False, situation.title(view, kept)),
+        replace(now, title=situation.title(view, now.result)),
     ]
 
 

@@ -21,11 +21,15 @@ from certcore.instance.local_limits import within_base as within_base
 from certcore.program.relaxation import Relaxation
 
 from ..parts.text import plain
+from . import packing
 
 #: A control's value at the start, and how its text in a link is read (ValueError: nonsense, says what was expected).
 Control = tuple[Any, Callable[[str], Any]]
 
 MAX_BUDGET = 1_000_000
+#: From this length on a list of nodes is packed in links; and the longest text that a link may give for one control:
+#: room for any selection among 100,000 nodes, and little enough for every server and browser on the way.
+LONG, LONGEST = 200, 20_000
 #: The budget a first view starts with, on the first type that the base certificate covers, in this order.
 START = {"attr_del": 10, "adj_del": 10, "attr_add": 2, "adj_add": 1}
 
@@ -72,10 +76,31 @@ def words(*choices: str) -> Callable[[str], list[str]]:
     return read
 
 
-def short_text(text: str) -> str:
-    if len(text) > 4000:
-        raise ValueError("expected at most 4,000 characters")
+def short_text(text: str, most: int = 4000) -> str:
+    if len(text) > most:
+        raise ValueError(f"expected at most {most:,} characters")
     return text
+
+
+def long_text(text: str) -> str:
+    """Text that may hold many nodes."""
+    return short_text(text, LONGEST)
+
+
+def node_text(text: str) -> str:
+    """Nodes as people write them, or packed."""
+    return write_nodes(packing.unpack(long_text(text))) if text.startswith(packing.SIGN) else long_text(text)
+
+
+def packed_nodes(text: str) -> str:
+    """The same nodes as short as a link has them; what names no nodes stays as it is."""
+    if len(text) <= LONG:
+        return text
+    try:
+        shorter = packing.pack(parse_nodes(text, packing.MOST_NODES))
+    except InputError:
+        return text
+    return min(text, shorter, key=len)
 
 
 #: The controls of the sidebar. Each is in the URL under its own name unless it is at its first value.
@@ -88,13 +113,13 @@ SHARED: dict[str, Control] = {
     "sigma": (None, whole()),
     "targets": ("file", one_of("file", "test", "all", "class", "chosen")),
     "class": (0, whole()),
-    "nodes": ("", short_text),
+    "nodes": ("", node_text),
     "right": (False, flag),
     "relaxation": ("tight", one_of("tight", "paper", "exact")),
     "strengthen": (False, flag),
     "limit": (30, whole(1, 600)),
     "rule": ("binary", one_of("binary", "multiclass")),
-    "protect": ("", short_text),
+    "protect": ("", node_text),
 }
 
 #: Controls that count only while another one (or one of several) has a certain value; otherwise they are in no link.
@@ -190,7 +215,7 @@ def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[st
     memory = st.session_state.get("_view", {})
     values = {key: memory.get(key, control[0]) for key, control in known.items()} | changes
     result = {
-        key: _write(value)
+        key: packed_nodes(_write(value)) if key in known and known[key][1] is node_text else _write(value)
         for key, value in values.items()
         if value is not None and (key not in known or value != known[key][0]) and not _idle(key, values)
     }

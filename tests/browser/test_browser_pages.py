@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -130,6 +131,21 @@ def test_export_of_a_chart(visit: Visit) -> None:
     with page.expect_download() as waiting:
         csv.click()
     assert waiting.value.suggested_filename.endswith(".csv")
+
+
+def test_export_of_two_pictures_magnified_to_the_attack(visit: Visit) -> None:
+    watched = visit()
+    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=3&adversary=both&colour=margin", "Attack map")
+    watched.settled()
+    page.get_by_role("button", name="Export").click()
+    page.get_by_text("Where the attack is").click(timeout=90_000)
+    watched.settled()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="LaTeX figure", exact=False).click()
+    assert waiting.value.suggested_filename == "graph.tex.zip"
+    with zipfile.ZipFile(waiting.value.path()) as archive:
+        assert archive.namelist() == ["left-graph.tex", "right-graph-relaxed.tex"]
+        assert all("Magnified" in archive.read(name).decode() for name in archive.namelist())
 
 
 def test_many_lines_on_a_narrow_screen_leave_the_axis_title_free(visit: Visit) -> None:

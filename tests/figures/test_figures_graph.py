@@ -10,15 +10,18 @@ import subprocess
 import numpy as np
 import pytest
 
-from certcore import export, figures
+from certcore import ThreatModel, certify, export, figures
+from certcore.common.errors import InputError
 from certcore.figures import latex, sheet
 from certcore.figures.geometry import GRAPH_ASPECT, graph_places
 from certcore.figures.kinds import graph_nodes, graph_sites
-from certcore.figures.style import BLACK, CLOSENESS, LOST_COLOUR, STATES, TYPE_COLOURS
+from certcore.figures.kinds.graph import read_states
+from certcore.figures.style import BLACK, CLOSENESS, CORRECTNESS, LOST_COLOUR, SHARES, STATES, TYPE_COLOURS
 from certcore.figures.tabular import tabular
 from certcore.result.reach import NO_TARGET
 from certcore.result.states import TargetState
 from pages.canvas import view
+from tests.pages.toys import votes_instance
 
 #: Top left, top right, bottom left, and one inside: as canvases count, downwards.
 CORNERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 10.0], [1.0, 2.0]])
@@ -173,10 +176,7 @@ def test_printed_sites_have_their_numbers_and_do_not_sit_on_each_other() -> None
         for other in found[:i]:
             apart = np.hypot(one.place[0] - other.place[0], one.place[1] - other.place[1])
             assert apart > 0.95 * (one.radius + other.radius)
-    assert "2 nodes, 4 flips" in graph_sites.legend_text(figure)
-    text = figure.draw_latex(8.5)
-    assert text.count("circle[radius=") == 3
-    assert "2 nodes, 4 flips" in text
+    assert figure.draw_latex(8.5).count("circle[radius=") == 3
 
 
 def test_controlled_nodes_are_ringed_around_their_marks() -> None:
@@ -206,9 +206,11 @@ def test_controlled_nodes_are_ringed_around_their_marks() -> None:
     (black, _, outer), (_, _, inner) = pair
     assert float(outer) > float(inner) + 0.5
     assert black == latex.colour(BLACK)
-    rings, shown = figures.plotly(figure).data[-2:]
-    number = list(shown.x).index(rings.x[0])
-    assert rings.marker.size[0] > shown.marker.size[number]
+    page = figures.plotly(figure).data
+    where = [trace for trace in page if trace.mode in ("markers", "markers+text") and trace.marker.opacity == 1]
+    rings, shown = next((a, b) for a in where for b in where if a.mode == "markers" and a.x[0] in b.x and a is not b)
+    assert rings.marker.size[0] > shown.marker.size[list(shown.x).index(rings.x[0])]
+    assert len(page[-1].x) == 1, "the other one, on top"
 
 
 def test_exports_show_how_close_the_rest_is() -> None:
@@ -217,7 +219,7 @@ def test_exports_show_how_close_the_rest_is() -> None:
     figure = figures.GraphFigure(positions=CORNERS, edges=[[0, 1]], state=state, margin=[1, 7, 0, NO_TARGET])
     looks = {look.members[0]: look.colour for look in graph_nodes.looks(figure)}
     assert looks == {0: CLOSENESS[0].colour, 1: CLOSENESS[3].colour, 2: LOST_COLOUR, 3: STATES[names[0]].colour}
-    told = [text for _, _, text in graph_nodes.entries(figure)]
+    told = [entry.text for entry in graph_nodes.entries(figure)]
     assert told[:3] == [
         "loses its certificate (1)",
         "uncertified after 1 further flip (1)",
@@ -241,3 +243,121 @@ def test_the_closer_a_label_is_to_being_lost_the_further_its_colour_is_from_the_
     light, dark = [grey(step.colour) for step in CLOSENESS], [grey(step.dark) for step in CLOSENESS]
     assert (np.diff(light) > 12).all()
     assert (np.diff(dark) < -6).all()
+
+
+def _hub(**more: object) -> figures.GraphFigure:
+    """A hub whose short edges are deleted, far from the corners; attributes are flipped at node 3."""
+    around = [[46 + k, 46] for k in range(8)]
+    places = np.array([[0, 0], [100, 0], [0, 100], [100, 100], [50, 50], *around])
+    edges = np.array([[4, 5 + k] for k in range(8)])
+    spent = np.zeros(len(places), dtype=np.int64)
+    spent[3] = 2
+    return figures.GraphFigure(
+        positions=places, edges=edges, state=[4] * len(places), deleted=edges[:6], amount=[1] * 6, spent=spent,
+        spent_kind=[0] * len(places), tally=[[1, 2, 5], [0, 0, 0], [0, 0, 0], [6, 6, 7]],
+        links=[[3, 3, 0], [4, 5, 6], [4, 5, 7]], lost=[0, 6, 7],
+        names=[f"paper {k}" for k in range(len(places))], **more
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_exports_say_how_much_of_the_budget_is_spent_in_the_colour_of_its_type() -> None:
+    figure = _hub()
+    told = ["hit: 1 site, 2 of 5 attribute additions", "hit: 6 sites, 6 of 7 edge deletions"]
+    legend = figures.matplotlib(figure).legends[0]
+    found = {" ".join(text.get_text().split()): line for text, line in zip(legend.get_texts(), legend.get_lines())}
+    assert [found[text].get_markeredgecolor() for text in told] == [TYPE_COLOURS[0], TYPE_COLOURS[3]]
+    styles = dict(map(reversed, graph_sites.legend_latex(figure)))
+    for text, colour in zip(told, (TYPE_COLOURS[0], TYPE_COLOURS[3])):
+        assert latex.colour(colour) in styles[text]
+        assert text in {trace.name for trace in figures.plotly(figure).data}
+    assert "deletions" not in " ".join(text for _, text in graph_sites.entries(_figure(added=[[1, 2]])))
+
+
+def test_exports_connect_sites_with_the_labels_they_break() -> None:
+    figure = _hub()
+    where = graph_places(figure.positions)
+    lines = [line.get_xydata() for line in figures.matplotlib(figure).axes[0].lines if line.get_gid() == "links"]
+    assert {tuple(path[1::3].ravel().round(6)) for path in lines} == {
+        tuple(where[[0]].ravel().round(6)), tuple(where[[6, 7]].ravel().round(6)),
+    }  # fmt: skip
+    assert graph_sites.LINKS_LABEL in {trace.name for trace in figures.plotly(figure).data}
+    source = figure.draw_latex(8.5)
+    assert (
+        sum(part.count("--") for part in source.split(";") if "line width=0.3pt" in part and "opacity=0.65" in part)
+        == 3
+    )
+    assert not _figure(spent=[1, 0, 0, 0]).draw_latex(8.5).count(graph_sites.LINKS_LABEL)
+
+
+def test_names_of_sites_cover_nothing_and_stand_at_the_same_places_in_latex() -> None:
+    figure, unit = _hub(), 1.66 / (72 * 3.3)
+    marks = graph_sites.marks_of(figure, graph_places(figure.positions), unit)
+    assert {mark.name for mark in marks if mark.box} == {"paper 3", *(f"paper 4 – paper {5 + k}" for k in range(6))}
+    boxes = [mark.box for mark in marks if mark.box] + [graph_sites._around(mark.place, mark.radius) for mark in marks]
+    for k, (left, bottom, right, top) in enumerate(boxes):
+        for other in boxes[:k]:
+            apart = (left >= other[2], right <= other[0], bottom >= other[3], top <= other[1])
+            # Marks are circles, which their boxes are a little larger than.
+            assert any(apart) or k >= len(marks), (k, boxes[k], other)
+    where = graph_places(figure.positions)
+    for mark in marks:  # short edges are not hidden below marks
+        for a, b in figure.deleted.tolist() if mark.is_edge else []:  # type: ignore[union-attr]
+            along = where[a] + np.linspace(0, 1, 50)[:, None] * (where[b] - where[a])
+            assert np.linalg.norm(along - mark.place, axis=1).min() > 0.9 * mark.radius
+    cm = graph_sites.marks_of(figure, graph_places(figure.positions) * 8.5 / 1.6, 1 / 28.45, 8.5 / 1.6)
+    source = export.render(figure, "latex").decode()
+    for mark in cm:
+        if mark.box:
+            middle = f"({(mark.box[0] + mark.box[2]) / 2:.3f},{(mark.box[1] + mark.box[3]) / 2:.3f})"
+            assert f"at {middle} {{{mark.name.replace('–', chr(92) + 'textendash{}')}}}" in source
+    texts = {text for trace in figures.plotly(figure).data if trace.mode == "text" for text in trace.text}
+    assert "paper 3" in texts
+    assert "paper 4 – paper 5" in texts
+
+
+def test_a_zoomed_export_shows_the_attack_and_says_what_it_counts() -> None:
+    far = figures.GraphFigure(
+        positions=_hub().positions, edges=_hub().edges, state=[4] * 13, deleted=_hub().deleted, lost=[6, 7], zoomed=True
+    )
+    before, after = graph_places(far.positions), far.places()
+    assert np.linalg.norm(after[4] - after[5]) > 3 * np.linalg.norm(before[4] - before[5])
+    assert ((after[4:11] >= 0) & (after[4:11] <= [GRAPH_ASPECT, 1])).all(), "all that is hit"
+    source = export.render(far, "latex").decode()
+    assert "count the whole graph" in source
+    nodes = re.search(r"only marks.*?coordinates \{(.*?)\}", source, re.S)
+    assert nodes is not None
+    assert nodes[1].count("(") == 8, "the corners and one neighbour that keeps its edge are out of the picture"
+
+
+def test_exports_are_coloured_as_the_screen_is() -> None:
+    tiny = votes_instance()
+    found = certify(tiny, ThreatModel(attr_del=2))
+    lost = np.flatnonzero(found.states(tiny.base.fronts()) == TargetState.LOST)
+    assert len(lost)
+    for palette in ("class", "correct", "margin", "state"):
+        figure = figures.graph_figure(tiny, found, palette=palette)
+        looks = graph_nodes.looks(figure)
+        squares = [look for look in looks if look.label == TargetState.LOST]
+        assert np.array_equal(np.sort(np.concatenate([look.members for look in squares])), lost)
+        assert all(bool(look.outline) == (palette in ("class", "correct")) for look in squares)
+        told = " ".join(entry.text for entry in graph_nodes.entries(figure))
+        assert f"loses its certificate ({len(lost)})" in told
+        assert ("label is right" in told) == (palette == "correct")
+        assert (CORRECTNESS["label is wrong"].colour in {look.colour for look in looks}) == (palette == "correct")
+        assert figure.draw_latex(8.5)
+        assert figures.plotly(figure).data
+        assert figures.matplotlib(figure)
+    few = figures.graph_figure(tiny, found, only=[TargetState.LOST])
+    assert few.faded is not None
+    assert len(few.faded) == tiny.graph.n_nodes - len(lost)
+    with pytest.raises(InputError, match="no state 'nobody'"):
+        read_states("lost,nobody")
+
+
+def test_the_relaxed_adversary_is_exported_by_its_fractions() -> None:
+    figure = _figure(broken=[0.0, 0.1, 0.5, 1.0], relaxed=True)
+    colours = {int(node): look.colour for look in graph_nodes.looks(figure) for node in look.members}
+    assert [SHARES.index(colours[node]) for node in (1, 2, 3)] == [1, 3, 5]
+    told = [entry.text for entry in graph_nodes.entries(figure)]
+    assert told[0] == "broken by a fraction u of 0 to 0.2 (1)", "what is broken comes first"
+    assert "loses" not in " ".join(told)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import export, figures
+from certcore import ThreatModel, export, figures
 from certcore.cli import main
+from pages.canvas import situation
+from pages.frame.sidebar import stops
 from pages.learn import the_paper
 from pages.parts import exports
 
@@ -26,7 +31,7 @@ GRID, VOTES = "ring-gcn-attr-s0", "ring-votes-s0"
 def menus(monkeypatch: pytest.MonkeyPatch) -> dict[str, figures.Figure]:
     """The figures whose menus a page shows, as they are in the end."""
     seen: dict[str, figures.Figure] = {}
-    monkeypatch.setattr(exports, "menu", lambda figure, key, dark=False: seen.update({key: figure}))
+    monkeypatch.setattr(exports, "menu", lambda figure, key, dark=False, **more: seen.update({key: figure, **more}))
     return seen
 
 
@@ -94,6 +99,17 @@ def test_maps(show: str, open_page: Open, menus, empty: Path, monkeypatch) -> No
     _check(menus, {"contour"}, empty, monkeypatch)
 
 
+@pytest.mark.parametrize(("page", "key"), [("curves", "curve"), ("overview", "mini")])
+def test_the_bracket_of_a_curve_has_steps_between_searched_values(page: str, key: str, open_page: Open, menus) -> None:
+    """Attacks are looked for at 22, 24, 26, … (at 0, 3, 6, … on the overview); between them flips are taken back."""
+    open_page(page, instance=GRID, attr_del="12", **({"to": "40"} if page == "curves" else {}))
+    (line, *_), known = menus[key].lines, menus[key].recipe.options["bracket"]
+    assert len(line.values) == int(line.values[-1]) + 1, "every integer"
+    searched = stops(40) if page == "curves" else range(0, 37, 3)
+    assert set(known) - set(searched)
+    assert np.array_equal(np.flatnonzero(np.diff(line.leaves)) + 1, [value for value in known if value])
+
+
 def test_a_map_of_the_accuracy(open_page: Open, menus, empty: Path, monkeypatch) -> None:
     open_page("contours", instance=GRID, attr_del="4", x_to="5", y_to="9", right="1")
     assert menus["contour"].accuracy, "there are no labels here"
@@ -101,13 +117,35 @@ def test_a_map_of_the_accuracy(open_page: Open, menus, empty: Path, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"sigma": "2", "protect": "1-3"}, {"adversary": "relaxed"}, {"relaxation": "exact"}], ids=str
+    "more",
+    [{}, {"sigma": "2", "protect": "1-3", "colour": "margin"}, {"adversary": "relaxed"}, {"relaxation": "exact"}],
+    ids=str,
 )
 def test_graphs_with_their_attack(more: dict[str, str], open_page: Open, menus, empty: Path, monkeypatch) -> None:
     open_page("attack_map", instance=GRID, attr_del="6", **more)
     assert menus["graph"].relaxed is ("adversary" in more)
     assert menus["graph"].spent.any()
+    assert menus["graph"].palette == more.get("colour", "state")
     _check(menus, {"graph"}, empty, monkeypatch)
+
+
+def test_two_pictures_are_exported_as_they_stand_on_the_screen(
+    open_page: Open, menus, empty: Path, monkeypatch
+) -> None:
+    kept = situation.write(ThreatModel(attr_del=2))
+    open_page("attack_map", instance=GRID, attr_del="6", beside=kept, colour="correct", only="lost")
+    assert [menus[key].tally[1, 2] for key in ("graph", "beside")] == [2, 6]
+    assert all(menus[key].palette == "correct" and len(menus[key].faded) for key in ("graph", "beside"))
+    menus["beside"] = exports.magnified(menus["beside"])
+    _check(menus, {"graph", "beside"}, empty, monkeypatch)
+    both = exports.packed([menus["graph"], menus["beside"]], "latex", "one-column", False)
+    with zipfile.ZipFile(io.BytesIO(both)) as archive:
+        assert archive.namelist() == ["left-graph.tex", "right-graph.tex"]
+        for name, told in (("left-graph.tex", "of 2 attribute"), ("right-graph.tex", "of 6 attribute")):
+            text = archive.read(name).decode()
+            assert told in text
+            assert ("Magnified" in text) == name.startswith("right")
+    assert exports.packed([menus["graph"]], "csv", "one-column", False) == export.render(menus["graph"], "csv")
 
 
 def test_the_first_page(open_page: Open, menus, empty: Path, monkeypatch) -> None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify
+from certcore.common.errors import InputError
+from certcore.domain.base_rule import BaseRule
+from certcore.program.relaxation import Relaxation
+from pages.canvas import situation
 from pages.files import bundles
 from pages.frame.menu import MENU
-from pages.state import state
+from pages.state import packing, state
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
 
@@ -168,3 +177,55 @@ def test_grey_local_sliders_say_what_to_do_first(open_page: Open) -> None:
 
 def test_every_setting_that_depends_on_another_is_in_the_list() -> None:
     assert {key for key in state.SHARED if key.startswith(("local_", "share_"))} <= set(state.ONLY_WITH)
+
+
+def test_a_selection_of_any_length_fits_into_a_link_and_comes_back() -> None:
+    rng = np.random.default_rng(0)
+    for n, share in ((2_810, 0.5), (19_717, 0.5), (100_000, 0.5), (100_000, 0.01)):
+        chosen = np.flatnonzero(rng.random(n) < share)
+        told = state.write_nodes(chosen)
+        assert len(told) > 4000
+        link = state.packed_nodes(told)
+        assert len(link) <= state.LONGEST
+        assert quote(link) == link, "an address takes it as it is"
+        assert state.node_text(link) == told
+    assert state.packed_nodes("1,3,7-9") == "1,3,7-9", "people read short ones"
+    assert state.packed_nodes("x, " * 100) == "x, " * 100
+    kept = ThreatModel(attr_del=3, protected=np.flatnonzero(rng.random(19_717) < 0.5))
+    assert len(situation.write(kept)) <= state.LONGEST
+
+
+def test_a_link_with_packed_nodes_opens_what_it_says(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "LONG", 5)
+    nodes = "1,3,5,7,9,11,13,15,17"
+    threat = ThreatModel(attr_del=4, protected=state.parse_nodes(nodes, N))
+    beside = situation.write(ThreatModel(attr_del=2, protected=threat.protected))
+    assert packing.SIGN in beside
+    given = {"protect": nodes, "marked": nodes, "beside": beside}
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", **given)
+    link = {key: parameter(at, key) or "" for key in given}
+    assert link["protect"] == link["marked"] == packing.pack(threat.protected)
+    again = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", **link)
+    for one in (at, again):
+        assert not ignored(one)
+        assert [one.session_state[key] for key in given] == list(given.values())
+        expected = certify(grid_instance(), threat)
+        assert any(f"**{expected.certified} of {N}**" in block.value for block in one.markdown)
+
+
+@pytest.mark.parametrize("forged", ["~", "~!!!", "~AAAA", "~é", "~" + "A" * 30_000, "bomb", "cut", "outside", "4000"])
+def test_forged_selections_are_told_in_one_sentence(open_page: Open, forged: str) -> None:
+    """Nothing that is not a selection of this graph's nodes is drawn, unpacked beyond its bound or a traceback."""
+    bomb = base64.urlsafe_b64encode(zlib.compress(b"\xff" * 10**7, 9)).decode().rstrip("=")
+    made = {"bomb": f"~{bomb}", "cut": packing.pack(np.arange(0, 40, 2))[:-4], "outside": packing.pack(np.array([N]))}
+    text = made.get(forged, forged)
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", marked=text)
+    assert ignored(at) == {"marked"}
+    assert not at.exception
+    with pytest.raises(InputError, match=r"^[^\n]{1,200}$"):
+        situation.read(at_view(), json.dumps({"attr_del": 2, "protected": text}))
+
+
+def at_view() -> state.View:
+    instance = grid_instance()
+    return state.View("ring", instance, ThreatModel(attr_del=4), Relaxation.TIGHT, 30, BaseRule.BINARY)

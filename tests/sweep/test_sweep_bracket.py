@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import numpy as np
 import pytest
 
-from certcore import ThreatModel, figures
+from certcore import Graph, GridBase, Instance, ThreatModel, figures
 from certcore.figures.geometry import bracket_area
 from certcore.figures.kinds.contour import cell_hover
+from certcore.program.problem import Problem
+from certcore.result.allocation import empty_edges, replay
+from certcore.result.trim import trimmed
 from certcore.sweep import Session, curve, surface
 from certcore.sweep.bracket import attacks_over, best_attacks, best_below, best_within
 from tests.support import brute_force, random_instance
@@ -30,6 +34,38 @@ def test_attacks_lie_between_nothing_and_the_truth(seed: int) -> None:
     assert band.leaves is not None
     assert (band.leaves >= band.ratio).all()
     assert figure.lines[1].leaves is None, "the naive line has no bracket"
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("vary", ["attr_del", "adj_del"])
+def test_between_searched_values_flips_are_taken_back(seed: int, vary: str) -> None:
+    """Every number is one of a replayed attack within its budget: never above the truth, and finer than below."""
+    instance = random_instance(np.random.default_rng(seed), axes=("attr_del", "adj_del"))
+    other = "adj_del" if vary == "attr_del" else "attr_del"
+    threat = ThreatModel(**{other: 1, "sigma": 2 if seed % 3 == 0 else None})  # type: ignore[arg-type]
+    found = best_attacks(Session(instance), threat, vary, [0, 1, 2, 3, 4], searched=[0, 4])
+    for value, left in enumerate(found.tolist()):
+        assert left <= brute_force(instance, threat.replace(**{vary: value}))
+
+
+def test_flips_that_break_least_are_taken_back_first() -> None:
+    """Two stars: one flip at the centre of the larger breaks four labels, of the smaller two; a third one none."""
+    edges = [[0, k] for k in (1, 2, 3)] + [[4, 5]]
+    graph = Graph.from_edges(7, np.array(edges), np.ones((7, 3), dtype=np.int8))
+    grid = np.arange(3)[None] < np.array([1, 1, 1, 1, 1, 1, 2])[:, None]
+    instance = Instance(graph, GridBase(grid, ("attr_del",)), layers=1)
+    attributes = np.zeros((2, 7), dtype=np.int64)
+    attributes[1, [0, 4, 6]] = 1
+    problem = Problem(instance, ThreatModel(attr_del=3))
+    attack = replay(problem, attributes, np.zeros(4, dtype=np.int64), empty_edges(), np.ones(7))
+    assert trimmed(problem, attack, 1, range(4)).tolist() == [0, 4, 6, 6]
+    stopped = threading.Event()
+    stopped.set()
+    assert trimmed(problem, attack, 1, range(4), stopped).tolist() == [0, 0, 0, 0]
+    dear = Problem(instance, ThreatModel(attr_del=3, node_costs=[1] * 7))
+    assert not trimmed(dear, attack, 1, range(4)).any(), "a flip may cost more than one"
+    found = best_attacks(instance, ThreatModel(), "attr_del", [0, 1, 2, 3], searched=[0, 3])
+    assert found.tolist() == [0, 4, 6, 6], "between 0 and 3 nothing was looked for"
 
 
 def test_between_known_values_the_best_attack_below_counts() -> None:

@@ -200,7 +200,7 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
     vary = Axis.parse(loaded.need("vary")).name
     attacks, known = None, options.get("bracket")
     if known:
-        attacks = best_below(loaded.need("values"), np.array(known), _attacks_at(loaded, vary, known))
+        attacks = _attacks_at(loaded, vary, known)
     return curve_figure(
         found[kinds[0]],
         vary=vary,
@@ -224,14 +224,14 @@ def _mean_controls(loaded: LoadedRecipe, vary: str, accuracy_of: int | None) -> 
 
 
 def _attacks_at(loaded: LoadedRecipe, vary: str, values: list[Any]) -> np.ndarray:
-    """What the best attacks left when the figure was taken, or leave now: which one is found depends on what was solved
-    before."""
+    """What the best attacks known at each value of the figure left when it was taken, or leave now: which one is found
+    depends on what was solved before."""
     told = loaded.options.get("left")
     if told is None:
-        threat = loaded.threat(loaded.instance)
-        return best_attacks(loaded.instance, threat, vary, values, relaxation=loaded.swept)
+        threat, all_values = loaded.threat(loaded.instance), loaded.need("values")
+        return best_attacks(loaded.instance, threat, vary, all_values, searched=values, relaxation=loaded.swept)
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", str(told), flags=re.ASCII) or str(told).count(",") + 1 != len(values):
         raise InputError(
             f"--left is {str(told)[:40]!r}; expected {len(values)} whole numbers, one for each of --bracket"
         )
-    return np.array([int(part) for part in str(told).split(",")])
+    return best_below(loaded.need("values"), np.array(values), np.array([int(part) for part in str(told).split(",")]))

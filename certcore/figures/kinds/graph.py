@@ -19,19 +19,18 @@ from certcore.figures.geometry import (
     GRAPH_ASPECT,
     edge_keys,
     graph_places,
+    near,
     remaining,
+    seen,
     segments,
+    zoomed_in,
 )
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
-    ADDED_COLOUR,
-    ADDED_LABEL,
     ATTACKER_LABEL,
     BLACK,
-    CLOSENESS,
-    DELETED_COLOUR,
-    DELETED_LABEL,
+    CORRECTNESS,
     PROTECTED_COLOUR,
     PROTECTED_LABEL,
     STATES,
@@ -41,7 +40,7 @@ from certcore.figures.style import (
 from certcore.figures.table import Meaning, Table, make_table, without_empty
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
-from certcore.result.reach import margins
+from certcore.result.reach import NO_TARGET, Reach, reach
 from certcore.result.states import FORMER, NOTHING, TargetState
 
 if TYPE_CHECKING:
@@ -52,18 +51,24 @@ if TYPE_CHECKING:
 _WEBGL_FROM = 12_000
 _MOST_ELEMENTS = 25_000
 _STATE_KEYS = tuple(STATES)
+#: More lines to broken labels than this are not drawn, as on the screen.
+_MOST_LINKS = 12_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GraphFigure(Figure):
     """The graph with an attack on it.
 
-    `state` gives each node a group: with `palette="state"` an index into the states of the style table
-    (`groups` are their keys), with `palette="class"` an index into `groups`, the class names. `added` and
+    `state` gives each node a group: with `palette="state"` or `"margin"` an index into the states of the style table
+    (`groups` are their keys), with `"class"` an index into `groups`, the class names, with `"correct"` one into the
+    words of `CORRECTNESS`; there `lost` says who loses its certificate. `added` and
     `deleted` are the edges the attack makes and removes, the latter with their `amount` (1 unless relaxed),
     `spent` the flips at each node and `spent_kind` the type most of them have, `margin` how many further flips inside
-    its field would leave a target uncertified. `relaxed` marks the fractional adversary of the linear program, which
-    is no attack.
+    its field would leave a target uncertified. `tally` has for each type its sites, flips and budget (-1: not known),
+    `links` a row for each label that a site helps break: the site's two ends (the same node twice where attributes are
+    flipped) and the label's node. `faded` nodes are only hinted at. `relaxed` marks the fractional adversary of the
+    linear program, which is no attack, `broken` the fraction by which it breaks each node. `zoomed` shows only the part
+    where the attack is.
     """
 
     positions: np.ndarray
@@ -80,7 +85,13 @@ class GraphFigure(Figure):
     spent_kind: np.ndarray | None = None
     margin: np.ndarray | None = None
     names: tuple[str, ...] | None = None
+    tally: np.ndarray | None = None
+    links: np.ndarray | None = None
+    lost: np.ndarray | None = None
+    broken: np.ndarray | None = None
+    faded: np.ndarray | None = None
     relaxed: bool = False
+    zoomed: bool = False
     name: str = "graph"
 
     TALL: ClassVar = True
@@ -91,12 +102,11 @@ class GraphFigure(Figure):
         n = len(self.positions)
         object.__setattr__(self, "groups", tuple(str(g) for g in self.groups))
         object.__setattr__(self, "palette", Palette.parse(self.palette, "palette"))
-        if self.palette == Palette.STATE:  # figures kept by earlier versions
+        if self.by_state:  # figures kept by earlier versions
             object.__setattr__(self, "groups", tuple(str(FORMER.get(g, g)) for g in self.groups))
-        if self.palette == Palette.STATE and not set(self.groups) <= set(STATES):
-            raise InputError(
-                f"the states of the graph are {', '.join(self.groups)}; expected among {', '.join(STATES)}"
-            )
+        known = STATES if self.by_state else CORRECTNESS if self.palette == Palette.CORRECT else self.groups
+        if not set(self.groups) <= set(known):
+            raise InputError(f"the states of the graph are {', '.join(self.groups)}; expected among {', '.join(known)}")
         indices(self, "state", (n,), len(self.groups), "the graph")
         indices(self, "edges", (None, 2), n, "the graph")
         indices(self, "deleted", (None, 2), n, "the graph")
@@ -107,10 +117,29 @@ class GraphFigure(Figure):
         numbers(self, "spent", (n,), "the graph")
         indices(self, "spent_kind", (n,), len(TYPES), "the graph")
         numbers(self, "margin", (n,), "the graph")
+        numbers(self, "tally", (len(TYPES), 3), "the graph")
+        indices(self, "links", (None, 3), n, "the graph")
+        indices(self, "lost", (None,), n, "the graph")
+        numbers(self, "broken", (n,), "the graph")
+        indices(self, "faded", (None,), n, "the graph")
         if self.names is not None:
             object.__setattr__(self, "names", tuple(str(name) for name in self.names))
             if len(self.names) != n:
                 raise InputError(f"the graph names {len(self.names)} nodes; expected {n}")
+
+    @property
+    def by_state(self) -> bool:
+        """Whether `state` counts states."""
+        return self.palette in (Palette.STATE, Palette.MARGIN)
+
+    def places(self) -> np.ndarray:
+        """Where the nodes stand in a picture that is GRAPH_ASPECT wide and 1 high; a zoomed one leaves others out."""
+        where = graph_places(self.positions)
+        if not self.zoomed:
+            return where
+        hit = [np.zeros(0, dtype=np.int64)] if self.spent is None else [np.flatnonzero(self.spent > NOTHING)]
+        hit += [edges.ravel() for edges in (self.deleted, self.added) if edges is not None]
+        return zoomed_in(where, np.concatenate(hit), self.lost)
 
     def table(self) -> Table:
         columns = {
@@ -160,7 +189,7 @@ class GraphFigure(Figure):
         said = []
         for name, count in zip(self.groups, counts.tolist()):
             if count:
-                said.append(f"{count:,} {STATES[name].label if self.palette == 'state' else clean(name, 30)}")
+                said.append(f"{count:,} {STATES[name].label if self.by_state else clean(name, 30)}")
         parts = [f"Graph of {len(self.positions):,} nodes and {len(self.edges):,} edges: {', '.join(said)}"]
         if self.deleted is not None and len(self.deleted):
             parts.append(f"{len(self.deleted):,} edges are deleted")
@@ -175,7 +204,7 @@ class GraphFigure(Figure):
     def draw_screen(self, screen: Any, dark: bool) -> None:
         large = len(self.positions) + len(self.edges) > _WEBGL_FROM
         add = screen.add_scattergl if large else screen.add_scatter
-        where = graph_places(self.positions)
+        where = self.places()
         add(
             **_segments(where, remaining(self.edges, self.deleted)),
             mode="lines",
@@ -184,37 +213,25 @@ class GraphFigure(Figure):
             showlegend=False,
             name="edges",
         )
-        for changed, label, colour, dash in (
-            (self.deleted, DELETED_LABEL, DELETED_COLOUR, "dash"),
-            (self.added, ADDED_LABEL, ADDED_COLOUR, "solid"),
-        ):
-            if changed is not None and len(changed):
-                add(
-                    **_segments(where, changed),
-                    mode="lines",
-                    line={"color": colour, "width": 2.5, "dash": "solid" if large else dash},
-                    hoverinfo="skip",
-                    name=f"{label} ({len(changed):,})",
-                )
         size = float(np.clip(130 / np.sqrt(max(len(self.positions), 1)), 3, 12))
         for look in graph_nodes.looks(self, dark):
             add(**_screen_nodes(self, where, look, size, dark))
+        for marks in graph_sites.screen_traces(self, where, dark):
+            screen.add_scatter(**marks)
         for nodes, label, symbol, colour in (
             (self.attackers, ATTACKER_LABEL, "circle-open", on_background(BLACK, dark)),
             (self.protected, PROTECTED_LABEL, "square-open", PROTECTED_COLOUR),
         ):
             if nodes is not None and len(nodes):
-                add(
-                    x=where[nodes, 0],
-                    y=where[nodes, 1],
+                bare = graph_sites.unmarked(self, nodes)
+                screen.add_scatter(
+                    x=where[bare, 0],
+                    y=where[bare, 1],
                     mode="markers",
-                    marker={"symbol": symbol, "size": size * 2, "color": colour, "line": {"width": 2}},
+                    marker={"symbol": symbol, "size": max(size * 2, 12), "color": colour, "line": {"width": 2}},
                     name=f"{label} ({len(nodes):,})",
-                    customdata=nodes.reshape(-1, 1),
                     hoverinfo="skip",
                 )
-        for marks in graph_sites.screen_traces(self, where, 1 / 560, dark):
-            screen.add_scatter(**marks)
         pad = 0.04
         screen.update_xaxes(visible=False, range=[-pad, GRAPH_ASPECT + pad], constrain="domain")
         screen.update_yaxes(visible=False, range=[-pad, 1 + pad], scaleanchor="x", constrain="domain")
@@ -225,24 +242,13 @@ class GraphFigure(Figure):
         axes = sheet.figure.add_subplot()
         axes.set_axis_off()
         axes.set_aspect("equal", adjustable="box")
-        where = graph_places(self.positions)
-        edges = remaining(self.edges, self.deleted)
-        thin = 0.15 if len(edges) > 1500 else 0.45
+        where = self.places()
+        edges = near(where, remaining(self.edges, self.deleted))
+        thin = 0.15 if len(edges) > 1500 else 0.25 if self.zoomed else 0.45
         axes.plot(*segments(where, edges), color="#CBD0D6", linewidth=thin, zorder=1, gid="edges")
-        size = float(np.clip(4000 / max(len(self.positions), 1), 0.9, 26)) * sheet.scale
+        size = float(np.clip(4000 / max(int(seen(where).sum()), 1), 0.9, 4 if self.zoomed else 26)) * sheet.scale
         nodes_told = graph_nodes.draw_print(axes, self, sheet, where, size)
         handles: list[Any] = []
-        changes: tuple[tuple[np.ndarray | None, str, str, Any], ...] = (
-            (self.deleted, DELETED_LABEL, DELETED_COLOUR, (0, (2.2, 1.1))),
-            (self.added, ADDED_LABEL, ADDED_COLOUR, "-"),
-        )
-        for changed, label, colour, dash in changes:
-            if changed is not None and len(changed):
-                path = segments(where, changed)
-                style = {"color": colour, "linewidth": 1.3, "linestyle": dash, "label": f"{label} ({len(changed):,})"}
-                # Over the nodes, kept apart from them by the paper's colour: where they are many, little else is seen.
-                axes.plot(*path, color="white", linewidth=2.2, alpha=0.8, zorder=5)
-                handles += axes.plot(*path, **style, zorder=6, gid=label.replace(" ", "-"))
         for nodes, label, symbol, colour in (
             (self.attackers, ATTACKER_LABEL, "o", BLACK),
             (self.protected, PROTECTED_LABEL, "s", PROTECTED_COLOUR),
@@ -264,24 +270,18 @@ class GraphFigure(Figure):
         sheet.legend(handles)
 
     def draw_latex(self, width_cm: float) -> str:
-        where = graph_places(self.positions) * width_cm / GRAPH_ASPECT
-        kept = remaining(self.edges, self.deleted).tolist()
+        height = width_cm / GRAPH_ASPECT
+        where = self.places() * height
+        kept = near(where, remaining(self.edges, self.deleted), height).tolist()
         many = len(kept) > 1500
         body = _tikz_edges(where, kept, f"gray!60, line width={0.1 if many else 0.25}pt")
-        changes = (
-            (self.deleted, DELETED_LABEL, f"{latex.colour(DELETED_COLOUR)}, line width=0.9pt, densely dashed"),
-            (self.added, ADDED_LABEL, f"{latex.colour(ADDED_COLOUR)}, line width=0.9pt"),
-        )
-        size = float(np.clip(28 / np.sqrt(max(len(where), 1)), 0.45, 2.0))
-        body += graph_nodes.draw_latex(self, where, size)
-        for changed, _, style in changes:
-            if changed is not None:
-                body += _tikz_edges(where, changed.tolist(), style)
-        body += graph_sites.draw_latex(self, where)
+        size = float(np.clip(28 / np.sqrt(max(int(seen(where, height).sum()), 1)), 0.45, 1.0 if self.zoomed else 2.0))
+        body += graph_nodes.draw_latex(self, where, size, height)
+        if self.zoomed:  # what leads out of the picture ends at its edge
+            clip = f"\\clip (0,0) rectangle ({width_cm:.3f},{height:.3f});"
+            body = ["\\begin{scope}", clip, *body, "\\end{scope}"]
+        body += graph_sites.draw_latex(self, where, height)
         legend: list[tuple[str, str]] = []
-        for changed, label, style in changes:
-            if changed is not None and len(changed):
-                legend.append((f"{style}, line", f"{label} ({len(changed):,})"))
         for nodes, label, mark, colour in (
             (self.attackers, ATTACKER_LABEL, "o", BLACK),
             (self.protected, PROTECTED_LABEL, "square", PROTECTED_COLOUR),
@@ -297,53 +297,95 @@ class GraphFigure(Figure):
 
 
 def graph_figure(
-    instance: Instance, certificate: Certificate, *, relaxed: bool = False, palette: str = Palette.STATE, **more: Any
+    instance: Instance,
+    certificate: Certificate,
+    *,
+    relaxed: bool = False,
+    palette: str = Palette.STATE,
+    only: Sequence[str] = (),
+    found: Reach | None = None,
+    **more: Any,
 ) -> GraphFigure:
     """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
 
-    The states of nodes are those of `TargetState`, in the order of the style table.
+    The states of nodes are those of `TargetState`, in the order of the style table; nodes in other states than `only`
+    are faded. `found` is what `reach` says about the same allocation, if it is known already.
     """
     graph = instance.graph
     allocation = certificate.fractional if relaxed else certificate.attack
     threat = certificate.threat
     words = certificate.states(instance.base.fronts(), integer=not relaxed)
     state = np.array([_STATE_KEYS.index(word) for word in words], dtype=np.int64)
-    deleted = amount = added = attackers = spent = spent_kind = margin = None
+    lost = np.flatnonzero(state == _STATE_KEYS.index(TargetState.LOST))
+    faded = np.flatnonzero(~np.isin(state, [_STATE_KEYS.index(one) for one in only])) if only else None
+    attack: dict[str, Any] = {}
     if allocation is not None:
+        found = found or reach(instance, certificate, relaxed=relaxed)
+        assert found is not None
         used = np.asarray(allocation.deleted, dtype=float) > NOTHING
-        deleted, amount = graph.edges[used], np.asarray(allocation.deleted)[used]
-        added = np.asarray(allocation.added).reshape(-1, 2)
-        spent = np.asarray(allocation.attributes).sum(axis=0)
-        spent_kind = np.asarray(allocation.attributes).argmax(axis=0)
-        margin = margins(instance, certificate, relaxed=relaxed)
+        margin, broken = np.full(graph.n_nodes, NO_TARGET, dtype=np.int64), np.zeros(graph.n_nodes)
+        margin[found.targets], broken[found.targets] = found.margin, np.clip(found.broken, 0, 1)
+        attack = {
+            "deleted": graph.edges[used],
+            "amount": np.asarray(allocation.deleted)[used],
+            "added": np.asarray(allocation.added).reshape(-1, 2),
+            "spent": np.asarray(allocation.attributes).sum(axis=0),
+            "spent_kind": np.asarray(allocation.attributes).argmax(axis=0),
+            "margin": margin,
+            "tally": np.column_stack(
+                [(found.amounts > NOTHING).sum(axis=0), found.amounts.sum(axis=0), list(threat.budgets)]
+            ),
+        }
+        if relaxed:
+            broken[state == _STATE_KEYS.index(TargetState.BEFORE)] = 0
+            attack["broken"] = broken
+        elif found.inside is not None:  # where every site lies in every field, lines tell nothing
+            attack["links"] = _links(found)
         if threat.sigma is not None:
-            attackers = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
-    groups: Sequence[str] = _STATE_KEYS
-    if palette == Palette.CLASS:
-        labels = instance.prediction if instance.prediction is not None else instance.labels
-        if labels is None:
-            raise InputError("this instance has neither predicted nor true labels; colour the graph by state instead")
-        state = np.asarray(labels)
-        names = instance.class_names or ()
-        groups = (*names, *(f"class {k}" for k in range(len(names), int(state.max()) + 1)))
+            attack["attackers"] = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
+    state, groups = _coloured(instance, state, Palette.parse(palette, "palette"))
     return GraphFigure(
         positions=positions_of(instance),
         edges=graph.edges,
         state=state,
-        groups=tuple(groups),
+        groups=groups,
         palette=palette,
-        deleted=deleted,
-        amount=amount,
-        added=added,
-        attackers=attackers,
+        lost=lost,
+        faded=faded,
         protected=np.asarray(threat.protected, dtype=np.int64),
-        spent=spent,
-        spent_kind=spent_kind,
-        margin=margin,
         names=instance.node_names,
         relaxed=relaxed,
+        **attack,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},
     )
+
+
+def _coloured(instance: Instance, state: np.ndarray, palette: Palette) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The group of every node, and what the groups are called."""
+    if palette in (Palette.STATE, Palette.MARGIN):
+        return state, tuple(_STATE_KEYS)
+    if palette == Palette.CORRECT:
+        if instance.right is None:
+            raise InputError("this instance does not say which labels are right; colour the graph by state instead")
+        speaks = instance.base.fronts().certified((0, 0, 0, 0))
+        return np.where(speaks, instance.right, 2).astype(np.int64), tuple(CORRECTNESS)
+    labels = instance.prediction if instance.prediction is not None else instance.labels
+    if labels is None:
+        raise InputError("this instance has neither predicted nor true labels; colour the graph by state instead")
+    names = instance.class_names or ()
+    groups = (*names, *(f"class {k}" for k in range(len(names), int(np.max(labels)) + 1)))
+    return np.asarray(labels), tuple(groups)
+
+
+def _links(found: Reach) -> np.ndarray:
+    """A row for each label that a site helps break: both ends of the site, and the label's node."""
+    rows = [np.zeros((0, 3), dtype=np.int64)]
+    for site, ends in enumerate(found.ends):
+        nodes = found.targets[found.broken_by(site)]
+        rows.append(np.column_stack([np.broadcast_to(ends, (len(nodes), 2)), nodes]))
+        if sum(map(len, rows)) > _MOST_LINKS:
+            break
+    return np.concatenate(rows)
 
 
 def deleted_amounts(figure: GraphFigure) -> np.ndarray:
@@ -370,13 +412,11 @@ def _screen_nodes(
         for row, spent in zip(data, figure.spent[members].tolist()):
             row.append(f"{int(spent):,}" if spent == int(spent) else rounded_up(spent))
         hover += "<br>flips at this node: %{customdata[2]}"
-    graded = figure.margin is not None and not look.entry
-    if graded:
+    if look.step:
         for row, margin in zip(data, figure.margin[members].tolist()):  # type: ignore[index]
             row.append("no number of" if margin < 0 else f"{int(margin):,}")
         hover += f"<br>further flips that can leave it uncertified: %{{customdata[{2 + (figure.spent is not None)}]}}"
-        step = CLOSENESS[int(graph_nodes.closeness(figure.margin[members[:1]])[0])]  # type: ignore[index]
-        label = f"{label}, {step.label} further flip{'' if step.most == 1 else 's'}"
+        label = f"{label}, {look.step}"
     return {
         "x": where[members, 0],
         "y": where[members, 1],
@@ -385,9 +425,13 @@ def _screen_nodes(
             "color": on_background(look.colour, dark),
             "symbol": look.marker.screen,
             "size": size * look.scale,
-            "line": {"width": 0.5, "color": "#0E1117" if dark else "#FFFFFF"},
+            "line": {
+                "width": 1.8 if look.outline else 0.5,
+                "color": look.outline or ("#0E1117" if dark else "#FFFFFF"),
+            },
         },
-        "name": f"{label} ({len(members):,})",
+        "name": look.entry or f"{label} ({len(members):,})",
+        "showlegend": bool(look.label),
         "customdata": data,
         "hovertemplate": hover + "<extra></extra>",
         "unselected": {"marker": {"opacity": 1}},
@@ -450,8 +494,19 @@ def _make_graph(loaded: LoadedRecipe) -> Figure:
     relaxed = bool(loaded.options.get("relaxed"))
     if relaxed and certificate.fractional is None:
         raise InputError("there is no relaxed adversary here: with whole-graph fields nothing is solved")
-    palette = str(loaded.options.get("palette", Palette.STATE))
-    return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette)
+    palette, only = str(loaded.options.get("palette", Palette.STATE)), read_states(loaded.options.get("only") or "")
+    zoomed = bool(loaded.options.get("zoomed"))
+    return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette, only=only, zoomed=zoomed)
+
+
+def read_states(text: str) -> list[TargetState]:
+    """States by their short names, such as `lost,before`."""
+    known = {state.name.lower(): state for state in TargetState}
+    wanted = [word.strip() for word in text.split(",") if word.strip()]
+    unknown = next((word for word in wanted if word not in known), None)
+    if unknown is not None:
+        raise InputError(f"there is no state {clean(unknown, 30)!r}; expected among {', '.join(known)}")
+    return [known[word] for word in wanted]
 
 
 def positions_of(instance: Instance) -> np.ndarray:

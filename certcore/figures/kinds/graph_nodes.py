@@ -1,4 +1,4 @@
-"""How the nodes of a graph look that an attack does not touch: by state or class, and by how close they are to loss."""
+"""How the nodes of a graph look that an attack does not touch: by state, class, margin or correctness."""
 
 from __future__ import annotations
 
@@ -9,8 +9,24 @@ import numpy as np
 
 from certcore.figures import latex
 from certcore.figures.escape import clean
-from certcore.figures.style import CLOSENESS, STATES, Closeness, Marker, Palette, series_colour, series_marker
-from certcore.result.states import TargetState
+from certcore.figures.geometry import seen
+from certcore.figures.style import (
+    BLACK,
+    CLOSENESS,
+    CORRECTNESS,
+    LOST_COLOUR,
+    SHARES,
+    STATES,
+    VIRIDIS,
+    Closeness,
+    Marker,
+    Palette,
+    StateStyle,
+    on_background,
+    series_colour,
+    series_marker,
+)
+from certcore.result.states import NOTHING, TargetState
 
 if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
@@ -23,6 +39,11 @@ PER_PATH = 250
 #: Targets that keep their certificate: these are graded by how close they are to losing it.
 _KEPT = (TargetState.UNDECIDED, TargetState.ALONE)
 _CIRCLE = STATES[TargetState.UNDECIDED].marker
+_LOST = STATES[TargetState.LOST]
+_STATE_NUMBER = {name: k for k, name in enumerate(STATES)}
+#: Steps of the scale of margins, which ends at the larger number at the latest.
+_STEPS, _MOST_MARGIN = 6, 40
+_FADED = "#E4E7EB"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,30 +57,77 @@ class Look:
     scale: float
     entry: str
     group: int
+    outline: str = ""
+    step: str = ""
+    """Of those that are graded: how close they are to losing their certificate, in words."""
 
 
 def looks(figure: GraphFigure, dark: bool = False) -> list[Look]:
     """Groups of nodes in the order in which they are drawn, the most important last."""
     found: list[Look] = []
+    faded = np.zeros(len(figure.state), dtype=bool)
+    if figure.faded is not None and len(figure.faded):
+        faded[figure.faded] = True
+        found.append(Look(np.flatnonzero(faded), "", "#2A2F37" if dark else _FADED, _CIRCLE, 0.7, "", len(STATES)))
     for group, name in enumerate(figure.groups):
-        members = np.flatnonzero(figure.state == group)
+        members = np.flatnonzero((figure.state == group) & ~faded)
         if not len(members):
             continue
-        if figure.palette != Palette.STATE:
-            marker = series_marker(group)
-            entry = f"{clean(name, 40)} ({len(members):,})"
-            found.append(Look(members, name, series_colour(group), marker, 1.0, entry, group))
-            continue
-        style = STATES[name]
-        entry = f"{clean(style.label, 40)} ({len(members):,})"
-        if figure.margin is None or name not in _KEPT:
+        if not figure.by_state:
+            style = _group_style(figure, group, name)
+            entry = f"{clean(style.label, 40)} ({len(members):,})"
             found.append(Look(members, style.label, style.colour, style.marker, style.scale, entry, group))
             continue
-        step = closeness(figure.margin[members])
-        for k in range(len(CLOSENESS) - 1, -1, -1):
-            here, tone = members[step == k], CLOSENESS[k].dark if dark else CLOSENESS[k].colour
-            if len(here):
-                found.append(Look(here, style.label, tone, _CIRCLE, style.scale, "", group))
+        style = STATES[name]
+        if figure.margin is not None and name in _KEPT:
+            found += _graded(figure, members, style, group, dark)
+        elif figure.broken is None or name not in (TargetState.PARTLY, TargetState.LOST):
+            entry = f"{clean(style.label, 40)} ({len(members):,})"
+            found.append(Look(members, style.label, style.colour, style.marker, style.scale, entry, group))
+    if figure.broken is not None:
+        found += _shares(figure.broken, np.flatnonzero((figure.broken > NOTHING) & ~faded))
+    elif figure.lost is not None and not figure.by_state:  # on top of whatever the colour says, framed
+        # Among the colours of classes is that of what is lost.
+        frame = on_background(BLACK, dark) if figure.palette == Palette.CLASS else LOST_COLOUR
+        found += [
+            Look(both, _LOST.label, look.colour, _LOST.marker, _LOST.scale, "", look.group, frame)
+            for look in list(found)
+            if len(both := np.intersect1d(look.members, figure.lost))
+        ]
+    return found
+
+
+def _group_style(figure: GraphFigure, group: int, name: str) -> StateStyle:
+    if figure.palette == Palette.CORRECT:
+        return CORRECTNESS[name]
+    return StateStyle(name, series_colour(group), series_marker(group), 1.0)
+
+
+def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: int, dark: bool) -> list[Look]:
+    """Targets that keep their certificate, by how close they are to losing it, the closest on top."""
+    assert figure.margin is not None
+    if figure.palette == Palette.MARGIN:
+        step, tones = _margin_steps(figure, members), _margin_scale(figure)
+    else:
+        step, tones = closeness(figure.margin[members]), _close_scale(dark)
+    scale = 1.0 if figure.palette == Palette.MARGIN else style.scale
+    return [
+        Look(here, style.label, tones[k][0], _CIRCLE, scale, "", group, step=tones[k][1])
+        for k in range(len(tones) - 1, -1, -1)
+        if len(here := members[step == k])
+    ]
+
+
+def _shares(broken: np.ndarray, members: np.ndarray) -> list[Look]:
+    """Targets by the fraction by which the relaxed adversary breaks them, those that are wholly broken on top."""
+    tones, label = SHARES[1:], TargetState.PARTLY
+    step = np.clip(np.ceil(broken[members] * len(tones) - NOTHING).astype(np.int64) - 1, 0, len(tones) - 1)
+    found = []
+    for k, tone in enumerate(tones):
+        here = members[step == k]
+        told = f"broken by a fraction u of {k / len(tones):g} to {(k + 1) / len(tones):g} ({len(here):,})"
+        if len(here):
+            found.append(Look(here, label, tone, _LOST.marker, 1.2 + 0.1 * k, told, _STATE_NUMBER[label]))
     return found
 
 
@@ -69,35 +137,90 @@ def closeness(margin: np.ndarray) -> np.ndarray:
     return np.where(margin < 0, len(CLOSENESS) - 1, np.searchsorted(ends, margin))
 
 
+def _kept(figure: GraphFigure) -> np.ndarray:
+    groups = [group for group, name in enumerate(figure.groups) if name in _KEPT]
+    return np.flatnonzero(np.isin(figure.state, groups))
+
+
+def _margin_ends(figure: GraphFigure) -> np.ndarray:
+    """The largest margin of each step of the scale."""
+    assert figure.margin is not None
+    most = int(np.clip(figure.margin[_kept(figure)].max(initial=1), 1, _MOST_MARGIN))
+    return np.unique(np.linspace(0, most, min(most, _STEPS) + 1)[1:].round().astype(np.int64))
+
+
+def _margin_steps(figure: GraphFigure, members: np.ndarray) -> np.ndarray:
+    assert figure.margin is not None
+    ends, margin = _margin_ends(figure), figure.margin[members]
+    return np.where(margin < 0, len(ends), np.minimum(np.searchsorted(ends, margin), len(ends) - 1))
+
+
+def _margin_scale(figure: GraphFigure) -> list[tuple[str, str]]:
+    """The colour of every step of the scale, and its margins in words; the last is for what no flips break."""
+    ends = _margin_ends(figure).tolist()
+    scale = []
+    for k, end in enumerate(ends):
+        colour = VIRIDIS[round(k * (len(VIRIDIS) - 1) / max(len(ends) - 1, 1))]
+        first = ends[k - 1] + 1 if k else 1
+        told = f"{first} or more" if end == _MOST_MARGIN else str(end) if first == end else f"{first}–{end}"
+        scale.append((colour, f"uncertified after {told} further {'flip' if told == '1' else 'flips'}"))
+    return [*scale, (STATES[TargetState.ALONE].colour, "uncertified after no number of these flips")]
+
+
 def steps(figure: GraphFigure) -> list[tuple[str, str]]:
     """What the legend says about closeness: for each step its colour and how many targets stand there."""
-    kept = [group for group, name in enumerate(figure.groups) if name in _KEPT]
-    if figure.margin is None or figure.palette != Palette.STATE:
+    if figure.margin is None or not figure.by_state:
         return []
-    counts = np.bincount(closeness(figure.margin[np.isin(figure.state, kept)]), minlength=len(CLOSENESS))
-    return [
-        (step.colour, f"uncertified after {step.label} further {_flips(step)} ({number:,})")
-        for step, number in zip(CLOSENESS, counts.tolist())
-        if number
-    ]
+    kept = _kept(figure) if figure.faded is None else np.setdiff1d(_kept(figure), figure.faded)
+    if figure.palette == Palette.MARGIN:
+        scale, step = _margin_scale(figure), _margin_steps(figure, kept)
+    else:
+        scale, step = _close_scale(), closeness(figure.margin[kept])
+    counts = np.bincount(step, minlength=len(scale)).tolist()
+    return [(colour, f"{text} ({number:,})") for (colour, text), number in zip(scale, counts) if number]
 
 
-def _flips(step: Closeness) -> str:
-    return "flip" if step.most == 1 else "flips" if step.most is not None else "flips, if at all"
+def _close_scale(dark: bool = False) -> list[tuple[str, str]]:
+    def flips(step: Closeness) -> str:
+        return "flip" if step.most == 1 else "flips" if step.most is not None else "flips, if at all"
+
+    return [(s.dark if dark else s.colour, f"uncertified after {s.label} further {flips(s)}") for s in CLOSENESS]
 
 
-def entries(figure: GraphFigure) -> list[tuple[str, Marker, str]]:
-    """The legend of the nodes, what is lost first: colour, marker, words."""
-    found = sorted(looks(figure), key=lambda look: look.label != TargetState.LOST)
-    told = [(look.colour, look.marker, look.entry) for look in found if look.entry]
-    first = [entry for entry in told if entry[2].startswith(TargetState.LOST)]
-    return first + [(colour, _CIRCLE, text) for colour, text in steps(figure)] + told[len(first) :]
+@dataclass(frozen=True)
+class Entry:
+    """One line of the legend."""
+
+    colour: str
+    marker: Marker
+    text: str
+    outline: str = ""
+
+
+def entries(figure: GraphFigure) -> list[Entry]:
+    """The legend of the nodes, what is lost first."""
+    found = looks(figure)
+    broken = [look.label in (TargetState.LOST, TargetState.PARTLY) for look in found]
+    first, rest = (
+        [
+            Entry(look.colour, look.marker, look.entry)
+            for look, one in zip(found, broken)
+            if look.entry and one == wanted
+        ]
+        for wanted in (True, False)
+    )
+    framed = [look for look in found if look.outline]
+    if framed:
+        number = sum(len(look.members) for look in framed)
+        first = [Entry("#FFFFFF", _LOST.marker, f"{_LOST.label} ({number:,})", framed[0].outline)]
+    return first + [Entry(colour, _CIRCLE, text) for colour, text in steps(figure)] + rest
 
 
 def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, size: float) -> list[Any]:
     """Nodes on a printed graph; returns what the legend says about them."""
+    thin = 0.15 if len(figure.positions) < 1000 else 0
     for k, look in enumerate(looks(figure)):
-        x, y = where[look.members].T
+        x, y = where[look.members][seen(where[look.members])].T
         axes.plot(
             x,
             y,
@@ -105,36 +228,43 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
             marker=look.marker.print,
             markersize=np.sqrt(size) * look.scale,
             color=look.colour,
-            markeredgewidth=0.15 if len(figure.positions) < 1000 else 0,
-            markeredgecolor="white",
+            markeredgewidth=0.6 if look.outline else thin,
+            markeredgecolor=look.outline or "white",
             zorder=3 + 0.1 * k,
             gid=f"nodes-{look.group}",
         )
     return [
-        sheet.sample(linestyle="", marker=marker.print, color=colour, markersize=5, label=sheet.printable(text))
-        for colour, marker, text in entries(figure)
-    ]
+        sheet.sample(
+            linestyle="", marker=entry.marker.print, color=entry.colour, markersize=5,
+            markeredgecolor=entry.outline or entry.colour, label=sheet.printable(entry.text),
+        )
+        for entry in entries(figure)
+    ]  # fmt: skip
 
 
-def draw_latex(figure: GraphFigure, where: np.ndarray, size: float) -> list[str]:
+def draw_latex(figure: GraphFigure, where: np.ndarray, size: float, height: float) -> list[str]:
     """Nodes in TikZ; large groups as dots."""
     body: list[str] = []
     for look in looks(figure):
-        places, mark = where[look.members], look.marker.latex
+        places, mark = where[look.members][seen(where[look.members], height)], look.marker.latex
         if len(places) > _MOST_MARKS:
             body += _dots(places, look.colour, 2 * size * look.scale, "*" if mark == "*" else "square*")
         else:
-            body += marks(places, f"{_filled(look.colour, mark)}, mark size={size * look.scale:.2f}pt")
+            style = _filled(look.colour, mark, look.outline)
+            body += marks(places, f"{style}, mark size={size * look.scale:.2f}pt")
     return body
 
 
 def legend_latex(figure: GraphFigure) -> list[tuple[str, str]]:
-    return [(f"{_filled(colour, marker.latex)}, mark size=2pt", text) for colour, marker, text in entries(figure)]
+    return [
+        (f"{_filled(entry.colour, entry.marker.latex, entry.outline)}, mark size=2pt", entry.text)
+        for entry in entries(figure)
+    ]
 
 
-def _filled(colour: str, mark: str) -> str:
-    name = latex.colour(colour)
-    return f"mark options={{draw={name}, fill={name}, line width=0.3pt}}, mark={mark}"
+def _filled(colour: str, mark: str, outline: str = "") -> str:
+    name, edge = latex.colour(colour), latex.colour(outline or colour)
+    return f"mark options={{draw={edge}, fill={name}, line width={0.6 if outline else 0.3}pt}}, mark={mark}"
 
 
 def marks(where: np.ndarray, style: str) -> list[str]:

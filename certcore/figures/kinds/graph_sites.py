@@ -1,15 +1,21 @@
-"""Where an attack spends its flips, on a printed graph: ringed marks with their number, the largest with their name."""
+"""Where an attack spends its flips and what it breaks, on an exported graph.
+
+Sites are ringed marks with their number and, where few are there, their name; lines lead to the labels they break. All
+of it is placed once, for print, LaTeX and interactive pages.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL, LABELS, TYPES
 from certcore.figures import latex
-from certcore.figures.escape import clean, for_latex
+from certcore.figures.escape import clean, for_latex, for_plotly
+from certcore.figures.geometry import GRAPH_ASPECT
 from certcore.figures.style import BLACK, SITE_LABEL, TYPE_COLOURS, on_background
 from certcore.result.states import NOTHING
 
@@ -18,63 +24,109 @@ if TYPE_CHECKING:
     from certcore.figures.sheet import Sheet
 
 #: More names than this nobody reads in a column of a paper.
-_MOST_NAMES = 8
+_MOST_NAMES = 12
+#: Size of names in print, in points; a sign is at most so wide, as a share of it.
+_NAME_SIZE, _SIGN = 6.0, 0.62
 #: How far, in points of print, the ring of a controlled node stands off its mark, and its line.
 _RING, _RING_LINE = 1.6, 1.0
+#: Lines of deleted and added edges, and the paper's own margin around them, in points.
+_EDGE_LINE, _EDGE_MARGIN = 1.3, 2.4
+#: Pixels of an interactive page for a point of print, and how high the graph is there before anybody zooms.
+_PIXELS, _SCREEN_HEIGHT = 1.8, 450
+LINKS_LABEL = "from a hit to each label it helps break"
+
+Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
 class Mark:
     """One site: where it is, where its mark stands, and what is printed in it and beside it."""
 
+    ends: tuple[int, int]
+    """Both ends of an edge; twice the same node where attributes are flipped."""
     anchor: tuple[float, float]
     place: tuple[float, float]
     radius: float
-    colour: str
-    text: str
+    kind: int
+    flips: float
     name: str
     held: bool
     """Whether the attacker controls the node: then its ring goes around the mark, which would cover it."""
+    box: Box | None = None
+    """Where the name stands; nothing where it finds no room."""
+    lead: Box | None = None
+    """The line to a name that stands further off."""
+
+    @property
+    def colour(self) -> str:
+        return TYPE_COLOURS[self.kind]
+
+    @property
+    def is_edge(self) -> bool:
+        return self.ends[0] != self.ends[1]
+
+    @property
+    def text(self) -> str:
+        if self.flips == int(self.flips):
+            return f"{self.flips:.0f}"
+        return f"{self.flips:.1f}" if self.flips >= 0.1 else "<.1"
+
+    @property
+    def moved(self) -> bool:
+        """Whether the mark stands off its place, so that a line has to lead there."""
+        return float(np.hypot(self.place[0] - self.anchor[0], self.place[1] - self.anchor[1])) > self.radius
 
 
-def marks_of(figure: GraphFigure, where: np.ndarray, unit: float) -> list[Mark]:
-    """The marks of all sites, the largest last; `unit` is one point of print in the coordinates of `where`."""
-    found: list[tuple[float, np.ndarray, int, str, bool]] = []
-    controlled = set(() if figure.attackers is None else figure.attackers.tolist())
-    if figure.spent is not None:
-        for node in np.flatnonzero(np.asarray(figure.spent) > NOTHING).tolist():
-            kind = ATTR_DEL if figure.spent_kind is None else int(figure.spent_kind[node])
-            name = f"node {node}" if figure.names is None else clean(figure.names[node], 24)
-            found.append((float(figure.spent[node]), where[node], kind, name, node in controlled))
-    for edges, amounts, kind in ((figure.deleted, figure.amount, ADJ_DEL), (figure.added, None, ADJ_ADD)):
-        for k, (i, j) in enumerate([] if edges is None else edges.tolist()):
-            flips = 1.0 if amounts is None else float(amounts[k])
-            found.append((flips, (where[i] + where[j]) / 2, kind, f"{i} – {j}", False))
-    found.sort(key=lambda site: site[0])
+def marks_of(figure: GraphFigure, where: np.ndarray, unit: float, height: float = 1.0) -> list[Mark]:
+    """The marks of all sites, the largest last; `unit` is one point of print in the coordinates of `where`.
+
+    `height` is that of the picture in the same coordinates.
+    """
+    found = sorted(_sites(figure, where), key=lambda mark: mark.flips)
     small = 1.0 if len(found) <= 30 else 0.7
     # One edge is one flip: its mark may be smaller than that of a node, the more so where it would hide the others.
-    edge = 4.2 if sum(kind >= ADJ_ADD for _, _, kind, *_ in found) <= 8 else 3.4
-    points = [4.4 + 1.2 * np.sqrt(min(flips, 16.0)) if kind < ADJ_ADD else edge for flips, _, kind, *_ in found]
+    edge = 4.0 if sum(mark.is_edge for mark in found) <= 8 else 3.4
+    points = [edge if mark.is_edge else 3.8 + np.sqrt(min(mark.flips, 16.0)) for mark in found]
     radii = small * unit * np.array(points, dtype=float)
-    rings = unit * np.array([_RING if held else 0.0 for *_, held in found])
-    anchors = np.array([place for _, place, *_ in found]).reshape(-1, 2)
+    rings = unit * np.array([_RING if mark.held else 0.0 for mark in found])
     # Rings of controlled nodes stay where they are: marks keep off them.
     bare = np.zeros((0, 2)) if figure.attackers is None else where[unmarked(figure, figure.attackers)]
     around = np.concatenate([radii + rings, np.full(len(bare), 3.2 * unit)])
-    places = pushed_apart(np.concatenate([anchors, bare]), around, fixed=len(bare))
-    named = set(range(len(found))[-_MOST_NAMES:])
-    return [
-        Mark(
-            (float(anchors[k, 0]), float(anchors[k, 1])),
-            (float(places[k, 0]), float(places[k, 1])),
-            float(radii[k]),
-            TYPE_COLOURS[kind],
-            f"{flips:.0f}" if flips == int(flips) else f"{flips:.1f}" if flips >= 0.1 else "<.1",
-            name if k in named else "",
-            held,
-        )
-        for k, (flips, _, kind, name, held) in enumerate(found)
+    anchors = np.array([mark.anchor for mark in found]).reshape(-1, 2)
+    ends = where[np.array([mark.ends for mark in found], dtype=np.int64).reshape(-1, 2)]
+    is_edge = np.array([mark.is_edge for mark in found], dtype=bool)
+    # A mark would hide a short edge, and stands beside it.
+    short = is_edge & (np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1) < 9 * radii)
+    starts = _beside(anchors, ends, is_edge, short, radii + 4 * unit)
+    lines = ends[is_edge] if len(found) <= 80 else ends[:0]
+    off = np.concatenate([np.where(short, radii + 1.2 * unit, 0.0), np.zeros(len(bare))])
+    places = pushed_apart(np.concatenate([starts, bare]), around, fixed=len(bare), lines=lines, off=off)
+    placed = [
+        replace(mark, place=(float(places[k, 0]), float(places[k, 1])), radius=float(radii[k]))
+        for k, mark in enumerate(found)
     ]
+    return _named(placed, [_around(spot, 4.5 * unit) for spot in bare.tolist()], unit, height)
+
+
+def _sites(figure: GraphFigure, where: np.ndarray) -> Iterator[Mark]:
+    controlled = set(() if figure.attackers is None else figure.attackers.tolist())
+
+    def called(node: int) -> str:
+        return str(node) if figure.names is None else clean(figure.names[node], 24)
+
+    def mark(a: int, b: int, flips: float, kind: int, name: str, held: bool) -> Mark:
+        x, y = ((where[a] + where[b]) / 2).tolist()
+        return Mark((a, b), (x, y), (x, y), 0.0, kind, flips, name, held)
+
+    if figure.spent is not None:
+        for node in np.flatnonzero(np.asarray(figure.spent) > NOTHING).tolist():
+            kind = ATTR_DEL if figure.spent_kind is None else int(figure.spent_kind[node])
+            name = f"node {node}" if figure.names is None else called(node)
+            yield mark(node, node, float(figure.spent[node]), kind, name, node in controlled)
+    for edges, amounts, kind in ((figure.deleted, figure.amount, ADJ_DEL), (figure.added, None, ADJ_ADD)):
+        for k, (a, b) in enumerate([] if edges is None else edges.tolist()):
+            flips = 1.0 if amounts is None else float(amounts[k])
+            yield mark(a, b, flips, kind, f"{called(a)} – {called(b)}", False)
 
 
 def unmarked(figure: GraphFigure, nodes: np.ndarray) -> np.ndarray:
@@ -82,8 +134,33 @@ def unmarked(figure: GraphFigure, nodes: np.ndarray) -> np.ndarray:
     return nodes if figure.spent is None else nodes[np.asarray(figure.spent)[nodes] <= NOTHING]
 
 
-def pushed_apart(points: np.ndarray, radii: np.ndarray, rounds: int = 60, fixed: int = 0) -> np.ndarray:
-    """Circles that do not sit on each other, close to where they belong; the last `fixed` ones are not moved."""
+def _beside(
+    anchors: np.ndarray, ends: np.ndarray, is_edge: np.ndarray, short: np.ndarray, far: np.ndarray
+) -> np.ndarray:
+    """Where marks begin: those of short edges away from the other edges nearby, or to the side of a lonely one."""
+    starts = anchors.astype(float).copy()
+    for k in np.flatnonzero(short).tolist():
+        near = is_edge & (np.linalg.norm(anchors - anchors[k], axis=1) < 6 * far[k])
+        way = (anchors[k] - anchors[near]).sum(axis=0)
+        if np.hypot(*way) < 0.1 * far[k]:
+            along = ends[k, 1] - ends[k, 0]
+            way = np.array([along[1], -along[0]])
+        starts[k] += way * (far[k] / max(float(np.hypot(*way)), 1e-9))
+    return starts
+
+
+def pushed_apart(
+    points: np.ndarray,
+    radii: np.ndarray,
+    rounds: int = 60,
+    fixed: int = 0,
+    lines: np.ndarray | None = None,
+    off: np.ndarray | None = None,
+) -> np.ndarray:
+    """Circles that do not sit on each other, close to where they belong; the last `fixed` ones are not moved.
+
+    Those with a distance in `off` also keep so far off all `lines`, given by both ends.
+    """
     moved = points.astype(float).copy()
     if len(points) > 400:
         return moved
@@ -93,61 +170,61 @@ def pushed_apart(points: np.ndarray, radii: np.ndarray, rounds: int = 60, fixed:
         distance = np.linalg.norm(apart, axis=2)
         np.fill_diagonal(distance, np.inf)
         close = distance < need
-        if not close.any():
-            break
         angle = np.add.outer(np.arange(len(points)), -np.arange(len(points))).astype(float)
         same = distance < 1e-9
         apart[same] = np.column_stack([np.cos(angle[same]), np.sin(angle[same])]) * np.sign(angle[same])[:, None]
         length = np.where(same, 1.0, distance)
         push = np.where(close, (need - np.where(same, 0.0, distance)) / 2, 0.0)
-        moved += (apart / length[:, :, None] * push[:, :, None]).sum(axis=1) * 0.6
+        step = (apart / length[:, :, None] * push[:, :, None]).sum(axis=1) * 0.6
+        if lines is not None and len(lines) and off is not None:
+            step += _off_lines(moved, lines, off)
+        if not step.any():
+            break
+        moved += step
         moved[len(points) - fixed :] = points[len(points) - fixed :]
     return moved
 
 
-def legend_text(figure: GraphFigure) -> str:
-    """How many sites, how many flips."""
-    spent = np.zeros(0) if figure.spent is None else np.asarray(figure.spent)
-    nodes, flips = int((spent > NOTHING).sum()), float(spent.sum())
-    told = f"{flips:,.0f}" if flips == int(flips) else f"{flips:,.2f}"
-    return f"{SITE_LABEL}: flips spent here ({nodes:,} nodes, {told} flips)"
+def _off_lines(points: np.ndarray, lines: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """For each point the step away from the line that it stands nearest to, if that is too near."""
+    step = np.zeros_like(points)
+    for k in np.flatnonzero(off > 0).tolist():
+        along = lines[:, 1] - lines[:, 0]
+        share = ((points[k] - lines[:, 0]) * along).sum(axis=1) / np.maximum((along**2).sum(axis=1), 1e-12)
+        away = points[k] - lines[:, 0] - along * np.clip(share, 0, 1)[:, None]
+        distance = np.linalg.norm(away, axis=1)
+        nearest = int(distance.argmin())
+        if 1e-9 < distance[nearest] < off[k]:
+            step[k] = away[nearest] / distance[nearest] * (off[k] - distance[nearest])
+    return step
 
 
-def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, unit: float) -> list[Any]:
-    """Marks on a printed graph; returns what the legend says about them."""
-    marks = marks_of(figure, where, unit)
-    taken: list[tuple[float, float, float, float]] = [
-        (m.place[0] - r, m.place[1] - r, m.place[0] + r, m.place[1] + r)
-        for m, r in ((mark, mark.radius + _RING * unit * mark.held) for mark in marks)
-    ]
-    for mark in marks:
-        (x, y), (ax, ay), points = mark.place, mark.anchor, mark.radius / unit
-        if np.hypot(x - ax, y - ay) > mark.radius:
-            axes.plot([ax, x], [ay, y], color=mark.colour, linewidth=0.7, zorder=7)
-        if mark.held:
-            style = {"markerfacecolor": "white", "markeredgecolor": BLACK, "markeredgewidth": _RING_LINE}
-            axes.plot([x], [y], marker="o", markersize=2 * (points + _RING - 0.5), **style, zorder=8, gid="site-held")
-        style = {"markerfacecolor": "white", "markeredgecolor": mark.colour, "markeredgewidth": 0.28 * points}
-        axes.plot([x], [y], marker="o", markersize=1.8 * points, **style, zorder=8, gid="site")
-        size = max(6.0, (1.15 if len(mark.text) < 3 else 0.85) * points)
-        style = {"ha": "center", "va": "center_baseline", "fontsize": size, "fontweight": "bold"}
-        axes.text(x, y, mark.text, **style, zorder=9)
-    for mark in reversed(marks):
-        if mark.name:
-            _name(axes, sheet, mark, taken, unit)
-    if not marks or figure.spent is None or not (np.asarray(figure.spent) > NOTHING).any():
-        return []
-    colours = [mark.colour for mark in marks if mark.colour in TYPE_COLOURS[:2]]
-    label = legend_text(figure)
-    style = {"markerfacecolor": "white", "markeredgecolor": colours[-1], "markeredgewidth": 1.4}
-    return [sheet.sample(linestyle="", marker="o", markersize=7, **style, label=label)]
+def _around(spot: Sequence[float], r: float) -> Box:
+    return spot[0] - r, spot[1] - r, spot[0] + r, spot[1] + r
 
 
-def _name(axes: Any, sheet: Sheet, mark: Mark, taken: list[tuple[float, float, float, float]], unit: float) -> None:
-    """A name beside its mark, where it covers nothing; else none."""
-    size = max(6.0, sheet.font - 3)
-    width, height, gap = 0.63 * size * len(mark.name) * unit, size * unit, 1.2 * unit
-    (x, y), r = mark.place, mark.radius + _RING * unit * mark.held
+def _named(marks: list[Mark], rings: list[Box], unit: float, height: float) -> list[Mark]:
+    """The largest marks with a place for their names: beside them, or further off with a line, covering nothing."""
+    room = (-0.02 * height, -0.02 * height, (GRAPH_ASPECT + 0.02) * height, 1.02 * height)
+    outer = [mark.radius + _RING * unit * mark.held for mark in marks]
+    taken = [*rings, *(_around(mark.place, r) for mark, r in zip(marks, outer))]
+    named = list(marks)
+    for k in range(len(marks) - 1, max(-1, len(marks) - 1 - _MOST_NAMES), -1):
+        size = (_SIGN * _NAME_SIZE * len(marks[k].name) * unit, 1.1 * _NAME_SIZE * unit)
+        for box, lead in _spots(marks[k].place, outer[k], size, unit):
+            inside = box[0] >= room[0] and box[1] >= room[1] and box[2] <= room[2] and box[3] <= room[3]
+            if inside and not any(box[0] < t[2] and box[2] > t[0] and box[1] < t[3] and box[3] > t[1] for t in taken):
+                taken.append(box)
+                named[k] = replace(marks[k], box=box, lead=lead)
+                break
+    return named
+
+
+def _spots(
+    place: tuple[float, float], r: float, size: tuple[float, float], unit: float
+) -> Iterator[tuple[Box, Box | None]]:
+    """Where a name may stand: close around its mark, then in rings around it, with the line that leads there."""
+    (x, y), (width, height), gap = place, size, 1.2 * unit
     for left, bottom in (
         (x + r + gap, y - height / 2),
         (x - r - gap - width, y - height / 2),
@@ -158,76 +235,246 @@ def _name(axes: Any, sheet: Sheet, mark: Mark, taken: list[tuple[float, float, f
         (x - r - width, y + r),
         (x - r - width, y - r - height),
     ):
-        box = (left, bottom, left + width, bottom + height)
-        if not any(box[0] < t[2] and box[2] > t[0] and box[1] < t[3] and box[3] > t[1] for t in taken):
-            taken.append(box)
-            around = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.4}
-            axes.text(left, bottom, sheet.printable(mark.name), fontsize=size, va="bottom", bbox=around, zorder=9)
-            return
+        yield (left, bottom, left + width, bottom + height), None
+    for away in (8, 16, 26, 38, 52, 68):
+        for turn in range(16):
+            dx, dy, far = np.cos(turn * np.pi / 8), np.sin(turn * np.pi / 8), r + away * unit
+            left, bottom = x + dx * far - width / 2 * (1 - dx), y + dy * far - height / 2
+            box = (float(left), float(bottom), float(left + width), float(bottom + height))
+            end = float(np.clip(x + dx * far, box[0], box[2])), float(np.clip(y + dy * far, box[1], box[3]))
+            yield box, (float(x + dx * r), float(y + dy * r), *end)
 
 
-def draw_latex(figure: GraphFigure, where: np.ndarray) -> list[str]:
+def entries(figure: GraphFigure) -> list[tuple[int, str]]:
+    """What the legend says about sites: for each type of flips how many sites, and how many flips of the budget."""
+    told = []
+    for kind, (sites, flips, budget) in enumerate(_tally(figure).tolist()):
+        if not sites and budget <= 0:
+            continue
+        spent = f"{flips:,.0f}" if flips == int(flips) else f"{flips:,.2f}"
+        of = f" of {budget:,.0f}" if budget >= 0 else ""
+        told.append(
+            (kind, f"{SITE_LABEL}: {sites:,.0f} {'site' if sites == 1 else 'sites'}, {spent}{of} {LABELS[TYPES[kind]]}")
+        )
+    return told
+
+
+def _tally(figure: GraphFigure) -> np.ndarray:
+    if figure.tally is not None:
+        return figure.tally
+    tally = np.tile([0.0, 0.0, -1.0], (len(TYPES), 1))
+    if figure.spent is not None:
+        for node in np.flatnonzero(np.asarray(figure.spent) > NOTHING).tolist():
+            kind = ATTR_DEL if figure.spent_kind is None else int(figure.spent_kind[node])
+            tally[kind, :2] += 1, float(figure.spent[node])
+    for kind, edges, amounts in ((ADJ_DEL, figure.deleted, figure.amount), (ADJ_ADD, figure.added, None)):
+        if edges is not None:
+            tally[kind, :2] += len(edges), len(edges) if amounts is None else float(np.sum(amounts))
+    return tally
+
+
+def _links(figure: GraphFigure, marks: list[Mark], where: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """For each site that breaks labels its colour, and the lines from its mark to them: (lines, 2, 2)."""
+    if figure.links is None:
+        return
+    for mark in marks:
+        nodes = figure.links[(figure.links[:, :2] == mark.ends).all(axis=1), 2]
+        if len(nodes):
+            start = np.broadcast_to(np.array(mark.place), (len(nodes), 2))
+            yield mark.colour, np.stack([start, where[nodes]], axis=1)
+
+
+def _strength(figure: GraphFigure) -> float:
+    """How much of a line to a label is seen: the more there are, the less."""
+    return min(0.65, 170 / (180 + (0 if figure.links is None else len(figure.links))) + 0.1)
+
+
+def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, unit: float) -> list[Any]:
+    """Marks on a printed graph; returns what the legend says about them."""
+    marks = marks_of(figure, where, unit)
+    style: dict[str, Any]
+    for colour, lines in _links(figure, marks, where):
+        path = np.full((len(lines), 3, 2), np.nan)
+        path[:, :2] = lines
+        style = {"color": colour, "linewidth": 0.45, "alpha": _strength(figure), "zorder": 2.5, "gid": "links"}
+        axes.plot(path[:, :, 0].ravel(), path[:, :, 1].ravel(), **style)
+    for mark in marks:
+        if mark.is_edge:
+            (ax, ay), (bx, by) = where[list(mark.ends)].tolist()
+            # Over the nodes, kept apart from them by the paper's colour: where they are many, little else is seen.
+            axes.plot([ax, bx], [ay, by], color="white", linewidth=_EDGE_MARGIN, alpha=0.8, zorder=5)
+            style = {"color": mark.colour, "linewidth": _EDGE_LINE, "linestyle": (0, _dashes(mark, where, unit))}
+            gid = "deleted-edge" if mark.kind == ADJ_DEL else "added-edge"
+            axes.plot(
+                [ax, bx],
+                [ay, by],
+                **(style if mark.kind == ADJ_DEL else {**style, "linestyle": "-"}),
+                zorder=6,
+                gid=gid,
+            )
+    for mark in marks:
+        (x, y), (ax, ay), points = mark.place, mark.anchor, mark.radius / unit
+        if mark.moved:
+            axes.plot([ax, x], [ay, y], color=mark.colour, linewidth=0.7, zorder=7)
+        if mark.held:
+            style = {"markerfacecolor": "white", "markeredgecolor": BLACK, "markeredgewidth": _RING_LINE}
+            axes.plot([x], [y], marker="o", markersize=2 * (points + _RING - 0.5), **style, zorder=8, gid="site-held")
+        style = {"markerfacecolor": "white", "markeredgecolor": mark.colour, "markeredgewidth": 0.25 * points}
+        axes.plot([x], [y], marker="o", markersize=1.8 * points, **style, zorder=8, gid="site")
+        size = max(6.0, (1.15 if len(mark.text) < 3 else 0.85) * points)
+        style = {"ha": "center", "va": "center_baseline", "fontsize": size, "fontweight": "bold"}
+        axes.text(x, y, mark.text, **style, zorder=9)
+        if mark.lead is not None:
+            axes.plot(mark.lead[::2], mark.lead[1::2], color=BLACK, linewidth=0.4, alpha=0.7, zorder=8.5)
+        if mark.box is not None:
+            around = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.3}
+            style = {"fontsize": _NAME_SIZE, "va": "center", "ha": "center", "bbox": around, "gid": "site-name"}
+            middle = (mark.box[0] + mark.box[2]) / 2, (mark.box[1] + mark.box[3]) / 2
+            axes.text(*middle, sheet.printable(mark.name), **style, zorder=9)
+    handles = []
+    for kind, label in entries(figure):
+        ring = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": TYPE_COLOURS[kind]}
+        line = {} if kind < ADJ_ADD else {"linewidth": _EDGE_LINE, "color": TYPE_COLOURS[kind]}
+        dash: Any = "" if kind < ADJ_ADD else "-" if kind == ADJ_ADD else (0, (2.2, 1.1))
+        handles.append(sheet.sample(linestyle=dash, markersize=6, markeredgewidth=1.4, label=label, **ring, **line))
+    if figure.links is not None and len(figure.links):
+        handles.append(sheet.sample(linewidth=0.8, color=TYPE_COLOURS[marks[-1].kind], label=LINKS_LABEL))
+    return handles
+
+
+def _dashes(mark: Mark, where: np.ndarray, unit: float) -> tuple[float, float]:
+    """Dashes and gaps, in widths of the line: also a short edge is seen to be dashed."""
+    length = float(np.linalg.norm(where[mark.ends[0]] - where[mark.ends[1]])) / unit
+    dash = float(np.clip(length / 4 / _EDGE_LINE, 1.0, 2.2))
+    return dash, 0.6 * dash
+
+
+def draw_latex(figure: GraphFigure, where: np.ndarray, height: float) -> list[str]:
     """Marks in TikZ, in centimetres; 28.45 points are one."""
-    body = []
-    for mark in marks_of(figure, where, 1 / 28.45):
+    body, unit = [], 1 / 28.45
+    marks = marks_of(figure, where, unit, height)
+    for colour, lines in _links(figure, marks, where):
+        style = f"{latex.colour(colour)}, opacity={_strength(figure):.2f}, line width=0.3pt"
+        for first in range(0, len(lines), 250):
+            pieces = [f"({a:.3f},{b:.3f})--({c:.3f},{d:.3f})" for (a, b), (c, d) in lines[first : first + 250].tolist()]
+            body.append(f"\\draw[{style}] " + "\n".join(pieces) + ";")
+    for mark in marks:
+        if mark.is_edge:
+            (ax, ay), (bx, by) = where[list(mark.ends)].tolist()
+            path = f"({ax:.3f},{ay:.3f})--({bx:.3f},{by:.3f})"
+            on, skip = (_EDGE_LINE * part for part in _dashes(mark, where, unit))
+            dash = f", dash pattern=on {on:.2f}pt off {skip:.2f}pt" if mark.kind == ADJ_DEL else ""
+            body.append(f"\\draw[white, opacity=0.8, line width={_EDGE_MARGIN}pt] {path};")
+            body.append(f"\\draw[{latex.colour(mark.colour)}, line width={_EDGE_LINE}pt{dash}] {path};")
+    for mark in marks:
         (x, y), (ax, ay) = mark.place, mark.anchor
         colour = latex.colour(mark.colour)
-        if np.hypot(x - ax, y - ay) > mark.radius:
+        if mark.moved:
             body.append(f"\\draw[{colour}, line width=0.5pt] ({ax:.3f},{ay:.3f})--({x:.3f},{y:.3f});")
-        points = mark.radius * 28.45
+        points = mark.radius / unit
         if mark.held:
             style = f"draw={latex.colour(BLACK)}, fill=white, line width={_RING_LINE}pt"
             body.append(f"\\draw[{style}] ({x:.3f},{y:.3f}) circle[radius={points + _RING - 0.5:.2f}pt];")
-        style = f"draw={colour}, fill=white, line width={0.26 * points:.2f}pt"
+        style = f"draw={colour}, fill=white, line width={0.25 * points:.2f}pt"
         body.append(f"\\draw[{style}] ({x:.3f},{y:.3f}) circle[radius={0.9 * points:.2f}pt];")
         font = f"\\fontsize{{{1.1 * points:.1f}}}{{{1.2 * points:.1f}}}\\selectfont\\bfseries"
         body.append(f"\\node[inner sep=0pt, font={{{font}}}] at ({x:.3f},{y:.3f}) {{{for_latex(mark.text)}}};")
-        if mark.name:
-            place = f"({x + mark.radius + _RING / 28.45 * mark.held:.3f},{y:.3f})"
-            body.append(f"\\node[anchor=west, inner sep=1pt, font=\\tiny] at {place} {{{for_latex(mark.name, 40)}}};")
+        if mark.lead is not None:
+            a, b, c, d = mark.lead
+            body.append(
+                f"\\draw[{latex.colour(BLACK)}, opacity=0.7, line width=0.3pt] ({a:.3f},{b:.3f})--({c:.3f},{d:.3f});"
+            )
+        if mark.box is not None:
+            middle = f"({(mark.box[0] + mark.box[2]) / 2:.3f},{(mark.box[1] + mark.box[3]) / 2:.3f})"
+            font = f"\\fontsize{{{_NAME_SIZE:g}}}{{{_NAME_SIZE + 1:g}}}\\selectfont"
+            style = f"inner sep=0.3pt, fill=white, fill opacity=0.75, text opacity=1, font={{{font}}}"
+            body.append(f"\\node[{style}] at {middle} {{{for_latex(mark.name, 60)}}};")
     return body
 
 
 def legend_latex(figure: GraphFigure) -> list[tuple[str, str]]:
-    if figure.spent is None or not (np.asarray(figure.spent) > NOTHING).any():
-        return []
-    colour = latex.colour(TYPE_COLOURS[ATTR_DEL])
-    style = f"mark=*, mark options={{draw={colour}, fill=white, line width=1pt}}, mark size=3pt"
-    return [(style, legend_text(figure))]
+    found = []
+    for kind, label in entries(figure):
+        colour = latex.colour(TYPE_COLOURS[kind])
+        dash = ", densely dashed" if kind == ADJ_DEL else ""
+        ring = f"mark=*, mark options={{draw={colour}, fill=white, line width=1pt}}, mark size=3pt"
+        found.append((f"{colour}, line width={_EDGE_LINE}pt{dash}, line" if kind >= ADJ_ADD else ring, label))
+    if figure.links is not None and len(figure.links):
+        kinds = [kind for kind, _ in entries(figure)]
+        found.append((f"{latex.colour(TYPE_COLOURS[kinds[0]])}, line width=0.5pt, line", LINKS_LABEL))
+    return found
 
 
-def screen_traces(figure: GraphFigure, where: np.ndarray, unit: float, dark: bool) -> list[dict[str, Any]]:
-    """The marks as one trace of an interactive page, below them the rings of controlled nodes."""
+def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[dict[str, Any]]:
+    """The attack as traces of an interactive page: lines to labels, edges, rings of controlled nodes, marks, names."""
+    unit = _PIXELS / _SCREEN_HEIGHT
+
+    def across(mark: Mark) -> float:
+        return 2 * _PIXELS * mark.radius / unit
+
     marks = marks_of(figure, where, unit)
-    if not marks:
-        return []
-    x, y = zip(*(mark.place for mark in marks))
+    told = dict(entries(figure))
+    ink, paper = on_background(BLACK, dark), "#0E1117" if dark else "#FFFFFF"
+    traces: list[dict[str, Any]] = []
+
+    def line(pieces: list[Any], colour: str, width: float, **more: Any) -> None:
+        if not pieces:
+            return
+        path = np.full((len(pieces), 3, 2), np.nan)
+        path[:, :2] = np.asarray(pieces)
+        style = {"color": colour, "width": width, "dash": more.pop("dash", "solid")}
+        place = {"x": path[:, :, 0].ravel(), "y": path[:, :, 1].ravel(), "mode": "lines", "line": style}
+        traces.append({**place, "hoverinfo": "skip", "showlegend": "name" in more, **more})
+
+    by_kind: dict[str, list[Any]] = {}
+    for colour, lines in _links(figure, marks, where):
+        by_kind.setdefault(colour, []).extend(lines)
+    for number, (colour, pieces) in enumerate(by_kind.items()):
+        named = {"name": LINKS_LABEL} if not number else {}
+        line(pieces, colour, 1, opacity=_strength(figure), **named)
+    for kind, dash in ((ADJ_ADD, "solid"), (ADJ_DEL, "5px,3px")):
+        pieces = [where[list(mark.ends)] for mark in marks if mark.kind == kind]
+        line(pieces, paper, 6.5, opacity=0.85)
+        line(pieces, TYPE_COLOURS[kind], 3.4, dash=dash, name=told.get(kind, SITE_LABEL))
+    for colour in dict.fromkeys(mark.colour for mark in marks):
+        line([(mark.anchor, mark.place) for mark in marks if mark.moved and mark.colour == colour], colour, 1.6)
+    line([(mark.lead[:2], mark.lead[2:]) for mark in marks if mark.lead is not None], ink, 1)
+
+    def dots(some: list[Mark], **more: Any) -> None:
+        if some:
+            x, y = zip(*(mark.place for mark in some))
+            traces.append(
+                {"x": x, "y": y, "mode": "markers", "hoverinfo": "skip", "showlegend": "name" in more, **more}
+            )
+
     held = [mark for mark in marks if mark.held]
-    rings = {
-        "x": [mark.place[0] for mark in held],
-        "y": [mark.place[1] for mark in held],
-        "mode": "markers",
-        "marker": {
-            "size": [2.4 * mark.radius / unit + 8 for mark in held],
-            "color": on_background(BLACK, dark),
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "name": "rings of controlled nodes",
-    }
-    shown = {
-        "x": x,
-        "y": y,
-        "mode": "markers+text",
-        "text": [mark.text for mark in marks],
-        "textfont": {"size": 11, "color": "#F2F2F2" if dark else "#000000"},
-        "hovertext": [mark.name for mark in marks],
-        "hoverinfo": "skip",
-        "marker": {
-            "size": [2.4 * mark.radius / unit for mark in marks],
-            "color": "#0E1117" if dark else "#FFFFFF",
-            "line": {"width": 3, "color": [mark.colour for mark in marks]},
-        },
-        "name": legend_text(figure) if figure.spent is not None and figure.spent.any() else SITE_LABEL,
-    }
-    return [rings, shown] if held else [shown]
+    dots(held, marker={"size": [across(mark) + 8 for mark in held], "color": ink, "opacity": 1})
+    for kind in dict.fromkeys(mark.kind for mark in marks):
+        here = [mark for mark in marks if mark.kind == kind]
+        dots(
+            here,
+            mode="markers+text",
+            text=[mark.text for mark in here],
+            textfont={"size": 11, "color": "#F2F2F2" if dark else "#000000"},
+            hovertext=[for_plotly(mark.name) for mark in here],
+            hoverinfo="text",
+            marker={
+                "size": [across(mark) - 3 for mark in here],
+                "color": paper,
+                "opacity": 1,  # left to itself Plotly lets marks of different sizes shine through
+                "line": {"width": 3, "color": TYPE_COLOURS[kind]},
+            },
+            **({"name": told.get(kind, SITE_LABEL)} if kind < ADJ_ADD else {}),
+        )
+    boxes = [(mark, mark.box) for mark in marks if mark.box is not None]
+    if boxes:
+        traces.append({
+            "x": [(box[0] + box[2]) / 2 for _, box in boxes],
+            "y": [(box[1] + box[3]) / 2 for _, box in boxes],
+            "mode": "text",
+            "text": [for_plotly(mark.name) for mark, _ in boxes],
+            "textfont": {"size": 11, "color": ink},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        })  # fmt: skip
+    return traces

@@ -9,11 +9,38 @@ import numpy as np
 from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
 from certcore.result.reach import Reach
+from certcore.result.states import TargetState
 from certcore.words.registry import sentence
 from certcore.words.text import Text, budget_words, count, name, paragraph, say, some, strong
 
 #: Sites of each kind that the sentence names; the list beside the map has all of them.
 _MOST = 5
+
+
+#: Each state in a legend and beside a node, where nobody explains it: what is true of one target in this attack.
+_LEGEND = {
+    TargetState.NOT_A_TARGET: "not a target: its label is not counted",
+    TargetState.ALONE: "keeps its certificate in every attack within these limits",
+    TargetState.UNDECIDED: "keeps its certificate in this attack; another one may take it",
+    TargetState.PARTLY: "counted by a fraction by the relaxed adversary",
+    TargetState.LOST: "loses its certificate",
+    TargetState.BEFORE: "has no certificate even without an attack",
+}
+#: The relaxed adversary takes no certificate: it is what the bound counts.
+_COUNTED = _LEGEND | {
+    TargetState.UNDECIDED: "not counted by the relaxed adversary",
+    TargetState.LOST: "counted in full by the relaxed adversary",
+}
+
+
+def state_legend(state: TargetState, *, relaxed: bool = False) -> str:
+    """A state in words that need no explanation; in the relaxed adversary nothing is lost, the bound counts."""
+    return (_COUNTED if relaxed else _LEGEND)[state]
+
+
+def kept(attacked: bool) -> str:
+    """A target that another attack than the one found (if one was looked for) may leave uncertified."""
+    return "Keeps its certificate in this attack; another one may take it" if attacked else "May lose its certificate"
 
 
 def named_sites(found: Reach) -> list[list[int]]:

@@ -50,7 +50,7 @@ const LONGEST = 300;
 function sortChoice(map) {
   const made = element("select", "sort");
   made.setAttribute("aria-label", "Order of the sites");
-  for (const [value, text] of [["flips", "most flips spent first"], ["breaks", "most labels lost first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
+  for (const [value, text] of [["flips", "most flips spent first"], ["breaks", "most labels broken first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
   made.value = map.sort;
   made.onchange = () => { map.sort = made.value; map.beside(); };
   return made;
@@ -66,9 +66,10 @@ function drawList(map) {
     row.dataset.site = s;
     const what = element("span", "what");
     what.append(element("span", "called", map.siteName(attack, s)));
-    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `helps break ${some(attack.breaks[s], "label", "labels")}` : "breaks no label"));
+    const helps = attack.relaxed ? "" : "helps break ", who = attack.relaxed ? "the bound counts " : "";
+    what.append(element("span", "breaks", attack.breaks[s] ? `${who}${helps}${some(attack.breaks[s], "label", "labels")}${attack.relaxed ? " in reach" : ""}` : attack.relaxed ? "the bound counts none in reach" : "breaks no label"));
     row.append(badge(map, attack, s), what);
-    row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${some(attack.breaks[s], "label", "labels")} lost in whose field it lies`);
+    row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${attack.story(s)}`);
     const item = element("li");
     item.append(row);
     list.append(item);
@@ -108,6 +109,9 @@ function markList(map) {
   }
 }
 
+// Why a label can receive more than it takes.
+const SURPLUS = "A flip counts in every field it lies in: what is spent for one label can be more than another one takes.";
+
 function drawDetail(map) {
   const box = map.detail, at = map.chosen;
   box.hidden = !at;
@@ -119,7 +123,7 @@ function drawDetail(map) {
     parts.push(element("p", "head", head));
     const list = element("ul", "targets");
     for (const node of nodes.slice(0, 50)) {
-      const item = element("li"), text = attack.shareOf(node);
+      const item = element("li"), text = attack.relaxed ? String(Number(attack.broken[node].toPrecision(4))) : attack.shareOf(node);
       item.append(choiceButton(map, { node, as: "target" }, map.nodeName(node), "name"));
       if (text) item.append(element("span", "share", text));
       list.append(item);
@@ -130,8 +134,12 @@ function drawDetail(map) {
   if (s >= 0) {
     parts.push(element("h4", "", map.siteName(attack, s)));
     line(`Spent here: ${attack.spent(s)}.`);
-    line(`In the field of ${some(attack.reach[s], "target", "targets")}; ${thousands(attack.breaks[s])} of them ${attack.breaks[s] === 1 ? "loses its" : "lose their"} certificate.`);
-    if (s < attack.listed) targets(attack.brokenBy(s), "received of needed");
+    line(`${attack.story(s).replace(/^i/, "I")}.`);
+    if (s < attack.listed) {
+      const broken = attack.brokenBy(s);
+      targets(broken, attack.relaxed ? "by what fraction the bound counts each" : "received of needed");
+      if (broken.some((node) => attack.surplus(node))) parts.push(element("p", "head", SURPLUS));
+    }
     else if (attack.reach[s]) line("Which targets these are is not shown for this many sites and fields.");
     if (at.node !== undefined && attack.slot[at.node] >= 0) {
       const own = element("p", "", `Its own label: ${map.stateName(attack, at.node)}. `);
@@ -143,13 +151,19 @@ function drawDetail(map) {
     parts.push(element("h4", "", map.nodeName(node)));
     line(`${map.stateName(attack, node)[0].toUpperCase()}${map.stateName(attack, node).slice(1)}.`);
     if (share && attack.state[node] !== BEFORE) line(`Received ${share} needed inside its field.`);
-    if (attack.relaxed && attack.slot[node] >= 0) line(`Broken by the fraction ${attack.broken[node]}.`);
+    if (attack.surplus(node)) line(`That is ${some(attack.surplus(node), "flip", "flips")} more than it takes. ${SURPLUS}`);
+    if (attack.relaxed && attack.slot[node] >= 0 && attack.state[node] !== BEFORE) line(`Counted by the fraction ${attack.broken[node]}.`);
     const margin = attack.margin[node];
     if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${some(margin, "further flip", "further flips")} inside its field can leave it uncertified.`);
     if (sites.length) {
       parts.push(element("p", "head", "sites that reach it"));
       const list = element("ul", "targets");
-      for (const one of sites.slice(0, 100)) { const item = element("li"); item.append(badge(map, attack, one), choiceButton(map, map.asChoice(attack, one), map.siteName(attack, one), "name")); list.append(item); }
+      for (const one of sites.slice(0, 100)) {
+        const item = element("li");
+        item.append(badge(map, attack, one), choiceButton(map, map.asChoice(attack, one), map.siteName(attack, one), "name"));
+        if (attack.state[node] === LOST && !attack.helps(one, node)) item.append(element("span", "share", "not needed"));
+        list.append(item);
+      }
       if (sites.length > 100) list.append(element("li", "", `and ${thousands(sites.length - 100)} more`));
       parts.push(list);
     }
@@ -197,7 +211,7 @@ function drawLegend(map) {
   const looks = map.looks(attack);
   const next = looks.close?.find((step) => step.label === "1")?.count;
   title(next ? `How close the rest is: ${thousands(next)} one flip away` : looks.close || looks.bar ? "How close the rest is" : "The rest");
-  if (looks.close) items.push(closeBar(looks.close));
+  if (looks.close) items.push(closeBar(looks.close, looks.farthest));
   if (looks.bar) items.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, FURTHER));
   looks.forEach((look) => { if (look.count && look.label) add([shapePart(look.shape, look.colour)], `${look.label} (${thousands(look.count)})`); });
   map.shapeNote = element("li", "title note", "zoom in to see these shapes");
@@ -213,16 +227,20 @@ function noteShapes(map) {
 const FURTHER = "further flips in its field (what it reads) that can leave it uncertified";
 
 // The quiet steps of the default picture: for each how many targets stand there.
-function closeBar(steps) {
+function closeBar(steps, farthest) {
   const box = element("li", "title steps");
-  for (const step of steps.filter((one) => one.count || one.label !== "never")) {
+  // Steps at the far end at which nobody stands would look like a limit of the scale; how far the farthest is, is said.
+  const last = steps.findLastIndex((one) => one.count && one.label !== "never");
+  for (const [k, step] of steps.entries()) {
+    if (step.label === "never" ? !step.count : k > last) continue;
+    const label = { more: `${(steps[k - 1]?.most ?? 0) + 1} or more`, never: "never" }[step.label] ?? step.label;
     const part = element("span", "step"), strip = element("span", "tone");
     strip.style.background = step.colour;
-    part.append(strip, element("span", "label", step.label), element("span", "number", thousands(step.count)));
-    part.title = `${thousands(step.count)} targets: ${step.label} ${FURTHER}`;
+    part.append(strip, element("span", "label", label), element("span", "number", thousands(step.count)));
+    part.title = step.label === "never" ? `${thousands(step.count)} targets: no number of these flips in its field can leave it uncertified` : `${thousands(step.count)} targets: ${label} ${FURTHER}`;
     box.append(part);
   }
-  box.append(element("span", "of", FURTHER));
+  box.append(element("span", "of", FURTHER + (farthest > 0 ? `; the farthest label is ${some(farthest, "flip", "flips")} away` : "")));
   return box;
 }
 

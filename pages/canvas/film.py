@@ -16,6 +16,7 @@ from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.result.reach import reach
 from certcore.sweep.axis import Axis
+from certcore.words.text import some
 
 from ..background.engine import session
 from ..background.jobs import Job
@@ -46,7 +47,7 @@ class Frame:
 def axes(view: View) -> dict[str, str]:
     """What can run as time: each budget that is set, and σ."""
     found = {name: LABELS[name] for name, budget in zip(TYPES, view.threat.budgets) if budget}
-    return found | ({"sigma": "σ"} if view.threat.sigma else {})
+    return found | ({"sigma": "controlled nodes (σ)"} if view.threat.sigma else {})
 
 
 def values_of(last: int) -> list[int]:
@@ -79,7 +80,7 @@ def frames(view: View, result: Certificate, axis: str) -> Work:
 
 def data(instance: Instance, found: list[Frame], axis: str) -> dict[str, Any]:
     """The film as the browser plays it."""
-    name = LABELS.get(axis, "σ")
+    many = LABELS.get(axis, "controlled nodes")
     made = []
     for frame in found:
         result = frame.result
@@ -87,7 +88,8 @@ def data(instance: Instance, found: list[Frame], axis: str) -> dict[str, Any]:
         assert here is not None
         lost = int(here.lost.sum())
         told = (
-            f"{count(frame.value)} {name}: {count(result.certified)} of {count(result.targets)} certified, "
+            f"{some(frame.value, many.removesuffix('s'), many)}: "
+            f"{count(result.certified)} of {count(result.targets)} certified, "
             f"{count(lost)} {'loses its' if lost == 1 else 'lose their'} certificate"
         )
         made.append(

@@ -293,7 +293,9 @@ class Panel {
       }
       c.stroke();
     };
-    if (lit) lit.sites.forEach((s) => connect(s, lit.target === undefined ? lit.broken : [lit.target], 0.75, 1.3));
+    // Of the sites that reach a lost target only those that it is lost by.
+    const joined = (s) => (lit.target === undefined ? lit.broken : lit.broken.length && !attack.helps(s, lit.target) ? [] : [lit.target]);
+    if (lit) lit.sites.forEach((s) => connect(s, joined(s), 0.75, 1.3));
     else if (!attack.relaxed && !attack.everyField) {
       const links = attack.breaks.reduce((sum, number) => sum + number, 0), alpha = Math.min(0.65, 170 / (links + 180) + 0.1);
       // Not wider than a pixel: wider lines take many times as long.

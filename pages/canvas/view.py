@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from certcore import words
 from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
 from certcore.figures.kinds.graph import positions_of
 from certcore.figures.style import (
@@ -145,7 +146,8 @@ def settings(
         "only": only,
         "chosen": chosen,
         "selection": selection,
-        "states": [str(state).split(" (")[0] for state in TargetState],
+        "states": [words.state_legend(state) for state in TargetState],
+        "counted": [words.state_legend(state, relaxed=True) for state in TargetState],
         "colours": {
             "types": list(TYPE_COLOURS),
             "lost": LOST_COLOUR,

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from certcore import figures
+from certcore import figures, words
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import TYPES
 from certcore.figures.style import STATES
@@ -132,7 +132,7 @@ def draw(view: View) -> None:
         below,
         "Show only",
         CHOICES,
-        format_func=lambda choice: str(TargetState[choice.upper()]).split(" (")[0],
+        format_func=lambda choice: words.state_legend(TargetState[choice.upper()], relaxed=relaxed),
         key="only",
         placeholder="all states",
         help="Fade all nodes in other states.",
@@ -192,17 +192,19 @@ def draw(view: View) -> None:
         st.subheader("Where the flips are spent", anchor=False)
         sites = attack.sites_table(instance, result, found, relaxed=relaxed)
         st.caption(f"{count(len(sites))} places. Select a row to find it in the picture.")
-        table(sites, "sites", "One row per site: the flips spent there and how many labels it helps to break.")
+        told = "how many targets it reaches" if relaxed else "how many labels it helps to break"
+        table(sites, "sites", f"One row per site: the flips spent there and {told}.")
     with right:
-        st.subheader("Which labels are lost", anchor=False)
+        st.subheader("Which labels the bound counts" if relaxed else "Which labels are lost", anchor=False)
         lost = attack.lost_table(instance, result, found, relaxed=relaxed)
         uncertified = int((result.states(instance.base.fronts()) == TargetState.BEFORE).sum())
-        who = "that the relaxed adversary breaks, by fractions" if relaxed else "that lose their certificate"
+        who = "that the relaxed adversary counts, by fractions" if relaxed else "that lose their certificate"
         st.caption(
-            f"{count(len(lost))} targets {who}, what each received and needed. "
-            f"{count(uncertified)} more were uncertified before the attack."
+            f"{count(len(lost))} targets {who}, what each received and needed. A flip counts in every field "
+            f"it lies in: one can receive more than it needs. {count(uncertified)} more had none before the attack."
         )
-        table(lost, "lost", "One row per lost label: what its field received and what its certificate needed.")
+        row = "counted" if relaxed else "lost"
+        table(lost, "lost", f"One row per {row} label: what its field received and what its certificate needed.")
     if (
         chosen is not None
         and "node" in chosen

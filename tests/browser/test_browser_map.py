@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,17 @@ def drawn(page: Any) -> Any:
     """What is on the screen, when the last frame is drawn."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.evaluate("window.certcore.map()")
+
+
+def by_itself(watched: Watched, folder: Path, instance: Instance, frames: list[film.Frame]) -> Any:
+    """The film as a page of its own, open: what is drawn there comes from these certificates and no other solve."""
+    path = folder / "film.html"
+    player = film.data(instance, frames, "attr_del")
+    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
+    watched.page.goto(path.as_uri())
+    watched.page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]
+    return watched.page
 
 
 def site_of(found: Reach, node: int) -> int:
@@ -440,7 +452,9 @@ def test_the_film_ends_with_the_map_and_every_frame_is_solved(visit: Visit) -> N
         assert len(seen["panels"][0]["lostNodes"]) <= int(now.bound)
         assert sum(site["flips"] for site in seen["panels"][0]["sites"]) <= value
         told = page.locator(".told").inner_text()
-        assert told.startswith(f"{value} attribute deletions: {now.certified} of {N} certified")
+        assert told.startswith(
+            f"{value} attribute deletion{'' if value == 1 else 's'}: {now.certified} of {N} certified"
+        )
     page.locator(".player .play").click()
     page.wait_for_function("() => window.certcore?.map?.()?.frame === 5")
     page.locator(".player input[type=range]").fill("2")
@@ -496,37 +510,60 @@ def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
 ) -> None:
     monkeypatch.setattr(attack, "MOST_REACH", 1)
     instance, result, found = engine(ThreatModel(attr_del=5))
-    player = film.data(instance, [film.Frame(5, result)], "attr_del")
-    path = tmp_path / "film.html"
-    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
-    watched = visit()
-    page = watched.page
-    page.goto(path.as_uri())
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    page = by_itself(visit(), tmp_path, instance, [film.Frame(5, result)])
     page.locator(".sites .site[data-site='0']").click()
     told = page.locator(".detail").inner_text()
     reached, broken = len(found.reached_by(0)), len(found.broken_by(0))
     assert broken > 1
-    assert f"In the field of {reached} targets; {broken} of them lose their certificate." in told
+    assert f"In the field of {reached} targets; it helps break {broken} labels." in told
     assert "not shown for this many" in told
     assert f"helps break {broken}" in page.locator(".sites .site[data-site='0']").inner_text()
     target = int(found.targets[np.flatnonzero(found.lost)[0]])
     page.evaluate(f"window.certcore.mapView.choose({{ node: {target}, as: 'target' }})")
     assert f"Only the first 0 of {len(found.ends)} sites are looked through" in page.locator(".detail").inner_text()
-    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]
 
 
 def test_the_film_as_a_page_of_its_own(visit: Visit, tmp_path: Path) -> None:
     instance, result, found = engine(ThreatModel(attr_del=3))
     frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 1)]
-    player = film.data(instance, [*frames, film.Frame(3, result)], "attr_del")
-    path = tmp_path / "film.html"
-    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
-    watched = visit()
-    page = watched.page
-    page.goto(path.as_uri())
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    page = by_itself(visit(), tmp_path, instance, [*frames, film.Frame(3, result)])
     seen = drawn(page)
     assert seen["frame"] == 2
     assert sorted(seen["panels"][0]["lostNodes"]) == found.targets[found.lost].tolist()
-    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]
+
+
+def test_with_two_types_only_sites_that_a_label_is_lost_by_are_connected_to_it(visit: Visit, tmp_path: Path) -> None:
+    instance, result, found = engine(ThreatModel(attr_add=4, attr_del=6))
+    inside = found.inside
+    assert inside is not None
+    assert found.breaks().sum() < inside[:, found.lost].sum(), "the example has flips that were of no use"
+    page = by_itself(visit(), tmp_path, instance, [film.Frame(6, result)])
+    assert drawn(page)["panels"][0]["lines"] == found.breaks().sum()
+    for s in range(len(found.ends)):
+        page.locator(f".sites .site[data-site='{s}']").click()
+        assert sorted(drawn(page)["panels"][0]["highlighted"]) == sorted(found.targets[found.broken_by(s)].tolist())
+        assert f"helps break {len(found.broken_by(s)) or 'none'}" in page.locator(".detail").inner_text()
+    idle = next(t for t in np.flatnonzero(found.lost) if any(t not in found.broken_by(s) for s in found.sites_of(t)))
+    page.evaluate(f"window.certcore.mapView.choose({{ node: {found.targets[idle]}, as: 'target' }})")
+    useful = sum(idle in found.broken_by(s) for s in found.sites_of(idle))
+    assert drawn(page)["panels"][0]["lines"] == useful < len(found.sites_of(idle))
+    assert page.locator(".detail").inner_text().count("not needed") == len(found.sites_of(idle)) - useful
+    over = (found.received - found.needed).clip(0) * (found.needed > 0)
+    most = int(over.sum(axis=1)[found.lost].max())
+    more = next(int(found.targets[t]) for t in np.flatnonzero(found.lost) if over[t].sum() == most)
+    page.evaluate(f"window.certcore.mapView.choose({{ node: {more}, as: 'target' }})")
+    assert f"{most} flip{'s' * (most > 1)} more than it takes" in page.locator(".detail").inner_text()
+
+
+def test_the_relaxed_adversary_counts_and_takes_nothing(visit: Visit) -> None:
+    _, _, found = engine(ThreatModel(attr_add=1, attr_del=5), relaxed=True)
+    page = opened(visit(), f"{VIEW}&attr_add=1&adversary=relaxed")
+    page.locator(".sites .site[data-site='0']").click()
+    ends = page.locator(".detail h4").inner_text().removeprefix("paper ")
+    s = site_of(found, int(ends))
+    counted = found.broken_by(s)
+    told = page.locator(".map").inner_text()
+    assert f"the bound counts {len(counted)} of them, by fractions that add up to" in told
+    total = float(told.split("add up to ")[1].split(".\n")[0])
+    assert abs(total - found.broken[counted].sum()) < 0.01
+    assert not re.search(r"\b(lose|loses|lost)\b", told)

@@ -216,7 +216,7 @@ def test_attack_map(open_page: Open) -> None:
     at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4")
     assert at.dataframe[0].value["attribute deletions"].sum() == 4
     settle(at.segmented_control(key="adversary").set_value("relaxed"))
-    assert "fraction lost" in at.dataframe[1].value.columns
+    assert "fraction counted" in at.dataframe[1].value.columns
     settle(at.segmented_control(key="adversary").set_value("both"))
     for colour in ("class", "margin", "correct"):
         settle(at.segmented_control(key="colour").set_value(colour))

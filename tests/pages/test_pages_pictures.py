@@ -198,6 +198,13 @@ def test_a_film_is_a_picture_that_moves() -> None:
     assert blue[1].max() > picture.width - 40, "and grows to the right"
 
 
+def test_a_film_of_controlled_nodes_says_so() -> None:
+    instance = grid_instance()
+    frames = [film.Frame(sigma, certify(instance, ThreatModel(attr_del=3, sigma=sigma))) for sigma in (0, 1, 2)]
+    told = [frame["told"].split(":")[0] for frame in film.data(instance, frames, "sigma")["frames"]]
+    assert told == ["0 controlled nodes", "1 controlled node", "2 controlled nodes"]
+
+
 def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:
     for last in (1, 7, 30, 200, 5000):
         values = film.values_of(last)

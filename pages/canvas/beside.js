@@ -151,6 +151,7 @@ function drawDetail(map) {
     parts.push(element("h4", "", map.nodeName(node)));
     line(`${map.stateName(attack, node)[0].toUpperCase()}${map.stateName(attack, node).slice(1)}.`);
     if (share && attack.state[node] !== BEFORE) line(`Received ${share} needed inside its field.`);
+    if (attack.otherWays(node)) line(`It is lost in another way, too: with ${attack.otherWays(node)}.`);
     if (attack.surplus(node)) line(`That is ${some(attack.surplus(node), "flip", "flips")} more than it takes. ${SURPLUS}`);
     if (attack.relaxed && attack.slot[node] >= 0 && attack.state[node] !== BEFORE) line(`Counted by the fraction ${attack.broken[node]}.`);
     const margin = attack.margin[node];

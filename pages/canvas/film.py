@@ -21,7 +21,7 @@ from certcore.words.text import some
 from ..background.engine import session
 from ..background.jobs import Job
 from ..background.work import Work, ask
-from ..frame.sidebar import stops
+from ..frame.sidebar import slider_end, stops
 from ..parts.text import count
 from ..state.state import View
 from . import attack
@@ -44,43 +44,56 @@ class Frame:
     result: Certificate
 
 
-def axes(view: View) -> dict[str, str]:
-    """What can run as time: each budget that is set, and σ."""
-    found = {name: LABELS[name] for name, budget in zip(TYPES, view.threat.budgets) if budget}
-    return found | ({"sigma": "controlled nodes (σ)"} if view.threat.sigma else {})
+#: What can run as time: any one budget, also one that is not set, or σ.
+AXES = {name: LABELS[name] for name in TYPES} | {"sigma": "controlled nodes"}
 
 
-def values_of(last: int) -> list[int]:
-    """From 0 to the slider's value: every number at first, then coarser; the last one is always there."""
-    values = stops(last)
-    if len(values) > MOST_FRAMES:
-        step = (len(values) - 1) / (MOST_FRAMES - 1)
-        values = sorted({values[round(k * step)] for k in range(MOST_FRAMES)})
-    return values
+def present(view: View, axis: str) -> int | None:
+    """Where this budget or σ stands; None if every node is controlled."""
+    value = Axis.parse(axis).of(view.threat)
+    return None if value is None else int(value)
 
 
-def frames(view: View, result: Certificate, axis: str) -> Work:
-    """The certificates of a film, each with its attack; the last one is the very certificate of the map."""
-    last = int(Axis.parse(axis).of(view.threat))
-    values = values_of(last)
+def longest(view: View, axis: str) -> int:
+    """How far a film of this budget or σ can go."""
+    end = view.instance.graph.n_nodes if axis == "sigma" else slider_end(view.instance, axis)
+    return max(end, present(view, axis) or 0, 1)
+
+
+def values_of(first: int, last: int, now: int | None = None) -> list[int]:
+    """Both ends, what is between them (every number at first, then coarser), and the present value if it is there."""
+    values = [first, *(value for value in stops(last) if first < value)]
+    if len(values) > MOST_FRAMES - 1:
+        step = (len(values) - 1) / (MOST_FRAMES - 2)
+        values = [values[round(k * step)] for k in range(MOST_FRAMES - 1)]
+    return sorted({*values, *([now] if now is not None and first < now < last else [])})
+
+
+def frames(view: View, result: Certificate, axis: str, first: int, last: int) -> Work:
+    """The certificates of a film, each with its attack; at the present value the very certificate of the map."""
+    now = present(view, axis)
+    values = values_of(first, last, now)
     relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> list[Frame]:
         found = []
-        for k, value in enumerate(values[:-1]):
-            job.report(k / len(values), f"{count(value)} of {count(last)}")
-            threat = Axis.parse(axis).at(view.threat, value)
-            found.append(Frame(value, session(view.instance).certify(threat, relaxation=relaxation, cancel=job.cancel)))
+        for k, value in enumerate(values):
             if job.cancel.is_set():
                 break
-        return [*found, Frame(last, result)]
+            job.report(k / len(values), f"{count(value)} of {count(last)}")
+            threat = Axis.parse(axis).at(view.threat, value)
+            solve = session(view.instance).certify
+            made = result if value == now else solve(threat, relaxation=relaxation, cancel=job.cancel)
+            found.append(Frame(value, made))
+        return found
 
-    return ask("film", ("film", axis, *view.key), run, "Solving the points of the film", same=view.key, patience=0.4)
+    key = ("film", axis, first, last, *view.key)
+    return ask("film", key, run, "Solving the points of the film", same=key, patience=0.4)
 
 
-def data(instance: Instance, found: list[Frame], axis: str) -> dict[str, Any]:
-    """The film as the browser plays it."""
-    many = LABELS.get(axis, "controlled nodes")
+def data(instance: Instance, found: list[Frame], axis: str, now: int | None = None) -> dict[str, Any]:
+    """The film as the browser plays it; it begins where `now` is, or at its end."""
+    many = AXES[axis]
     made = []
     for frame in found:
         result = frame.result
@@ -103,14 +116,16 @@ def data(instance: Instance, found: list[Frame], axis: str) -> dict[str, Any]:
             }
         )
     key = hashlib.sha256(json.dumps([axis, made]).encode()).hexdigest()[:16]
-    return {"key": key, "frames": made}
+    values = [frame.value for frame in found]
+    start = values.index(now) if now in values else len(values) - 1
+    return {"key": key, "axis": many, "start": start, "frames": made}
 
 
 def page(instance: Instance, player: dict[str, Any], shown: dict[str, Any]) -> bytes:
     """The film as one page that needs nothing else, with the scripts of the dashboard."""
     graph = canvas.graph_data(instance)
-    last = player["frames"][-1]["attack"]
-    content = {"graph": graph, "map": shown | {"version": graph["version"], "attacks": [last], "player": player}}
+    first = player["frames"][player["start"]]["attack"]
+    content = {"graph": graph, "map": shown | {"version": graph["version"], "attacks": [first], "player": player}}
     text = json.dumps(content).replace("<", "\\u003c")  # nothing in it can end the script it stands in
     page = Path(__file__).with_name("film.html").read_text(encoding="utf-8")
     # The content comes last: whatever stands in it is not looked at for further places.

@@ -170,9 +170,13 @@ class Attack {
       const got = this.received[this.kinds.length * t + k], need = this.needed[this.kinds.length * t + k];
       if (this.kinds.length === 1 || need > 0) parts.push(`${amount(got)} of ${amount(need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
     });
-    // Of several combinations that were reached one is told; that others are made of other types is said.
-    const others = this.kinds.filter((kind, k) => (this.uses[t] >> kind.type) & 1 && !this.needed[this.kinds.length * t + k]).map((kind) => kind.short);
-    return parts.join(", ") + (others.length && !this.relaxed ? `, or another way with ${others.join(", ")}` : "");
+    return parts.join(", ");
+  }
+  // Of several combinations that a lost target was reached by one is told; types that only others are made of.
+  otherWays(node) {
+    const t = this.slot[node];
+    if (t < 0 || this.relaxed) return "";
+    return this.kinds.filter((kind, k) => (this.uses[t] >> kind.type) & 1 && !this.needed[this.kinds.length * t + k]).map((kind) => kind.label).join(" and ");
   }
   // How many flips a lost target received beyond the combination that is told.
   surplus(node) {

@@ -9,7 +9,6 @@ import streamlit as st
 
 from certcore import figures, words
 from certcore.common.errors import InputError
-from certcore.domain.perturbations import TYPES
 from certcore.figures.style import STATES
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
@@ -50,7 +49,9 @@ OWN: dict[str, state.Control] = {
     "edge": ("", state.short_text),
     "role": ("site", state.one_of("site", "target")),
     "marked": ("", state.short_text),
-    "play": ("", state.one_of("", *TYPES, "sigma")),
+    "play": ("", state.one_of("", *film.AXES)),
+    "play_from": (0, state.whole()),
+    "play_to": (None, state.whole()),
     "beside": ("", state.short_text),
     # Older links say what a click does. Today every click chooses; the word is read so that they open as they did.
     "click": ("open", state.one_of("open", "select", "protect")),
@@ -237,20 +238,41 @@ def _two_situations(view: View, result: Certificate, shown: list[dict[str, Any]]
     ]
 
 
+def _range(view: View, axis: str, bar: Any) -> tuple[int, int]:
+    """From where to where a film runs: from 0 to the slider's value, unless something else is asked for."""
+    longest, now = film.longest(view, axis), film.present(view, axis)
+    usual = now or min(10, longest)
+    if (st.session_state["play_to"] or usual) > longest:
+        state.replace("play_to", None, f"a film of this ends at {count(longest)} at most")
+    if st.session_state["play_from"] >= (st.session_state["play_to"] or usual):
+        state.replace("play_from", 0, "a film ends after it begins")
+    first = controls.number_input(bar, "from", 0, longest - 1, key="play_from", step=1, width=110)
+    last = controls.number_input(
+        bar,
+        "to",
+        1,
+        longest,
+        key="play_to",
+        step=1,
+        width=110,
+        placeholder=count(usual),
+        help="Empty: to the slider's value, or to 10 where the slider is at 0 or at “all”.",
+    )
+    return int(first or 0), int(last or usual)
+
+
 def _film(view: View, result: Certificate, seen: dict[str, Any], bar: Any) -> dict[str, Any] | None:
     """Controls below the map: run a budget as time, and keep this situation for comparison."""
-    names = film.axes(view)
-    if st.session_state["play"] not in ("", *names):
-        state.replace("play", "", "this budget is not set")
     axis = controls.selectbox(
         bar,
         "Budget as time",
-        ["", *names],
-        format_func=lambda name: names.get(name, "off"),
+        ["", *film.AXES],
+        format_func=lambda name: film.AXES.get(name, "off"),
         key="play",
         width=190,
-        help="A player below the map: it runs this budget from 0 to the slider's value, through solved points.",
+        help="A player below the map: it runs this budget, or the number of controlled nodes, through solved points.",
     )
+    first, last = _range(view, axis, bar) if axis else (0, 0)
     if bar.button(
         "Keep beside",
         icon=":material/splitscreen_left:",
@@ -259,11 +281,11 @@ def _film(view: View, result: Certificate, seen: dict[str, Any], bar: Any) -> di
         state.move(beside=situation.write(result.threat))
     if not axis:
         return None
-    task = film.frames(view, result, axis)
+    task = film.frames(view, result, axis, first, last)
     work.line(task)
     if not task.fresh:
         return None
-    player = film.data(view.instance, task.result, axis)
+    player = film.data(view.instance, task.result, axis, film.present(view, axis))
     for label, make, name, mime in (
         ("Film as GIF", lambda: film.gif(view.instance, task.result, player), "attack.gif", "image/gif"),
         ("Film as HTML", lambda: film.page(view.instance, player, seen), "attack.html", "text/html"),

@@ -463,6 +463,29 @@ def test_the_film_ends_with_the_map_and_every_frame_is_solved(visit: Visit) -> N
     assert len(found.ends) > 0
 
 
+def test_a_film_runs_through_any_range_beside_a_readable_curve(visit: Visit) -> None:
+    watched = visit(1440, 1200)
+    page = opened(watched, f"{VIEW}&play=attr_del&play_from=3&play_to=8")
+    page.wait_for_function("() => window.certcore?.map?.()?.frame != null", timeout=60_000)
+    values = "() => window.certcore.mapView.player.frames.map((frame) => frame.value)"
+    assert page.evaluate(values) == [3, 4, 5, 6, 7, 8]
+    assert drawn(page)["frame"] == 2, "it begins at the budgets of the map"
+    chart = page.locator(".player canvas")
+    seen = page.evaluate("window.certcore.mapView.player.seen")
+    certified = certify(grid_instance(), ThreatModel(attr_del=5)).certified
+    assert seen["value"] == str(certified)
+    assert seen["ticks"] == ["0", str(N // 2), str(N), "3", "4", "5", "6", "7", "8"]
+    left, top, right, bottom = seen["box"]
+    assert abs(seen["at"][0] - (left + (right - left) * 2 / 5)) < 0.1
+    assert abs(seen["at"][1] - (bottom - (bottom - top) * certified / N)) < 0.1
+    assert chart.bounding_box()["height"] >= 150
+    assert "over attribute deletions, from 3 to 8" in chart.get_attribute("aria-label")
+    page = opened(watched, f"{VIEW}&play=sigma&play_to=2")
+    page.wait_for_function("() => window.certcore?.map?.()?.frame != null", timeout=60_000)
+    assert page.evaluate(values) == [0, 1, 2], "also what is not limited in the map"
+    assert page.locator(".told").inner_text().startswith("2 controlled nodes: ")
+
+
 def test_less_motion_steps_instead_of_playing(visit: Visit) -> None:
     watched = visit(1440, 1200)
     watched.page.emulate_media(reduced_motion="reduce")

@@ -206,11 +206,22 @@ def test_a_film_of_controlled_nodes_says_so() -> None:
 
 
 def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:
-    for last in (1, 7, 30, 200, 5000):
-        values = film.values_of(last)
-        assert values[0] == 0
+    for first, last, now in (
+        (0, 1, 1),
+        (0, 7, 7),
+        (0, 30, 30),
+        (0, 200, 200),
+        (0, 5000, 5000),
+        (7, 9, None),
+        (3, 900, 421),
+    ):
+        values = film.values_of(first, last, now)
+        assert values[0] == first
         assert values[-1] == last
+        assert now is None or now in values
+        assert values == sorted(set(values))
         assert len(values) <= film.MOST_FRAMES
+    assert film.values_of(7, 9) == [7, 8, 9]
 
 
 def test_a_kept_situation_that_makes_no_sense_is_refused() -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from certcore import figures
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.figures.style import BLUE, WIDTHS
@@ -95,22 +97,25 @@ def data(instance: Instance, found: list[Frame], axis: str, now: int | None = No
     """The film as the browser plays it; it begins where `now` is, or at its end."""
     many = AXES[axis]
     made = []
-    for frame in found:
+    # What is certified against more is certified against less, and an attack with less is one with more.
+    certified = np.maximum.accumulate([frame.result.certified for frame in found][::-1])[::-1].tolist()
+    broken = np.maximum.accumulate([frame.result.attack_found or 0 for frame in found]).tolist()
+    for k, frame in enumerate(found):
         result = frame.result
         here = reach(instance, result)
         assert here is not None
         lost = int(here.lost.sum())
         told = (
             f"{some(frame.value, many.removesuffix('s'), many)}: "
-            f"{count(result.certified)} of {count(result.targets)} certified, "
+            f"{count(certified[k])} of {count(result.targets)} certified, "
             f"{count(lost)} {'loses its' if lost == 1 else 'lose their'} certificate"
         )
         made.append(
             {
                 "value": frame.value,
                 "told": told,
-                "certified": result.certified,
-                "left": result.targets - (result.attack_found or 0),
+                "certified": certified[k],
+                "left": result.targets - broken[k],
                 "targets": result.targets,
                 "attack": attack.data(instance, result, here),
             }

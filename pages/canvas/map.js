@@ -34,10 +34,11 @@ class AttackMap {
     if (!graph) { this.graph = null; return; }
     const fresh = this.version !== data.version;
     this.graph = graph; this.version = data.version; this.lookCache = null;
-    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, selectedColour: data.colours.selected, typeColours: data.colours.types, marginScale: data.colours.margin, shareScale: data.colours.share, closeSteps: data.colours.close, states: data.states, counted: data.counted, only: data.only });
+    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, typeColours: data.colours.types, marginScale: data.colours.margin, shareScale: data.colours.share, closeSteps: data.colours.close, states: data.states, counted: data.counted, only: data.only });
     this.root.style.setProperty("--map-height", `${data.height}px`);
     this.root.classList.toggle("several", data.attacks.length > 1);
     if (fresh) { this.fit(); this.selection = []; this.hover = null; }
+    if (data.selection) this.selection = data.selection;
     this.theme();
     this.ready = data.attacks.map((one) => new Attack(one, graph));
     this.player.update(data.player || null);
@@ -46,7 +47,6 @@ class AttackMap {
     const given = JSON.stringify(data.chosen ?? null);
     if (given !== this.given && !this.sent.includes(given)) { this.chosen = data.chosen; if (data.chosen) this.goTo(data.chosen); this.beside(); }
     this.given = given;
-    if (data.selection) this.selection = data.selection;
     this.paint();
   }
 
@@ -253,6 +253,8 @@ class AttackMap {
   }
   select(nodes) {
     this.selection = nodes;
+    this.point(null); this.showTip(null, null);
+    drawLegend(this);
     this.paint();
     this.live.textContent = `${some(nodes.length, "node", "nodes")} selected`;
     if (this.send) this.send("event", { selected: nodes, at: Date.now() });
@@ -279,7 +281,7 @@ class AttackMap {
       c.focus({ preventScroll: true }); c.setPointerCapture(e.pointerId);
       const [x, y] = at(e);
       this.pointers.set(e.pointerId, [x, y]); this.travel = 0; this.pinch = null;
-      if (this.mode !== "move" && this.pointers.size === 1) this.hand = new Hand(panel, this.mode, x, y);
+      if (this.mode !== "move" && this.pointers.size === 1) { this.hand = new Hand(panel, this.mode, x, y); this.point(null); this.showTip(panel, null); }
     });
     c.addEventListener("pointermove", (e) => {
       const [x, y] = at(e), old = this.pointers.get(e.pointerId);

@@ -380,9 +380,22 @@ class Panel {
   // What was selected by hand, and the chosen node.
   drawChoice(c, lit) {
     const { attack, owner: o } = this;
-    for (const node of o.selection) this.ring(c, node, o.selectedColour, 1.5, 2, lit ? 0.4 : 1);
-    if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) this.ring(c, o.chosen.node, o.selectedColour, 4, 3, 1);
+    this.drawSelection(c, lit ? 0.35 : 0.75);
+    if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) this.ring(c, o.chosen.node, o.ink, 4, 2.5, 1);
     c.globalAlpha = 1;
+  }
+  // Selected nodes: thin and dashed, and nothing over the marks of the attack; a site has it around its mark.
+  drawSelection(c, alpha) {
+    const { owner: o, attack } = this, marks = (this.spots || []).map(([x, y], s) => [x, y, this.siteRadius(s) + 3]), r = this.lostRadius() + 2.5;
+    c.globalAlpha = alpha; c.strokeStyle = o.ink; c.lineWidth = 1.2; c.setLineDash([3, 2]);
+    for (const node of o.selection) {
+      const site = attack.siteOf.get(node), [x, y] = this.place(node);
+      const [cx, cy, radius] = site !== undefined ? [this.spots[site][0], this.spots[site][1], marks[site][2] + 3] : [x, y, r];
+      if (cx < -30 || cy < -30 || cx > this.width + 30 || cy > this.height + 30) continue;
+      if (marks.some(([mx, my, far], s) => s !== site && Math.hypot(mx - cx, my - cy) < far + radius)) continue;
+      c.beginPath(); c.arc(cx, cy, radius, 0, 6.2832); c.stroke();
+    }
+    c.setLineDash([]);
   }
   ring(c, node, colour, gap, line, alpha) {
     const [x, y] = this.place(node);

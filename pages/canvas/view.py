@@ -22,7 +22,6 @@ from certcore.figures.kinds.graph import positions_of
 from certcore.figures.style import (
     CLOSENESS,
     LOST_COLOUR,
-    ORANGE,
     PROTECTED_COLOUR,
     SHARES,
     TYPE_COLOURS,
@@ -152,7 +151,6 @@ def settings(
             "types": list(TYPE_COLOURS),
             "lost": LOST_COLOUR,
             "protected": PROTECTED_COLOUR,
-            "selected": ORANGE,
             "margin": list(VIRIDIS),
             "share": list(SHARES),
             "close": [

@@ -358,12 +358,25 @@ def test_lasso_box_targets_and_protection(visit: Visit) -> None:
     xs = sorted(place[0] for place in places.values())
     middle = (xs[N // 2] + xs[N // 2 - 1]) / 2
     page.get_by_role("button", name="Box", exact=True).click()
+    marks = drawn(page)["panels"][0]["sites"]
+    rings = [
+        (site["x"] + share * site["radius"] * np.cos(turn), site["y"] + share * site["radius"] * np.sin(turn))
+        for site in marks
+        for share in (0.5, 0.7, 0.9)
+        for turn in np.arange(0, 6.2, 0.3)
+    ]
+    plain = inks(page, rings)
     page.mouse.move(box["x"] + 3, box["y"] + 3)
+    page.evaluate("() => { const map = window.certcore.mapView; map.showTip(map.panels[0], { node: 7 }, 3, 3); }")
+    assert page.locator(".tip").is_visible()
     page.mouse.down()
+    assert not page.locator(".tip").is_visible(), "it would stay where it was"
     page.mouse.move(box["x"] + middle, box["y"] + box["height"] - 3, steps=4)
     page.mouse.up()
     inside = sorted(i for i, (x, _) in places.items() if x < middle)
     assert drawn(page)["selection"] == inside
+    assert inks(page, rings) == plain, "what is selected covers nothing of the attack"
+    assert f"selected by hand ({len(inside)})" in drawn(page)["legend"]
     page.get_by_role("heading", name=f"{len(inside)} selected").wait_for()
     watched.settled()
     page.get_by_role("button", name="Lasso").click()

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,9 @@ def test_a_film_of_controlled_nodes_says_so() -> None:
     frames = [film.Frame(sigma, certify(instance, ThreatModel(attr_del=3, sigma=sigma))) for sigma in (0, 1, 2)]
     told = [frame["told"].split(":")[0] for frame in film.data(instance, frames, "sigma")["frames"]]
     assert told == ["0 controlled nodes", "1 controlled node", "2 controlled nodes"]
+    weak = replace(frames[1].result, certified=0, verified_certified=0)
+    better = film.data(instance, [frames[0], film.Frame(1, weak), frames[2]], "sigma")["frames"][1]
+    assert better["certified"] == frames[2].result.certified > 0, "what holds against two holds against one"
 
 
 def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:

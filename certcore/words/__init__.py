@@ -40,7 +40,7 @@ from certcore.words.right_labels import (
     not_for_training,
     share_of_right,
 )
-from certcore.words.sites import attack_words, named_sites, state_legend
+from certcore.words.sites import attack_words, named_sites, state_legend, why_larger
 from certcore.words.solve import limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words
 
@@ -90,4 +90,5 @@ __all__ = [
     "why_accuracy",
     "why_control_columns",
     "why_controls",
+    "why_larger",
 ]

@@ -100,9 +100,11 @@ def draw(view: View) -> None:
     found = reach(instance, result, relaxed=relaxed)
     assert found is not None
     shown = [attack.data(instance, result, found, relaxed=relaxed)]
+    why: words.Text | None = None
     if adversary == "both":
         fractions = reach(instance, result, relaxed=True)
         assert fractions is not None
+        why = words.why_larger(found, fractions)
         shown = [
             attack.data(instance, result, found, title=attack.title(result, relaxed=False)),
             attack.data(instance, result, fractions, relaxed=True, title=attack.title(result, relaxed=True)),
@@ -143,6 +145,8 @@ def draw(view: View) -> None:
     seen = canvas.settings(colour, codes, chosen, marked, 620)
     player = _film(view, result, seen, below) if adversary == "attack" and len(shown) == 1 else None
     with place:
+        if why is not None:
+            st.markdown(why.markdown)
         event = canvas.draw(instance, {"attacks": shown, "player": player, **seen}, key="attack_map_canvas")
     if event.opened is not None:
         menu.go("node", node=event.opened)

@@ -11,7 +11,7 @@ from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
 from certcore.result.reach import Reach
 from certcore.result.states import NOTHING, TargetState
 from certcore.words.registry import sentence
-from certcore.words.text import Text, budget_words, count, name, paragraph, say, some, strong
+from certcore.words.text import Piece, Text, budget_words, count, name, paragraph, say, some, strong
 
 #: Sites of each kind that the sentence names; the list beside the map has all of them.
 _MOST = 5
@@ -194,7 +194,7 @@ def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple
     count in part, and what that adds up to; `short`: labels that count although too little reaches them."""
     spread, split, of_attack = places
     number, together = fractions
-    told = [f"The relaxed adversary counts {total} labels, the attack takes ", strong(count(lost)), ". "]
+    told: list[Piece | str] = [f"The relaxed adversary counts {total} labels, the attack takes ", strong(count(lost)), ". "]
     if not (split or number or short):
         return say(*told, "It uses no fractions here: all its flips and all the labels it counts are whole.")
     told.append(f"It may use fractions: its flips are spread over {some(spread, 'place', 'places')}")

@@ -194,7 +194,8 @@ def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple
     count in part, and what that adds up to; `short`: labels that count although too little reaches them."""
     spread, split, of_attack = places
     number, together = fractions
-    told: list[Piece | str] = [f"The relaxed adversary counts {total} labels, the attack takes ", strong(count(lost)), ". "]
+    told: list[Piece | str] = [f"The relaxed adversary counts {total} labels, the attack takes "]
+    told += [strong(count(lost)), ". "]
     if not (split or number or short):
         return say(*told, "It uses no fractions here: all its flips and all the labels it counts are whole.")
     told.append(f"It may use fractions: its flips are spread over {some(spread, 'place', 'places')}")

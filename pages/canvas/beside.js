@@ -32,11 +32,15 @@ const which = (map) => (map.attacks.length > 1 ? "First picture: " : "");
 
 function drawSentence(map) {
   const attack = map.attacks[0];
-  map.sentence.replaceChildren(which(map), ...attack.sentence.map((piece) => {
+  const written = (pieces) => pieces.map((piece) => {
     if (piece.site !== undefined) return choiceButton(map, map.asChoice(attack, piece.site), piece.text, "name");
     return piece.strong ? element("strong", "", piece.text) : document.createTextNode(piece.text);
-  }));
-  map.sentence.hidden = !attack.sentence.length;
+  });
+  // What the attack does comes first; what is proven about all others may stand elsewhere where there is little room.
+  const all = attack.sentence, end = all.findIndex((piece) => piece.site === undefined && piece.text.endsWith(".")), first = end < 0 ? all.length : end + 1;
+  map.sentence.replaceChildren(which(map), ...written(all.slice(0, first)));
+  map.further.replaceChildren(...written(all.slice(first)));
+  map.sentence.hidden = !all.length; map.further.hidden = first >= all.length;
 }
 
 function badge(map, attack, s) {
@@ -185,9 +189,15 @@ function drawDetail(map) {
 
 // The legend answers three questions in this order: where the budget is spent, what it breaks, how close the rest is.
 function drawLegend(map) {
-  const attack = map.attacks[0], items = [];
-  const add = (parts, text) => { const item = element("li"); item.append(sample(parts), element("span", "", text)); items.push(item); };
-  const title = (text) => items.push(element("li", "title", text));
+  const attack = map.attacks[0], questions = [];
+  let items;
+  const title = (text) => {
+    const question = element("li", "question");
+    items = element("ul");
+    items.append(element("li", "title", text));
+    question.append(items); questions.push(question);
+  };
+  const add = (parts, text) => { const item = element("li"); item.append(sample(parts), element("span", "", text)); items.append(item); };
   title("Where the budget is spent (n = flips)");
   const used = [];
   attack.kinds.forEach((kind) => {
@@ -209,15 +219,18 @@ function drawLegend(map) {
     const lines = used.map((colour, k) => linePart(colour, 11, 35, 6 * (k - (used.length - 1) / 2), 1.3, "none"));
     add([...lines, ringPart(used[0], 6, 4.5, 2), shapePart("square", map.lostColour, 38, 4)], attack.breaks.reduce((sum, number) => sum + number, 0) > attack.lost.length ? "from a hit to each label it helps break; one label can have several" : "from a hit to each label it helps break");
   }
-  if (map.attacks.some((one) => one.relaxed)) items.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
+  if (attack.count) add([ringPart(map.ink, 22, 4.5, 1.4)], `in the field of the hit that is chosen, ${attack.relaxed ? "and not counted" : "and not broken by it"}`);
+  if (map.attacks.some((one) => one.relaxed)) items.append(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
   const looks = map.looks(attack);
   const next = looks.close?.find((step) => step.label === "1")?.count;
   title(next ? `How close the rest is: ${thousands(next)} one flip away` : looks.close || looks.bar ? "How close the rest is" : "The rest");
-  if (looks.close) items.push(closeBar(looks.close, looks.farthest));
-  if (looks.bar) items.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, FURTHER));
+  if (looks.close) items.append(closeBar(looks.close, looks.farthest));
+  if (looks.bar) items.append(colourBar(map.marginScale(), looks.bar.low, looks.bar.high, FURTHER));
+  if (looks.close || looks.bar) title("Everything else, by shape");
   looks.forEach((look) => { if (look.count && look.label) add([shapePart(look.shape, look.colour)], `${look.label} (${thousands(look.count)})`); });
   map.shapeNote = element("li", "title note", "zoom in to see these shapes");
-  map.legend.replaceChildren(...items, map.shapeNote);
+  items.append(map.shapeNote);
+  map.legend.replaceChildren(...questions);
   noteShapes(map);
 }
 

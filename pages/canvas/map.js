@@ -3,7 +3,7 @@
 class AttackMap {
   constructor(root) {
     this.root = root;
-    for (const name of ["sentence", "stage", "list", "detail", "legend", "live"]) this[name] = root.querySelector(`.${name}`);
+    for (const name of ["sentence", "further", "stage", "list", "detail", "legend", "live"]) this[name] = root.querySelector(`.${name}`);
     this.panels = []; this.attacks = []; this.selection = []; this.pointers = new Map(); this.sent = [];
     this.zoom = 1; this.panX = 0; this.panY = 0; this.hover = null; this.chosen = null; this.mode = "move"; this.edgeStrength = 1; this.version = ""; this.touched = 0; this.sort = "flips"; this.given = "null";
     this.player = new Player(this);
@@ -34,7 +34,7 @@ class AttackMap {
     if (!graph) { this.graph = null; return; }
     const fresh = this.version !== data.version;
     this.graph = graph; this.version = data.version; this.lookCache = null;
-    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, typeColours: data.colours.types, marginScale: data.colours.margin, shareScale: data.colours.share, closeSteps: data.colours.close, states: data.states, counted: data.counted, only: data.only });
+    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, typeColours: data.colours.types, marginTones: data.colours.margin, shareScale: data.colours.share, closeSteps: data.colours.close, states: data.states, counted: data.counted, only: data.only });
     this.root.style.setProperty("--map-height", `${data.height}px`);
     this.root.classList.toggle("several", data.attacks.length > 1);
     if (fresh) { this.fit(); this.selection = []; this.hover = null; }
@@ -63,7 +63,7 @@ class AttackMap {
   beside() {
     if (!this.attacks.length) return;
     // What is drawn anew are other buttons: whoever stood on one by keyboard stands on its successor.
-    const held = this.held(), part = [this.sentence, this.list, this.detail].find((box) => box.contains(held));
+    const held = this.held(), part = [this.sentence, this.further, this.list, this.detail].find((box) => box.contains(held));
     const at = part ? [...part.querySelectorAll("button, select")].indexOf(held) : -1;
     drawSentence(this); drawList(this); markList(this); drawDetail(this); drawLegend(this);
     if (at >= 0) part.querySelectorAll("button, select")[at]?.focus({ preventScroll: true });
@@ -77,6 +77,7 @@ class AttackMap {
     return a === b ? this.nodeName(a) : this.graph.names ? `${this.graph.names[a]} – ${this.graph.names[b]}` : `${a} – ${b}`;
   }
   stateName(attack, node) { return (attack.relaxed ? this.counted : this.states)[attack.state[node]]; }
+  marginScale() { return this.marginTones[this.dark ? "dark" : "light"]; }
   colourOf(type) { return this.typeColours[type]; }
   siteIn(attack, at) {
     if (at.edge) { for (let s = 0; s < attack.count; s++) if (attack.isEdge(s) && `${attack.ends[2 * s]}-${attack.ends[2 * s + 1]}` === at.edge) return s; return -1; }
@@ -105,7 +106,7 @@ class AttackMap {
       for (let i = 0; i < graph.n; i++) most = Math.max(most, attack.margin[i]);
       most = Math.min(most, 40);
       const first = looks.length, steps = Math.min(most, 11);
-      for (let k = 0; k < steps; k++) add("", mix(this.marginScale, steps > 1 ? k / (steps - 1) : 0), "circle", 1.25, 0.95);
+      for (let k = 0; k < steps; k++) add("", mix(this.marginScale(), steps > 1 ? k / (steps - 1) : 0), "circle", 1.15, 1);
       const never = add("no number of these flips", this.grey, "diamond", 1, 0.6);
       looks.bar = { low: "1", high: most === 40 ? "40 or more" : String(most) };
       for (let i = 0; i < graph.n; i++) {
@@ -342,7 +343,7 @@ class AttackMap {
   read() {
     return {
       version: this.version, zoom: this.zoom, pan: [this.panX, this.panY], chosen: this.chosen, colour: this.colour, selection: this.selection, frame: this.player.active ? this.player.at : null,
-      legend: [...this.legend.querySelectorAll("li:not(.title)")].map((item) => item.textContent), sentence: this.sentence.textContent,
+      legend: [...this.legend.querySelectorAll("li:not(.title, .question)")].map((item) => item.textContent), sentence: `${this.sentence.textContent}${this.further.textContent}`,
       panels: this.panels.map((panel) => ({
         ...panel.readBack, title: panel.attack.title, relaxed: panel.attack.relaxed, size: [panel.width, panel.height], lostNodes: panel.attack.lost.slice(),
         close: this.looks(panel.attack).close ?? null, broken: panel.attack.broken ? Array.from(panel.attack.broken) : null, margin: Array.from(panel.attack.margin),

@@ -316,10 +316,11 @@ class Panel {
     if (attack.relaxed) this.drawShares(c, lit, lostRadius);
     else if (lit) {
       c.globalAlpha = 0.9; c.lineWidth = 1.4; c.strokeStyle = o.ink;
+      const broken = new Set(lit.broken);
       let inPath = 0;
       c.beginPath();
       for (const node of lit.reached) {
-        if (attack.state[node] === LOST) continue;
+        if (broken.has(node)) continue;
         const [x, y] = this.place(node);
         c.moveTo(x + lostRadius + 0.5, y); c.arc(x, y, lostRadius + 0.5, 0, 6.2832);
         if (++inPath === 100) { c.stroke(); c.beginPath(); inPath = 0; }

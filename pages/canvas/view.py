@@ -25,7 +25,6 @@ from certcore.figures.style import (
     PROTECTED_COLOUR,
     SHARES,
     TYPE_COLOURS,
-    VIRIDIS,
     series_colour,
     series_marker,
 )
@@ -77,8 +76,8 @@ def draw(instance: Instance, data: dict[str, Any], *, key: str) -> Event:
     """Draw the map; returns what was done in it in this run."""
     shelf, drawing = _components()
     graph = graph_data(instance)
-    shelf(key=f"{key}_graph", data=graph, height=1)
     answer = drawing(key=key, data={"version": graph["version"], **data}, on_event_change=lambda: None)
+    shelf(key=f"{key}_graph", data=graph, height=1)  # below: it would take room above the picture
     said = answer.get("event") if answer else None
     return read_event(said, instance.graph.n_nodes)
 
@@ -151,13 +150,25 @@ def settings(
             "types": list(TYPE_COLOURS),
             "lost": LOST_COLOUR,
             "protected": PROTECTED_COLOUR,
-            "margin": list(VIRIDIS),
+            "margin": {"light": margin_scale(dark=False), "dark": margin_scale(dark=True)},
             "share": list(SHARES),
             "close": [
                 {"most": step.most, "label": step.label, "light": step.colour, "dark": step.dark} for step in CLOSENESS
             ],
         },
     }
+
+
+def margin_scale(*, dark: bool, steps: int = 11) -> list[str]:
+    """Tones of margins, from one further flip to many: those of closeness with steps between them.
+
+    The farther, the nearer to the page: what is safest must not outshine the attack.
+    """
+    tones = [step.dark if dark else step.colour for step in CLOSENESS]
+    known = np.array([[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in tones])
+    at = np.linspace(0, len(tones) - 1, steps)
+    mixed = np.stack([np.interp(at, np.arange(len(tones)), known[:, k]) for k in range(3)], axis=1).round().astype(int)
+    return ["#" + "".join(f"{part:02X}" for part in tone) for tone in mixed]
 
 
 def fitted(positions: np.ndarray) -> np.ndarray:

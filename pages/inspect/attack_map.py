@@ -65,7 +65,13 @@ def draw(view: View) -> None:
         st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
         return
 
-    bar = st.container(horizontal=True, vertical_alignment="bottom")
+    # On a narrow screen the picture comes before what one can ask of it.
+    whole = st.container(key="map_first")
+    bar, notes, place = (
+        whole.container(horizontal=True, vertical_alignment="bottom"),
+        whole.container(),
+        whole.container(),
+    )
     adversary = controls.segmented_control(
         bar,
         "Adversary",
@@ -94,7 +100,7 @@ def draw(view: View) -> None:
     )
     wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)
     if adversary != "attack" and result.fractional is None:
-        st.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
+        notes.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
         adversary = "attack"
     relaxed = adversary == "relaxed"
     found = reach(instance, result, relaxed=relaxed)
@@ -112,7 +118,7 @@ def draw(view: View) -> None:
 
     elif adversary == "attack" and st.session_state["beside"]:
         shown = _two_situations(view, result, shown)
-        if st.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one that was kept."):
+        if notes.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one that was kept."):
             state.move(beside="")
 
     chosen: dict[str, Any] | None = None
@@ -125,12 +131,12 @@ def draw(view: View) -> None:
     matches = search(instance.node_names, n, wanted)
     sought, st.session_state["_sought"] = st.session_state.get("_sought", ""), wanted
     if wanted and not matches:
-        st.caption(":orange[No node has this name or index.]")
+        notes.caption(":orange[No node has this name or index.]")
     elif wanted and wanted != sought:  # only a new search moves the choice; clicks may move it on
         state.move(picked=matches[0], edge="", role="site")
     marked = state.parse_nodes(st.session_state["marked"], n).tolist() if st.session_state["marked"] else []
 
-    place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
+    below = st.container(horizontal=True, vertical_alignment="bottom")
     only = controls.multiselect(
         below,
         "Show only",

@@ -183,6 +183,7 @@ def test_sites_sort_by_what_they_break_and_the_arrows_follow(visit: Visit) -> No
 
 def test_the_list_says_how_many_sites_are_below_its_edge(visit: Visit) -> None:
     page = opened(visit(), VIEW.replace("attr_del=5", "attr_del=11"))
+    page.locator(".sites .site[data-site='0']").click()  # what is chosen stands below the list
     below = page.locator(".below")
     hidden = """() => { const { list } = window.certcore.mapView, box = list.getBoundingClientRect();
       const line = list.querySelector(".below").getBoundingClientRect(), end = line.height ? line.top : box.bottom;
@@ -314,15 +315,34 @@ def test_the_list_keeps_the_focus_and_escape_leaves(visit: Visit) -> None:
     assert page.evaluate(focused) == "top"
 
 
-def test_the_list_shows_three_sites_beside_a_long_legend(visit: Visit) -> None:
+def test_the_list_shows_its_sites_and_a_choice_cuts_nothing_off_the_legend(visit: Visit) -> None:
     watched = visit()
     page = opened(watched, f"{VIEW}&attr_add=2")
+    whole = """() => { const { scrollHeight, clientHeight } = window.certcore.mapView.legend;
+      return [scrollHeight <= clientHeight, clientHeight]; }"""
+    before = page.evaluate(whole)
+    assert before[0]
+    assert any("in the field of the hit that is chosen" in line for line in drawn(page)["legend"]), "hollow circles"
     rows = """() => { const { list } = window.certcore.mapView, box = list.getBoundingClientRect();
       return [...list.querySelectorAll(".site")].map((row) => row.getBoundingClientRect())
         .filter((row) => row.top >= box.top - 1 && row.bottom <= box.bottom + 1).length; }"""
-    assert page.evaluate(rows) >= 3
+    assert page.evaluate(rows) == page.locator(".sites .site").count() > 4
     page.locator(".sites .site[data-site='0']").click()
     assert page.evaluate(rows) >= 3
+    assert page.evaluate(whole) == before
+
+
+def test_on_a_narrow_screen_the_picture_is_on_the_first_one(visit: Visit) -> None:
+    page = opened(visit(420, 800))
+    box = page.locator(".box").bounding_box()
+    assert box["y"] + box["height"] < 800
+    assert page.locator(".sentence").bounding_box()["y"] < box["y"]
+    for below in (".tools", ".further", ".legend", ".list", ".st-key-adversary"):
+        assert page.locator(below).first.bounding_box()["y"] >= box["y"] + box["height"], below
+    seen = """() => { const { list } = window.certcore.mapView, box = list.getBoundingClientRect();
+      return [list.querySelectorAll(".site").length, box.height]; }"""
+    rows, height = page.evaluate(seen)
+    assert height > 37 * min(rows, 8), "the list is as long as it needs to be"
 
 
 def test_fractions_of_the_relaxed_adversary_arrive_unrounded_beside_the_attack(visit: Visit) -> None:
@@ -426,6 +446,10 @@ def test_margins_are_those_of_the_engine(visit: Visit) -> None:
     assert seen["colour"] == "margin"
     assert np.array_equal(np.array(seen["panels"][0]["margin"])[found.targets], found.margin)
     assert page.locator(".legend .strip").count() == 1
+    colour_of = "(node) => { const map = window.certcore.mapView; return map.looks(map.attacks[0]).colourOf(node); }"
+    tones = canvas.margin_scale(dark=False)
+    near, far = (int(found.targets[np.flatnonzero(found.margin == m)[0]]) for m in (1, found.margin.max()))
+    assert [page.evaluate(colour_of, node) for node in (near, far)] == [tones[0], tones[-1]]
 
 
 def test_the_graph_travels_once_and_a_new_attack_sends_what_changed(visit: Visit) -> None:

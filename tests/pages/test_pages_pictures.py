@@ -83,6 +83,17 @@ def test_reach_that_is_too_much_ends_at_a_whole_site(monkeypatch: pytest.MonkeyP
     assert array(data["breaks"], np.uint32).tolist() == [len(found.broken_by(s)) for s in sites]
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_safest_margin_is_the_quietest(dark: bool) -> None:
+    """Step by step nearer to the page, and never as bright a colour as what is lost."""
+    tones = [[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in view.margin_scale(dark=dark)]
+    assert len(tones) == 11
+    light = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in tones]
+    assert (np.diff(light) < 0).all() if dark else (np.diff(light) > 0).all()
+    assert max(max(tone) - min(tone) for tone in tones) < 120 < 0xD5 - 0x00
+    assert max(tones[-1]) - min(tones[-1]) < 20, "the last one is grey"
+
+
 def test_names_in_the_sentence_belong_to_their_sites() -> None:
     data, found = drawn(grid_instance())
     pieces = [piece for piece in data["sentence"] if "site" in piece]

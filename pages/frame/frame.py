@@ -10,7 +10,7 @@ from ..files import bundles
 from ..parts.text import markdown
 from ..server.gate import gate
 from ..state import state
-from . import menu, sidebar
+from . import menu, sidebar, skip
 
 #: A file of our own: icons by name would be fetched from a font server.
 ICON = Path(__file__).with_name("icon.png")
@@ -22,6 +22,7 @@ section[data-testid="stSidebar"] .stPageLink a {padding: 0.1rem 0.25rem; gap: 0.
 section[data-testid="stSidebar"] .stPageLink p {font-size: 0.86rem; white-space: nowrap;}
 section[data-testid="stSidebar"] [data-testid="stVerticalBlock"] {gap: 0.55rem;}
 section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-left: 0.6rem; padding-right: 0.6rem;}
+.st-key-skip {height: 0;}
 .st-key-menu [data-testid="stVerticalBlock"], .st-key-menu {gap: 0.1rem !important;}
 .st-key-menu [data-testid="stCaptionContainer"] {margin: 0.15rem 0 0 0.3rem !important;}
 .st-key-menu [data-testid="stCaptionContainer"] p {font-size: 0.72rem; margin: 0;}
@@ -52,6 +53,8 @@ def run() -> None:
         place = st.container(key="menu")
         view = sidebar.draw(entry.slug, getattr(entry.module(), "OWN", {}))
         with place:
+            if getattr(entry.module(), "PICTURE", False):
+                skip.draw()
             menu.draw()  # when everything is set that its links carry
     page.run()
 

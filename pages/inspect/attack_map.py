@@ -30,6 +30,8 @@ from ..state import controls, state
 from ..state.state import View
 
 TITLE = "Attack map"
+#: There is a picture to which the keyboard can go at once.
+PICTURE = True
 #: States in the address; their former names still open what they meant.
 CHOICES = [member.name.lower() for member in TargetState]
 COLOURS = {"state": "State", "margin": "Margin", "class": "Predicted class", "correct": "Right or wrong"}

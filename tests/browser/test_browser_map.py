@@ -291,6 +291,23 @@ def test_pointer_keyboard_and_search_choose_alike(visit: Visit) -> None:
     page.wait_for_function(f"() => new URL(location).searchParams.get('node') === '{found.ends[-2, 0]}'")
 
 
+def test_the_second_tab_leads_to_the_picture(visit: Visit) -> None:
+    """The first one is Streamlit's own, to the beginning of the page."""
+    page = opened(visit())
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("button", name="Skip to the picture")
+    assert skip.evaluate("(button) => button.matches(':focus')")
+    box = skip.bounding_box()
+    assert min(box["width"], box["height"]) > 20
+    seen = "([x, y]) => Boolean(document.elementFromPoint(x, y)?.closest('.st-key-skip'))"
+    assert page.evaluate(seen, [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]), "on the screen"
+    page.keyboard.press("Enter")
+    assert page.locator(".box .top").evaluate("(picture) => picture.matches(':focus')")
+    page.keyboard.press("ArrowRight")
+    assert drawn(page)["chosen"]
+
+
 def test_the_list_keeps_the_focus_and_escape_leaves(visit: Visit) -> None:
     _, _, found = engine(ThreatModel(attr_del=5))
     watched = visit(420, 800, "dark")

@@ -211,8 +211,8 @@ function drawLegend(map) {
   });
   if (attack.controlled.length) add([ringPart(map.ink, 22, 6.5, 2)], `controlled by the attacker (${thousands(attack.controlled.length)})`);
   if (attack.protected.length) add([ringPart(map.protectedColour, 22, 5), ringPart(map.protectedColour, 22, 8, 1)], `protected (${thousands(attack.protected.length)})`);
-  if (map.selection.length) add([["circle", { cx: 22, cy: 9, r: 6.5, fill: "none", stroke: map.ink, "stroke-width": 1.2, "stroke-dasharray": "3 2" }]], `selected by hand (${thousands(map.selection.length)})`);
-  title("What it breaks");
+  if (map.selection.length) add([["circle", { cx: 22, cy: 9, r: 8, fill: map.ink, "fill-opacity": SELECTED }], shapePart("circle", map.grey, 22, 3)], `selected by hand (${thousands(map.selection.length)})`);
+  title(attack.relaxed ? "What it counts" : "What it breaks");
   if (!attack.relaxed) add([shapePart("square", map.lostColour)], `loses its certificate (${thousands(attack.lost.length)})`);
   if (!attack.relaxed && attack.count && !attack.everyField) {
     // From a ring to a square, in the colour of every kind of flip that is spent.

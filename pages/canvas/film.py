@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: More pictures than this nobody waits for.
 MOST_FRAMES = 31
 #: Height of what stands below the map in the animated picture: the count and its curve.
-STRIP = 130
+STRIP = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,9 @@ def gif(instance: Instance, found: list[Frame], player: dict[str, Any], seconds:
     for k, picture in enumerate(pictures):
         sheet = Image.new("RGB", (width, height + STRIP), "white")
         sheet.paste(picture, (0, 0))
-        sheet.paste(_growing(player["frames"][: k + 1], player["frames"][-1]["value"], width), (0, height))
+        sheet.paste(
+            _growing(player["frames"][: k + 1], player["frames"][-1]["value"], player["axis"], width), (0, height)
+        )
         # The other methods leave out a colour that few dots have.
         sheets.append(sheet.quantize(256, Image.Quantize.FASTOCTREE))
     target = io.BytesIO()
@@ -167,7 +169,7 @@ def gif(instance: Instance, found: list[Frame], player: dict[str, Any], seconds:
     return target.getvalue()
 
 
-def _growing(shown: list[dict[str, Any]], last: int, width: int) -> Image.Image:
+def _growing(shown: list[dict[str, Any]], last: int, axis: str, width: int) -> Image.Image:
     """What the player draws beside the map: the bracket and the certified count so far, and the words."""
     from matplotlib.font_manager import findfont
     from PIL import Image, ImageDraw, ImageFont
@@ -175,7 +177,7 @@ def _growing(shown: list[dict[str, Any]], last: int, width: int) -> Image.Image:
     fine = 3  # drawn larger and made smaller: lines without steps
     strip = Image.new("RGB", (width * fine, STRIP * fine), "white")
     pen = ImageDraw.Draw(strip)
-    left, right, top, bottom = 20 * fine, (width - 20) * fine, 44 * fine, (STRIP - 14) * fine
+    left, right, top, bottom = 20 * fine, (width - 20) * fine, 44 * fine, (STRIP - 34) * fine
     first, total = shown[0]["value"], shown[0]["targets"] or 1
 
     def line(what: str) -> list[tuple[float, float]]:
@@ -193,4 +195,7 @@ def _growing(shown: list[dict[str, Any]], last: int, width: int) -> Image.Image:
     pen.ellipse([x - 6 * fine, y - 6 * fine, x + 6 * fine, y + 6 * fine], fill=BLUE)
     font = ImageFont.truetype(findfont("DejaVu Sans"), 20 * fine)
     pen.text((left, 8 * fine), shown[-1]["told"], fill="#1B2430", font=font)
+    small = ImageFont.truetype(findfont("DejaVu Sans"), 14 * fine)
+    for text, at, anchor in ((count(first), left, "la"), (axis, (left + right) / 2, "ma"), (count(last), right, "ra")):
+        pen.text((at, bottom + 6 * fine), text, fill="#4A5563", font=small, anchor=anchor)
     return strip.resize((width, STRIP), Image.Resampling.LANCZOS)

@@ -5,6 +5,8 @@
 
 // How much is left of what is not lit.
 const FADED = 0.25;
+// How dark the shade is that selected nodes stand on.
+const SELECTED = 0.22;
 // From this radius on the shapes of nodes can be told apart.
 const SHAPED = 2.9;
 // So many edges are drawn at once; more come in parts.
@@ -381,22 +383,23 @@ class Panel {
   // What was selected by hand, and the chosen node.
   drawChoice(c, lit) {
     const { attack, owner: o } = this;
-    this.drawSelection(c, lit ? 0.35 : 0.75);
+    this.drawSelection(c, lit ? 0.1 : SELECTED);
     if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) this.ring(c, o.chosen.node, o.ink, 4, 2.5, 1);
     c.globalAlpha = 1;
   }
-  // Selected nodes: thin and dashed, and nothing over the marks of the attack; a site has it around its mark.
+  // Selected nodes: one shade under all of them, however close they stand, and nothing over the marks of the attack.
   drawSelection(c, alpha) {
-    const { owner: o, attack } = this, marks = (this.spots || []).map(([x, y], s) => [x, y, this.siteRadius(s) + 3]), r = this.lostRadius() + 2.5;
-    c.globalAlpha = alpha; c.strokeStyle = o.ink; c.lineWidth = 1.2; c.setLineDash([3, 2]);
-    for (const node of o.selection) {
-      const site = attack.siteOf.get(node), [x, y] = this.place(node);
-      const [cx, cy, radius] = site !== undefined ? [this.spots[site][0], this.spots[site][1], marks[site][2] + 3] : [x, y, r];
-      if (cx < -30 || cy < -30 || cx > this.width + 30 || cy > this.height + 30) continue;
-      if (marks.some(([mx, my, far], s) => s !== site && Math.hypot(mx - cx, my - cy) < far + radius)) continue;
-      c.beginPath(); c.arc(cx, cy, radius, 0, 6.2832); c.stroke();
-    }
-    c.setLineDash([]);
+    const { owner: o } = this, r = this.lostRadius() + 4;
+    if (!o.selection.length) return;
+    c.save();
+    c.beginPath(); c.rect(0, 0, this.width, this.height);
+    (this.spots || []).forEach(([x, y], s) => { const far = this.siteRadius(s) + 3; c.moveTo(x + far, y); c.arc(x, y, far, 0, 6.2832); });
+    c.clip("evenodd");
+    c.globalAlpha = alpha; c.fillStyle = o.ink;
+    c.beginPath();
+    for (const node of o.selection) { const [x, y] = this.place(node); c.moveTo(x + r, y); c.arc(x, y, r, 0, 6.2832); }
+    c.fill();
+    c.restore();
   }
   ring(c, node, colour, gap, line, alpha) {
     const [x, y] = this.place(node);

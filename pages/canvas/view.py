@@ -76,8 +76,8 @@ def draw(instance: Instance, data: dict[str, Any], *, key: str) -> Event:
     """Draw the map; returns what was done in it in this run."""
     shelf, drawing = _components()
     graph = graph_data(instance)
+    shelf(key=f"{key}_graph", data=graph, height=1)
     answer = drawing(key=key, data={"version": graph["version"], **data}, on_event_change=lambda: None)
-    shelf(key=f"{key}_graph", data=graph, height=1)  # below: it would take room above the picture
     said = answer.get("event") if answer else None
     return read_event(said, instance.graph.n_nodes)
 

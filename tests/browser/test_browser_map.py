@@ -600,6 +600,26 @@ def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
     assert f"Only the first 0 of {len(found.ends)} sites are looked through" in page.locator(".detail").inner_text()
 
 
+def test_a_late_goodbye_does_not_end_the_map_that_came_after(visit: Visit) -> None:
+    """Streamlit may take leave of an earlier mount after it has made the next one, with the same elements."""
+    page = visit().page
+    page.set_content(f"<div id='host'>{canvas.markup()}</div>")
+    mount = canvas.script() + (Path(canvas.__file__).parent / "component.js").read_text(encoding="utf-8")
+    lived = page.evaluate(
+        """async (text) => {
+          const mount = (await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })))).default;
+          const host = document.getElementById("host"), given = { parentElement: host, data: { version: "none" } };
+          const root = host.querySelector(".map"), first = mount(given), second = mount(given);
+          first();
+          const after = Boolean(root.certcoreMap && window.certcore.mapView);
+          second();
+          return [after, Boolean(root.certcoreMap)];
+        }""",
+        mount,
+    )
+    assert lived == [True, False]
+
+
 def test_the_film_as_a_page_of_its_own(visit: Visit, tmp_path: Path) -> None:
     instance, result, found = engine(ThreatModel(attr_del=3))
     frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 1)]

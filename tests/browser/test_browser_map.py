@@ -46,10 +46,12 @@ def drawn(page: Any) -> Any:
     return page.evaluate("window.certcore.map()")
 
 
-def by_itself(watched: Watched, folder: Path, instance: Instance, frames: list[film.Frame]) -> Any:
+def by_itself(
+    watched: Watched, folder: Path, instance: Instance, frames: list[film.Frame], now: int | None = None
+) -> Any:
     """The film as a page of its own, open: what is drawn there comes from these certificates and no other solve."""
     path = folder / "film.html"
-    player = film.data(instance, frames, "attr_del")
+    player = film.data(instance, frames, "attr_del", now)
     path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
     watched.page.goto(path.as_uri())
     watched.page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
@@ -517,16 +519,14 @@ def test_the_film_ends_with_the_map_and_every_frame_is_solved(visit: Visit) -> N
     assert len(found.ends) > 0
 
 
-def test_a_film_runs_through_any_range_beside_a_readable_curve(visit: Visit) -> None:
-    watched = visit(1440, 1200)
-    page = opened(watched, f"{VIEW}&play=attr_del&play_from=3&play_to=8")
-    page.wait_for_function("() => window.certcore?.map?.()?.frame != null", timeout=60_000)
-    values = "() => window.certcore.mapView.player.frames.map((frame) => frame.value)"
-    assert page.evaluate(values) == [3, 4, 5, 6, 7, 8]
+def test_a_film_runs_through_any_range_beside_a_readable_curve(visit: Visit, tmp_path: Path) -> None:
+    instance = grid_instance()
+    frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in range(3, 9)]
+    page = by_itself(visit(), tmp_path, instance, frames, now=5)
     assert drawn(page)["frame"] == 2, "it begins at the budgets of the map"
     chart = page.locator(".player canvas")
     seen = page.evaluate("window.certcore.mapView.player.seen")
-    certified = certify(grid_instance(), ThreatModel(attr_del=5)).certified
+    certified = frames[2].result.certified
     assert seen["value"] == str(certified)
     assert seen["ticks"] == ["0", str(N // 2), str(N), "3", "4", "5", "6", "7", "8"]
     left, top, right, bottom = seen["box"]
@@ -534,10 +534,6 @@ def test_a_film_runs_through_any_range_beside_a_readable_curve(visit: Visit) -> 
     assert abs(seen["at"][1] - (bottom - (bottom - top) * certified / N)) < 0.1
     assert chart.bounding_box()["height"] >= 150
     assert "over attribute deletions, from 3 to 8" in chart.get_attribute("aria-label")
-    page = opened(watched, f"{VIEW}&play=sigma&play_to=2")
-    page.wait_for_function("() => window.certcore?.map?.()?.frame != null", timeout=60_000)
-    assert page.evaluate(values) == [0, 1, 2], "also what is not limited in the map"
-    assert page.locator(".told").inner_text().startswith("2 controlled nodes: ")
 
 
 def test_less_motion_steps_instead_of_playing(visit: Visit) -> None:

@@ -78,7 +78,8 @@ def _on_hubs(n: int, hubs: np.ndarray, flips: int, rng: np.random.Generator) -> 
         "reach": pack(np.full(len(hubs), 600), np.uint32), "breaks": pack(broken, np.uint32),
         "state": pack(state, np.uint8), "margin": pack(np.where(state == 4, 0, rng.integers(1, 20, n)), np.int16),
         "targets": pack(np.arange(n), np.uint32), "received": pack(np.full(n, 1.0), np.float64),
-        "needed": pack(np.full(n, 3), np.uint32), "controlled": "", "share": "", "protected": "",
+        "needed": pack(np.full(n, 3), np.uint32), "uses": pack(np.where(state == 4, 2, 0), np.uint8),
+        "controlled": "", "share": "", "protected": "",
         "start": pack(np.arange(len(hubs) + 1) * 600, np.uint32), "inside": pack(np.concatenate(fields), np.uint32),
     }  # fmt: skip
 

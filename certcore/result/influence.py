@@ -11,7 +11,7 @@ from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, inside_fields
 from certcore.result.certificate import Certificate
-from certcore.result.reach import nearest_points
+from certcore.result.reach import nearest_points, reach
 from certcore.result.states import TargetState
 
 Four = tuple[float, float, float, float]
@@ -33,7 +33,7 @@ class Influence:
     at_edges: tuple[tuple[int, int, str], ...]
     """Edges of the field that are changed: both ends and the type."""
     helps_to_break: tuple[int, ...]
-    """Targets that lose their certificate and in whose field the flips at this node lie."""
+    """Targets that the flips at this node help to break, as `Reach.broken_by` says."""
     margin: int
     """The fewest further flips of the types in play inside its field that can leave it uncertified; as in `Reach`."""
     of_votes: bool = False
@@ -69,7 +69,7 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
         received=_four(received),
         at_nodes=tuple((int(i), _four(_attributes(attack, int(i)))) for i in flipped),
         at_edges=tuple(changed),
-        helps_to_break=tuple(_broken_through(instance, certificate, attack, state, node)),
+        helps_to_break=tuple(_broken_through(instance, certificate, node)),
         margin=int(margin[0]),
         of_votes=alone.by_division,
     )
@@ -105,26 +105,9 @@ def _within(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return nodes, edges
 
 
-def _broken_through(
-    instance: Instance, certificate: Certificate, attack: Allocation, state: np.ndarray, node: int
-) -> list[int]:
-    lost = np.flatnonzero(state == TargetState.LOST)
-    flips = bool(attack.attributes[:, node].any())
-    here = np.flatnonzero((instance.graph.edges == node).any(axis=1) & (attack.deleted > 0))
-    added = bool((attack.added == node).any())
-    if not len(lost) or not (flips or len(here) or added):
-        return []
-    problem = Problem(instance, certificate.threat.replace(targets=lost))
-    if problem.whole_graph:
-        return lost.tolist()
-    through = np.zeros(len(lost), dtype=bool)
-    if problem.by_division:
-        pairs = [*instance.graph.edges[here].tolist(), *(pair for pair in attack.added.tolist() if node in pair)]
-        for pair in pairs:
-            through |= problem.division.reached_by(pair)
-        return lost[through].tolist()
-    if flips:
-        through |= problem.fields.nodes[:, [node]].toarray().ravel() > 0
-    if len(here) and problem.fields.edges is not None:
-        through |= np.asarray(problem.fields.edges[:, here].sum(axis=1)).ravel() > 0
-    return lost[through].tolist()
+def _broken_through(instance: Instance, certificate: Certificate, node: int) -> list[int]:
+    """Targets that the flips at a node, or at one of its edges, help to break, as the map has them."""
+    found = reach(instance, certificate)
+    assert found is not None
+    here = np.flatnonzero((found.ends == node).any(axis=1)).tolist()
+    return found.targets[sorted({int(t) for site in here for t in found.broken_by(site)})].tolist()

@@ -48,6 +48,14 @@ class Reach:
     """How far each target is broken: 0 or 1 in an attack, the fraction u in the relaxed adversary."""
     lost: np.ndarray
     """Targets that lose their certificate in this attack; those uncertified before it are not among them."""
+    uses: np.ndarray
+    """(targets, 4): by flips of which types a target is lost; no type for a target that is not.
+
+    In an attack: the types in which a point of its front that the received flips have reached is positive. Of several
+    reached points each would be enough, so that all their types count; a type that none of them needs does not, however
+    many flips of it the target received. In the relaxed adversary nobody says what a fraction is made of: every type
+    in play counts for every target that is broken by some fraction.
+    """
 
     @property
     def is_edge(self) -> np.ndarray:
@@ -65,9 +73,13 @@ class Reach:
         return self.inside.indices[self.inside.indptr[site] : self.inside.indptr[site + 1]]
 
     def broken_by(self, site: int) -> np.ndarray:
-        """Numbers of those among them that lose their certificate."""
+        """Numbers of those among them that it helps to break: it spends a type by which they are lost (`uses`)."""
         reached = self.reached_by(site)
-        return reached[self.lost[reached]]
+        return reached[self._by(self.amounts[site] > 0)[reached]]
+
+    def _by(self, types: np.ndarray) -> np.ndarray:
+        """Which targets are lost by one of these types."""
+        return np.asarray(self.uses[:, types].any(axis=1))
 
     def sites_of(self, target: int) -> np.ndarray:
         """The sites inside the field of a target, given by its number."""
@@ -82,10 +94,13 @@ class Reach:
         return np.diff(self.inside.indptr)
 
     def breaks(self) -> np.ndarray:
-        """How many targets that lose their certificate have each site in their field."""
-        if self.inside is None:
-            return np.full(len(self.ends), int(self.lost.sum()))
-        return np.asarray(self.inside @ self.lost.astype(np.int64))
+        """How many targets each site helps to break, as `broken_by` has them."""
+        found = np.zeros(len(self.ends), dtype=np.int64)
+        kinds, kind_of = np.unique(self.amounts > 0, axis=0, return_inverse=True)
+        for k, types in enumerate(kinds):
+            here, by = np.flatnonzero(kind_of.ravel() == k), self._by(types)
+            found[here] = by.sum() if self.inside is None else self.inside[here] @ by.astype(np.int64)
+        return found
 
 
 def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False) -> Reach | None:
@@ -97,6 +112,11 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
     ends, amounts = sites(allocation, instance.graph.edges)
     needed, margin = nearest_points(problem, allocation.inside)
     state = certificate.states(problem.fronts, integer=not relaxed)[problem.targets]
+    lost = np.asarray(state == TargetState.LOST, dtype=bool)
+    counted = lost | np.asarray(state == TargetState.PARTLY, dtype=bool)
+    # A vote over groups of edges changes alike by an added and by a deleted pair.
+    alike = relaxed or problem.by_division
+    uses = np.array([problem.threat.budgets]) != 0 if alike else _used(problem, allocation)
     return Reach(
         ends=ends,
         amounts=amounts,
@@ -106,7 +126,8 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
         needed=needed,
         margin=margin,
         broken=np.asarray(allocation.attacked, dtype=float),
-        lost=np.asarray(state == TargetState.LOST, dtype=bool),
+        lost=lost,
+        uses=uses & counted[:, None],
     )
 
 
@@ -176,12 +197,8 @@ def nearest_points(problem: Problem, received: np.ndarray) -> tuple[np.ndarray, 
     reach. A reached point needs no further flip; of several the first one is taken. Without any point the row is zero
     and the margin `NEVER`.
     """
-    fronts, nodes, budgets = problem.fronts, problem.targets, problem.threat.budgets
-    front = fronts.front_of_node[nodes]
-    sizes = np.diff(fronts.indptr)[front]
-    owner = np.repeat(np.arange(len(nodes)), sizes)
-    which = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + fronts.indptr[front][owner]
-    points = fronts.points[which]
+    nodes, budgets = problem.targets, problem.threat.budgets
+    owner, points = _points(problem)
     possible = (points[:, np.asarray(budgets) == 0] == 0).all(axis=1) & (points <= _held(problem)[owner]).all(axis=1)
     owner, points = owner[possible], points[possible]
     missing = np.ceil(np.maximum(points - received[owner], 0).sum(axis=1) - NOTHING).astype(np.int64)
@@ -193,6 +210,25 @@ def nearest_points(problem: Problem, received: np.ndarray) -> tuple[np.ndarray, 
     margin = np.full(len(nodes), NEVER, dtype=np.int64)
     needed[owner[first]], margin[owner[first]] = points[first], missing[first]
     return needed, margin
+
+
+def _points(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """The points of all fronts, one after the other, and the number of the target that each belongs to."""
+    fronts = problem.fronts
+    front = fronts.front_of_node[problem.targets]
+    sizes = np.diff(fronts.indptr)[front]
+    owner = np.repeat(np.arange(len(front)), sizes)
+    which = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + fronts.indptr[front][owner]
+    return owner, fronts.points[which]
+
+
+def _used(problem: Problem, attack: Allocation) -> np.ndarray:
+    """(targets, 4): the types in which some reached point of a front is positive."""
+    owner, points = _points(problem)
+    reached = (points <= attack.inside[owner]).all(axis=1)
+    used = np.zeros((len(problem.targets), len(TYPES)), dtype=bool)
+    np.logical_or.at(used, owner[reached], points[reached] > 0)
+    return used
 
 
 def _held(problem: Problem) -> np.ndarray:

@@ -40,7 +40,7 @@ from certcore.words.right_labels import (
     not_for_training,
     share_of_right,
 )
-from certcore.words.sites import attack_words, named_sites
+from certcore.words.sites import attack_words, named_sites, state_legend, why_larger
 from certcore.words.solve import limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words
 
@@ -77,6 +77,7 @@ __all__ = [
     "remarks",
     "said_convex",
     "share_of_right",
+    "state_legend",
     "state_words",
     "statement",
     "status",
@@ -89,4 +90,5 @@ __all__ = [
     "why_accuracy",
     "why_control_columns",
     "why_controls",
+    "why_larger",
 ]

@@ -11,6 +11,7 @@ from certcore.domain.edge_field import EdgeField
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.words.registry import sentence
+from certcore.words.sites import kept
 from certcore.words.text import Text, code, count, say, some, strong
 
 
@@ -78,7 +79,7 @@ def votes_lost(touched: int, needed: int, groups: int) -> Text:
 def votes_undecided(needed: int, touched: int | None, groups: int) -> Text:
     told = f"; in the attack found {count(touched)} can change" if touched is not None else ""
     return say(
-        strong("Not decided by this attack"),
+        strong(kept(touched is not None)),
         f": {count(needed)} of its {some(groups, 'vote', 'votes')} would have to change{told}. The collective count "
         "says how many such labels stay, not whether this one does.",
     )

@@ -14,6 +14,7 @@ from certcore.result.reach import NEVER
 from certcore.result.states import TargetState
 from certcore.words.division import votes_lost, votes_over_groups, votes_received, votes_undecided
 from certcore.words.registry import sentence
+from certcore.words.sites import kept
 from certcore.words.text import Piece, Text, budget_words, count, name, say, some, strong
 
 #: Places and names in one sentence; the table has all of them.
@@ -86,7 +87,7 @@ def lost(gets: str, ends: str) -> Text:
 def undecided(cheapest: str, gets: str) -> Text:
     told = f"; in the attack found it receives {gets}" if gets else ""
     return say(
-        strong("Not decided by this attack"),
+        strong(kept(bool(gets))),
         f": {cheapest} inside its field would leave it uncertified{told}. The collective count says how many such "
         "labels stay, not whether this one does.",
     )
@@ -169,7 +170,7 @@ def one_more(margin: int) -> Text:
 
 @sentence(
     "node.helps",
-    "the node is hit, and its flips lie in fields of targets that lose their certificate",
+    "the node is hit, and targets in whose field its flips lie are lost by flips of their types",
     2,
     say("618; 1023"),
 )
@@ -182,6 +183,8 @@ def helps(number: int, whom: Text) -> Text:
     )
 
 
-@sentence("node.helps_nobody", "the node is hit, but no target that loses its certificate has these flips in its field")
+@sentence(
+    "node.helps_nobody", "the node is hit, but no target in whose field its flips lie is lost by flips of their types"
+)
 def helps_nobody() -> Text:
     return say(strong("Helps to break"), " no target.")

@@ -9,11 +9,38 @@ import numpy as np
 from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
 from certcore.result.reach import Reach
+from certcore.result.states import NOTHING, TargetState
 from certcore.words.registry import sentence
-from certcore.words.text import Text, budget_words, count, name, paragraph, say, some, strong
+from certcore.words.text import Piece, Text, budget_words, count, name, paragraph, say, some, strong
 
 #: Sites of each kind that the sentence names; the list beside the map has all of them.
 _MOST = 5
+
+
+#: Each state in a legend and beside a node, where nobody explains it: what is true of one target in this attack.
+_LEGEND = {
+    TargetState.NOT_A_TARGET: "not a target: its label is not counted",
+    TargetState.ALONE: "keeps its certificate in every attack within these limits",
+    TargetState.UNDECIDED: "keeps its certificate in this attack; another one may take it",
+    TargetState.PARTLY: "counted by a fraction by the relaxed adversary",
+    TargetState.LOST: "loses its certificate",
+    TargetState.BEFORE: "has no certificate even without an attack",
+}
+#: The relaxed adversary takes no certificate: it is what the bound counts.
+_COUNTED = _LEGEND | {
+    TargetState.UNDECIDED: "not counted by the relaxed adversary",
+    TargetState.LOST: "counted in full by the relaxed adversary",
+}
+
+
+def state_legend(state: TargetState, *, relaxed: bool = False) -> str:
+    """A state in words that need no explanation; in the relaxed adversary nothing is lost, the bound counts."""
+    return (_COUNTED if relaxed else _LEGEND)[state]
+
+
+def kept(attacked: bool) -> str:
+    """A target that another attack than the one found (if one was looked for) may leave uncertified."""
+    return "Keeps its certificate in this attack; another one may take it" if attacked else "May lose its certificate"
 
 
 def named_sites(found: Reach) -> list[list[int]]:
@@ -140,3 +167,47 @@ def relaxed_spends(spent: str, sites: int, broken: str) -> Text:
         strong("not an attack"),
         ".",
     )
+
+
+def why_larger(attack: Reach, relaxed: Reach) -> Text:
+    """Beside both pictures: what the relaxed adversary does and the attack cannot, in numbers of this situation."""
+    counted = relaxed.uses.any(axis=1)
+    shares = relaxed.broken[counted]
+    parts = shares < 1 - NOTHING
+    broken_flips = (np.abs(relaxed.amounts - np.round(relaxed.amounts)) > NOTHING).any(axis=1)
+    return larger(
+        rounded_up(float(shares.sum()), 1),
+        int(attack.lost.sum()),
+        (len(relaxed.ends), int(broken_flips.sum()), len(attack.ends)),
+        (int(parts.sum()), rounded_up(float(shares[parts].sum()), 1)),
+        int((relaxed.margin[counted] != 0).sum()),
+    )
+
+
+@sentence(
+    "attack.larger", "the relaxed adversary is shown beside the attack",
+    "182.1", 128, (36, 24, 6), (90, "41.5"), 97,
+    others=(("5.0", 5, (3, 0, 3), (0, "0.0"), 0), ("5.5", 5, (3, 1, 1), (1, "0.5"), 1)),
+)  # fmt: skip
+def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple[int, str], short: int) -> Text:
+    """`places`: of the relaxed adversary, those with parts of a flip, and of the attack; `fractions`: how many labels
+    count in part, and what that adds up to; `short`: labels that count although too little reaches them."""
+    spread, split, of_attack = places
+    number, together = fractions
+    told: list[Piece | str] = [f"The relaxed adversary counts {total} labels, the attack takes "]
+    told += [strong(count(lost)), ". "]
+    if not (split or number or short):
+        return say(*told, "It uses no fractions here: all its flips and all the labels it counts are whole.")
+    told.append(f"It may use fractions: its flips are spread over {some(spread, 'place', 'places')}")
+    told.append(f", with parts of a flip at {count(split)} of them" if split else "")
+    told.append(f" (the attack: {count(of_attack)})")
+    if number:
+        told += [", and ", strong(some(number, "label counts", "labels count")), f" in part, together as {together}"]
+    told.append(".")
+    if short:
+        told += [
+            " ",
+            strong(f"{count(short)} of the labels"),
+            " that it counts received too little to become uncertified; in an attack they would not count.",
+        ]
+    return say(*told)

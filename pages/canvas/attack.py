@@ -66,6 +66,7 @@ def data(
         "targets": pack(found.targets, np.uint32),
         "received": pack(found.received[:, in_play], np.float64),
         "needed": pack(found.needed[:, in_play], np.uint32),
+        "uses": pack(found.uses @ (1 << np.arange(len(TYPES))), np.uint8),
         "controlled": pack(controlled, np.uint32),
         "share": pack(allocation.attackers[controlled], np.float64),
         "protected": pack(np.asarray(result.threat.protected, dtype=np.int64), np.uint32),
@@ -127,8 +128,11 @@ def sites_table(instance: Instance, result: Certificate, found: Reach, *, relaxe
 
 
 def lost_table(instance: Instance, result: Certificate, found: Reach, *, relaxed: bool) -> pd.DataFrame:
-    """Which labels are lost: what each received, what its certificate needed, and from how many sites it came."""
-    chosen = np.flatnonzero(found.broken > NOTHING) if relaxed else np.flatnonzero(found.lost)
+    """Which labels are lost (or counted by the bound, by which fraction): what each received and needed.
+
+    What it received comes from the sites in its field; not all of them need to have been of use (`Reach.uses`).
+    """
+    chosen = np.flatnonzero(found.uses.any(axis=1))
     nodes = found.targets[chosen]
     columns: dict[str, Any] = {"node": nodes}
     if instance.node_names is not None:
@@ -138,12 +142,12 @@ def lost_table(instance: Instance, result: Certificate, found: Reach, *, relaxed
     if instance.labels is not None:
         columns["true class"] = [class_name(instance, int(instance.labels[i])) for i in nodes.tolist()]
     if relaxed:
-        columns["fraction lost"] = found.broken[chosen]
+        columns["fraction counted"] = found.broken[chosen]
     for k in _in_play(result):
         received = found.received[chosen, k]
         columns[f"received {SHORT[TYPES[k]]}"] = received if relaxed else received.astype(np.int64)
         columns[f"needed {SHORT[TYPES[k]]}"] = found.needed[chosen, k]
-    columns["sites"] = (
+    columns["sites in its field"] = (
         np.full(len(chosen), len(found.ends))
         if found.inside is None
         else np.asarray(found.inside.sum(axis=0)).ravel()[chosen]

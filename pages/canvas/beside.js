@@ -32,11 +32,15 @@ const which = (map) => (map.attacks.length > 1 ? "First picture: " : "");
 
 function drawSentence(map) {
   const attack = map.attacks[0];
-  map.sentence.replaceChildren(which(map), ...attack.sentence.map((piece) => {
+  const written = (pieces) => pieces.map((piece) => {
     if (piece.site !== undefined) return choiceButton(map, map.asChoice(attack, piece.site), piece.text, "name");
     return piece.strong ? element("strong", "", piece.text) : document.createTextNode(piece.text);
-  }));
-  map.sentence.hidden = !attack.sentence.length;
+  });
+  // What the attack does comes first; what is proven about all others may stand elsewhere where there is little room.
+  const all = attack.sentence, end = all.findIndex((piece) => piece.site === undefined && piece.text.endsWith(".")), first = end < 0 ? all.length : end + 1;
+  map.sentence.replaceChildren(which(map), ...written(all.slice(0, first)));
+  map.further.replaceChildren(...written(all.slice(first)));
+  map.sentence.hidden = !all.length; map.further.hidden = first >= all.length;
 }
 
 function badge(map, attack, s) {
@@ -50,7 +54,7 @@ const LONGEST = 300;
 function sortChoice(map) {
   const made = element("select", "sort");
   made.setAttribute("aria-label", "Order of the sites");
-  for (const [value, text] of [["flips", "most flips spent first"], ["breaks", "most labels lost first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
+  for (const [value, text] of [["flips", "most flips spent first"], ["breaks", "most labels broken first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
   made.value = map.sort;
   made.onchange = () => { map.sort = made.value; map.beside(); };
   return made;
@@ -66,9 +70,10 @@ function drawList(map) {
     row.dataset.site = s;
     const what = element("span", "what");
     what.append(element("span", "called", map.siteName(attack, s)));
-    if (!attack.relaxed) what.append(element("span", "breaks", attack.breaks[s] ? `helps break ${some(attack.breaks[s], "label", "labels")}` : "breaks no label"));
+    const helps = attack.relaxed ? "" : "helps break ", who = attack.relaxed ? "the bound counts " : "";
+    what.append(element("span", "breaks", attack.breaks[s] ? `${who}${helps}${some(attack.breaks[s], "label", "labels")}${attack.relaxed ? " in reach" : ""}` : attack.relaxed ? "the bound counts none in reach" : "breaks no label"));
     row.append(badge(map, attack, s), what);
-    row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${some(attack.breaks[s], "label", "labels")} lost in whose field it lies`);
+    row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${attack.story(s)}`);
     const item = element("li");
     item.append(row);
     list.append(item);
@@ -108,6 +113,9 @@ function markList(map) {
   }
 }
 
+// Why a label can receive more than it takes.
+const SURPLUS = "A flip counts in every field it lies in: what is spent for one label can be more than another one takes.";
+
 function drawDetail(map) {
   const box = map.detail, at = map.chosen;
   box.hidden = !at;
@@ -119,7 +127,7 @@ function drawDetail(map) {
     parts.push(element("p", "head", head));
     const list = element("ul", "targets");
     for (const node of nodes.slice(0, 50)) {
-      const item = element("li"), text = attack.shareOf(node);
+      const item = element("li"), text = attack.relaxed ? String(Number(attack.broken[node].toPrecision(4))) : attack.shareOf(node);
       item.append(choiceButton(map, { node, as: "target" }, map.nodeName(node), "name"));
       if (text) item.append(element("span", "share", text));
       list.append(item);
@@ -130,8 +138,12 @@ function drawDetail(map) {
   if (s >= 0) {
     parts.push(element("h4", "", map.siteName(attack, s)));
     line(`Spent here: ${attack.spent(s)}.`);
-    line(`In the field of ${some(attack.reach[s], "target", "targets")}; ${thousands(attack.breaks[s])} of them ${attack.breaks[s] === 1 ? "loses its" : "lose their"} certificate.`);
-    if (s < attack.listed) targets(attack.brokenBy(s), "received of needed");
+    line(`${attack.story(s).replace(/^i/, "I")}.`);
+    if (s < attack.listed) {
+      const broken = attack.brokenBy(s);
+      targets(broken, attack.relaxed ? "by what fraction the bound counts each" : "received of needed");
+      if (broken.some((node) => attack.surplus(node))) parts.push(element("p", "head", SURPLUS));
+    }
     else if (attack.reach[s]) line("Which targets these are is not shown for this many sites and fields.");
     if (at.node !== undefined && attack.slot[at.node] >= 0) {
       const own = element("p", "", `Its own label: ${map.stateName(attack, at.node)}. `);
@@ -143,13 +155,20 @@ function drawDetail(map) {
     parts.push(element("h4", "", map.nodeName(node)));
     line(`${map.stateName(attack, node)[0].toUpperCase()}${map.stateName(attack, node).slice(1)}.`);
     if (share && attack.state[node] !== BEFORE) line(`Received ${share} needed inside its field.`);
-    if (attack.relaxed && attack.slot[node] >= 0) line(`Broken by the fraction ${attack.broken[node]}.`);
+    if (attack.otherWays(node)) line(`It is lost in another way, too: with ${attack.otherWays(node)}.`);
+    if (attack.surplus(node)) line(`That is ${some(attack.surplus(node), "flip", "flips")} more than it takes. ${SURPLUS}`);
+    if (attack.relaxed && attack.slot[node] >= 0 && attack.state[node] !== BEFORE) line(`Counted by the fraction ${attack.broken[node]}.`);
     const margin = attack.margin[node];
     if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${some(margin, "further flip", "further flips")} inside its field can leave it uncertified.`);
     if (sites.length) {
       parts.push(element("p", "head", "sites that reach it"));
       const list = element("ul", "targets");
-      for (const one of sites.slice(0, 100)) { const item = element("li"); item.append(badge(map, attack, one), choiceButton(map, map.asChoice(attack, one), map.siteName(attack, one), "name")); list.append(item); }
+      for (const one of sites.slice(0, 100)) {
+        const item = element("li");
+        item.append(badge(map, attack, one), choiceButton(map, map.asChoice(attack, one), map.siteName(attack, one), "name"));
+        if (attack.state[node] === LOST && !attack.helps(one, node)) item.append(element("span", "share", "not needed"));
+        list.append(item);
+      }
       if (sites.length > 100) list.append(element("li", "", `and ${thousands(sites.length - 100)} more`));
       parts.push(list);
     }
@@ -170,9 +189,15 @@ function drawDetail(map) {
 
 // The legend answers three questions in this order: where the budget is spent, what it breaks, how close the rest is.
 function drawLegend(map) {
-  const attack = map.attacks[0], items = [];
-  const add = (parts, text) => { const item = element("li"); item.append(sample(parts), element("span", "", text)); items.push(item); };
-  const title = (text) => items.push(element("li", "title", text));
+  const attack = map.attacks[0], questions = [];
+  let items;
+  const title = (text) => {
+    const question = element("li", "question");
+    items = element("ul");
+    items.append(element("li", "title", text));
+    question.append(items); questions.push(question);
+  };
+  const add = (parts, text) => { const item = element("li"); item.append(sample(parts), element("span", "", text)); items.append(item); };
   title("Where the budget is spent (n = flips)");
   const used = [];
   attack.kinds.forEach((kind) => {
@@ -186,22 +211,26 @@ function drawLegend(map) {
   });
   if (attack.controlled.length) add([ringPart(map.ink, 22, 6.5, 2)], `controlled by the attacker (${thousands(attack.controlled.length)})`);
   if (attack.protected.length) add([ringPart(map.protectedColour, 22, 5), ringPart(map.protectedColour, 22, 8, 1)], `protected (${thousands(attack.protected.length)})`);
-  title("What it breaks");
+  if (map.selection.length) add([["circle", { cx: 22, cy: 9, r: 8, fill: map.ink, "fill-opacity": SELECTED }], shapePart("circle", map.grey, 22, 3)], `selected by hand (${thousands(map.selection.length)})`);
+  title(attack.relaxed ? "What it counts" : "What it breaks");
   if (!attack.relaxed) add([shapePart("square", map.lostColour)], `loses its certificate (${thousands(attack.lost.length)})`);
   if (!attack.relaxed && attack.count && !attack.everyField) {
     // From a ring to a square, in the colour of every kind of flip that is spent.
     const lines = used.map((colour, k) => linePart(colour, 11, 35, 6 * (k - (used.length - 1) / 2), 1.3, "none"));
     add([...lines, ringPart(used[0], 6, 4.5, 2), shapePart("square", map.lostColour, 38, 4)], attack.breaks.reduce((sum, number) => sum + number, 0) > attack.lost.length ? "from a hit to each label it helps break; one label can have several" : "from a hit to each label it helps break");
   }
-  if (map.attacks.some((one) => one.relaxed)) items.push(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
+  if (attack.count) add([ringPart(map.ink, 22, 4.5, 1.4)], `in the field of the hit that is chosen, ${attack.relaxed ? "and not counted" : "and not broken by it"}`);
+  if (map.attacks.some((one) => one.relaxed)) items.append(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
   const looks = map.looks(attack);
   const next = looks.close?.find((step) => step.label === "1")?.count;
   title(next ? `How close the rest is: ${thousands(next)} one flip away` : looks.close || looks.bar ? "How close the rest is" : "The rest");
-  if (looks.close) items.push(closeBar(looks.close));
-  if (looks.bar) items.push(colourBar(map.marginScale, looks.bar.low, looks.bar.high, FURTHER));
+  if (looks.close) items.append(closeBar(looks.close, looks.farthest));
+  if (looks.bar) items.append(colourBar(map.marginScale(), looks.bar.low, looks.bar.high, FURTHER));
+  if (looks.close || looks.bar) title("Everything else, by shape");
   looks.forEach((look) => { if (look.count && look.label) add([shapePart(look.shape, look.colour)], `${look.label} (${thousands(look.count)})`); });
   map.shapeNote = element("li", "title note", "zoom in to see these shapes");
-  map.legend.replaceChildren(...items, map.shapeNote);
+  items.append(map.shapeNote);
+  map.legend.replaceChildren(...questions);
   noteShapes(map);
 }
 
@@ -213,16 +242,20 @@ function noteShapes(map) {
 const FURTHER = "further flips in its field (what it reads) that can leave it uncertified";
 
 // The quiet steps of the default picture: for each how many targets stand there.
-function closeBar(steps) {
+function closeBar(steps, farthest) {
   const box = element("li", "title steps");
-  for (const step of steps.filter((one) => one.count || one.label !== "never")) {
+  // Steps at the far end at which nobody stands would look like a limit of the scale; how far the farthest is, is said.
+  const last = steps.findLastIndex((one) => one.count && one.label !== "never");
+  for (const [k, step] of steps.entries()) {
+    if (step.label === "never" ? !step.count : k > last) continue;
+    const label = { more: `${(steps[k - 1]?.most ?? 0) + 1} or more`, never: "never" }[step.label] ?? step.label;
     const part = element("span", "step"), strip = element("span", "tone");
     strip.style.background = step.colour;
-    part.append(strip, element("span", "label", step.label), element("span", "number", thousands(step.count)));
-    part.title = `${thousands(step.count)} targets: ${step.label} ${FURTHER}`;
+    part.append(strip, element("span", "label", label), element("span", "number", thousands(step.count)));
+    part.title = step.label === "never" ? `${thousands(step.count)} targets: no number of these flips in its field can leave it uncertified` : `${thousands(step.count)} targets: ${label} ${FURTHER}`;
     box.append(part);
   }
-  box.append(element("span", "of", FURTHER));
+  box.append(element("span", "of", FURTHER + (farthest > 0 ? `; the farthest label is ${some(farthest, "flip", "flips")} away` : "")));
   return box;
 }
 

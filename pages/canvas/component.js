@@ -6,5 +6,7 @@ export default function (component) {
   const root = component.parentElement.querySelector(".map");
   if (!root.certcoreMap) root.certcoreMap = new AttackMap(root);
   root.certcoreMap.update(component.data, component.setTriggerValue);
-  return () => { root.certcoreMap?.end(); root.certcoreMap = null; };
+  // Streamlit may take leave of an earlier mount after the next one was made: only the last one ends the map.
+  const turn = (root.certcoreTurn = {});
+  return () => { if (root.certcoreTurn === turn) { root.certcoreMap?.end(); root.certcoreMap = null; } };
 }

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from certcore import figures
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.figures.style import BLUE, WIDTHS
@@ -16,11 +18,12 @@ from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.result.reach import reach
 from certcore.sweep.axis import Axis
+from certcore.words.text import some
 
 from ..background.engine import session
 from ..background.jobs import Job
 from ..background.work import Work, ask
-from ..frame.sidebar import stops
+from ..frame.sidebar import slider_end, stops
 from ..parts.text import count
 from ..state.state import View
 from . import attack
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 #: More pictures than this nobody waits for.
 MOST_FRAMES = 31
 #: Height of what stands below the map in the animated picture: the count and its curve.
-STRIP = 130
+STRIP = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,72 +46,91 @@ class Frame:
     result: Certificate
 
 
-def axes(view: View) -> dict[str, str]:
-    """What can run as time: each budget that is set, and σ."""
-    found = {name: LABELS[name] for name, budget in zip(TYPES, view.threat.budgets) if budget}
-    return found | ({"sigma": "σ"} if view.threat.sigma else {})
+#: What can run as time: any one budget, also one that is not set, or σ.
+AXES = {name: LABELS[name] for name in TYPES} | {"sigma": "controlled nodes"}
 
 
-def values_of(last: int) -> list[int]:
-    """From 0 to the slider's value: every number at first, then coarser; the last one is always there."""
-    values = stops(last)
-    if len(values) > MOST_FRAMES:
-        step = (len(values) - 1) / (MOST_FRAMES - 1)
-        values = sorted({values[round(k * step)] for k in range(MOST_FRAMES)})
-    return values
+def present(view: View, axis: str) -> int | None:
+    """Where this budget or σ stands; None if every node is controlled."""
+    value = Axis.parse(axis).of(view.threat)
+    return None if value is None else int(value)
 
 
-def frames(view: View, result: Certificate, axis: str) -> Work:
-    """The certificates of a film, each with its attack; the last one is the very certificate of the map."""
-    last = int(Axis.parse(axis).of(view.threat))
-    values = values_of(last)
+def longest(view: View, axis: str) -> int:
+    """How far a film of this budget or σ can go."""
+    end = view.instance.graph.n_nodes if axis == "sigma" else slider_end(view.instance, axis)
+    return max(end, present(view, axis) or 0, 1)
+
+
+def values_of(first: int, last: int, now: int | None = None) -> list[int]:
+    """Both ends, what is between them (every number at first, then coarser), and the present value if it is there."""
+    values = [first, *(value for value in stops(last) if first < value)]
+    if len(values) > MOST_FRAMES - 1:
+        step = (len(values) - 1) / (MOST_FRAMES - 2)
+        values = [values[round(k * step)] for k in range(MOST_FRAMES - 1)]
+    return sorted({*values, *([now] if now is not None and first < now < last else [])})
+
+
+def frames(view: View, result: Certificate, axis: str, first: int, last: int) -> Work:
+    """The certificates of a film, each with its attack; at the present value the very certificate of the map."""
+    now = present(view, axis)
+    values = values_of(first, last, now)
     relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> list[Frame]:
         found = []
-        for k, value in enumerate(values[:-1]):
-            job.report(k / len(values), f"{count(value)} of {count(last)}")
-            threat = Axis.parse(axis).at(view.threat, value)
-            found.append(Frame(value, session(view.instance).certify(threat, relaxation=relaxation, cancel=job.cancel)))
+        for k, value in enumerate(values):
             if job.cancel.is_set():
                 break
-        return [*found, Frame(last, result)]
+            job.report(k / len(values), f"{count(value)} of {count(last)}")
+            threat = Axis.parse(axis).at(view.threat, value)
+            solve = session(view.instance).certify
+            made = result if value == now else solve(threat, relaxation=relaxation, cancel=job.cancel)
+            found.append(Frame(value, made))
+        return found
 
-    return ask("film", ("film", axis, *view.key), run, "Solving the points of the film", same=view.key, patience=0.4)
+    key = ("film", axis, first, last, *view.key)
+    return ask("film", key, run, "Solving the points of the film", same=key, patience=0.4)
 
 
-def data(instance: Instance, found: list[Frame], axis: str) -> dict[str, Any]:
-    """The film as the browser plays it."""
-    name = LABELS.get(axis, "σ")
+def data(instance: Instance, found: list[Frame], axis: str, now: int | None = None) -> dict[str, Any]:
+    """The film as the browser plays it; it begins where `now` is, or at its end."""
+    many = AXES[axis]
     made = []
-    for frame in found:
+    # What is certified against more is certified against less, and an attack with less is one with more.
+    certified = np.maximum.accumulate([frame.result.certified for frame in found][::-1])[::-1].tolist()
+    broken = np.maximum.accumulate([frame.result.attack_found or 0 for frame in found]).tolist()
+    for k, frame in enumerate(found):
         result = frame.result
         here = reach(instance, result)
         assert here is not None
         lost = int(here.lost.sum())
         told = (
-            f"{count(frame.value)} {name}: {count(result.certified)} of {count(result.targets)} certified, "
+            f"{some(frame.value, many.removesuffix('s'), many)}: "
+            f"{count(certified[k])} of {count(result.targets)} certified, "
             f"{count(lost)} {'loses its' if lost == 1 else 'lose their'} certificate"
         )
         made.append(
             {
                 "value": frame.value,
                 "told": told,
-                "certified": result.certified,
-                "left": result.targets - (result.attack_found or 0),
+                "certified": certified[k],
+                "left": result.targets - broken[k],
                 "targets": result.targets,
                 "attack": attack.data(instance, result, here),
             }
         )
     key = hashlib.sha256(json.dumps([axis, made]).encode()).hexdigest()[:16]
-    return {"key": key, "frames": made}
+    values = [frame.value for frame in found]
+    start = values.index(now) if now in values else len(values) - 1
+    return {"key": key, "axis": many, "start": start, "frames": made}
 
 
 def page(instance: Instance, player: dict[str, Any], shown: dict[str, Any]) -> bytes:
     """The film as one page that needs nothing else, with the scripts of the dashboard."""
     graph = canvas.graph_data(instance)
-    last = player["frames"][-1]["attack"]
-    content = {"graph": graph, "map": shown | {"version": graph["version"], "attacks": [last], "player": player}}
+    first = player["frames"][player["start"]]["attack"]
+    content = {"graph": graph, "map": shown | {"version": graph["version"], "attacks": [first], "player": player}}
     text = json.dumps(content).replace("<", "\\u003c")  # nothing in it can end the script it stands in
     page = Path(__file__).with_name("film.html").read_text(encoding="utf-8")
     # The content comes last: whatever stands in it is not looked at for further places.
@@ -136,7 +158,9 @@ def gif(instance: Instance, found: list[Frame], player: dict[str, Any], seconds:
     for k, picture in enumerate(pictures):
         sheet = Image.new("RGB", (width, height + STRIP), "white")
         sheet.paste(picture, (0, 0))
-        sheet.paste(_growing(player["frames"][: k + 1], player["frames"][-1]["value"], width), (0, height))
+        sheet.paste(
+            _growing(player["frames"][: k + 1], player["frames"][-1]["value"], player["axis"], width), (0, height)
+        )
         # The other methods leave out a colour that few dots have.
         sheets.append(sheet.quantize(256, Image.Quantize.FASTOCTREE))
     target = io.BytesIO()
@@ -145,7 +169,7 @@ def gif(instance: Instance, found: list[Frame], player: dict[str, Any], seconds:
     return target.getvalue()
 
 
-def _growing(shown: list[dict[str, Any]], last: int, width: int) -> Image.Image:
+def _growing(shown: list[dict[str, Any]], last: int, axis: str, width: int) -> Image.Image:
     """What the player draws beside the map: the bracket and the certified count so far, and the words."""
     from matplotlib.font_manager import findfont
     from PIL import Image, ImageDraw, ImageFont
@@ -153,7 +177,7 @@ def _growing(shown: list[dict[str, Any]], last: int, width: int) -> Image.Image:
     fine = 3  # drawn larger and made smaller: lines without steps
     strip = Image.new("RGB", (width * fine, STRIP * fine), "white")
     pen = ImageDraw.Draw(strip)
-    left, right, top, bottom = 20 * fine, (width - 20) * fine, 44 * fine, (STRIP - 14) * fine
+    left, right, top, bottom = 20 * fine, (width - 20) * fine, 44 * fine, (STRIP - 34) * fine
     first, total = shown[0]["value"], shown[0]["targets"] or 1
 
     def line(what: str) -> list[tuple[float, float]]:
@@ -171,4 +195,7 @@ def _growing(shown: list[dict[str, Any]], last: int, width: int) -> Image.Image:
     pen.ellipse([x - 6 * fine, y - 6 * fine, x + 6 * fine, y + 6 * fine], fill=BLUE)
     font = ImageFont.truetype(findfont("DejaVu Sans"), 20 * fine)
     pen.text((left, 8 * fine), shown[-1]["told"], fill="#1B2430", font=font)
+    small = ImageFont.truetype(findfont("DejaVu Sans"), 14 * fine)
+    for text, at, anchor in ((count(first), left, "la"), (axis, (left + right) / 2, "ma"), (count(last), right, "ra")):
+        pen.text((at, bottom + 6 * fine), text, fill="#4A5563", font=small, anchor=anchor)
     return strip.resize((width, STRIP), Image.Resampling.LANCZOS)

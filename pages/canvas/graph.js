@@ -107,6 +107,8 @@ class Attack {
     this.broken = data.broken ? decode(data.broken, Float64Array) : null;
     this.received = decode(data.received, Float64Array);
     this.needed = decode(data.needed, Uint32Array);
+    // By flips of which types each target is lost, one bit per type: the engine's word, not worked out here.
+    this.uses = decode(data.uses, Uint8Array);
     this.slot = new Int32Array(graph.n).fill(-1);
     const targets = decode(data.targets, Uint32Array);
     for (let t = 0; t < targets.length; t++) this.slot[targets[t]] = t;
@@ -116,12 +118,14 @@ class Attack {
     this.protected = decode(data.protected, Uint32Array);
     this.flips = new Float64Array(this.count);
     this.kind = new Uint8Array(this.count);
+    this.types = new Uint8Array(this.count);
     this.siteOf = new Map();
     for (let s = 0; s < this.count; s++) {
       let most = -1;
       for (let k = 0; k < 4; k++) {
         const here = this.amounts[4 * s + k];
         this.flips[s] += here;
+        if (here > 0) this.types[s] |= 1 << k;
         if (here > most) { most = here; this.kind[s] = k; }
       }
       if (!this.isEdge(s)) this.siteOf.set(this.ends[2 * s], s);
@@ -139,15 +143,17 @@ class Attack {
     if (this.everyField) return [...this.slot.keys()].filter((node) => this.slot[node] >= 0);
     return s < this.listed ? this.inside.subarray(this.start[s], this.start[s + 1]) : [];
   }
+  // Those that it helps to break; of the relaxed adversary, those that the bound counts by some fraction.
   brokenBy(s) {
-    if (this.everyField) return this.lost;
     this.brokenLists ||= [];
     if (!this.brokenLists[s]) {
-      const reached = this.reachedBy(s), { state } = this, found = (this.brokenLists[s] = []);
-      for (let k = 0; k < reached.length; k++) if (state[reached[k]] === LOST) found.push(reached[k]);
+      const reached = this.reachedBy(s), found = (this.brokenLists[s] = []);
+      for (let k = 0; k < reached.length; k++) if (this.helps(s, reached[k])) found.push(reached[k]);
     }
     return this.brokenLists[s];
   }
+  // Whether a site in the field of a target spends what it is lost by.
+  helps(s, node) { return (this.uses[this.slot[node]] & this.types[s]) !== 0; }
   sitesOf(node) {
     const all = [...Array(this.count).keys()];
     if (this.everyField) return this.slot[node] >= 0 ? all : [];
@@ -165,6 +171,26 @@ class Attack {
       if (this.kinds.length === 1 || need > 0) parts.push(`${amount(got)} of ${amount(need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
     });
     return parts.join(", ");
+  }
+  // Of several combinations that a lost target was reached by one is told; types that only others are made of.
+  otherWays(node) {
+    const t = this.slot[node];
+    if (t < 0 || this.relaxed) return "";
+    return this.kinds.filter((kind, k) => (this.uses[t] >> kind.type) & 1 && !this.needed[this.kinds.length * t + k]).map((kind) => kind.label).join(" and ");
+  }
+  // How many flips a lost target received beyond the combination that is told.
+  surplus(node) {
+    const t = this.slot[node];
+    if (this.state[node] !== LOST || this.relaxed) return 0;
+    return this.kinds.reduce((sum, _, k) => { const at = this.kinds.length * t + k; return sum + (this.needed[at] ? this.received[at] - this.needed[at] : 0); }, 0);
+  }
+  // Whose field a site lies in and what becomes of them: losses in an attack, fractions in the relaxed adversary.
+  story(s) {
+    const where = `in the field of ${some(this.reach[s], "target", "targets")}`, number = this.breaks[s];
+    if (!this.relaxed) return `${where}; it helps break ${number ? some(number, "label", "labels") : "none of them"}`;
+    if (!number) return `${where}; the bound counts none of them`;
+    const sum = s < this.listed ? this.brokenBy(s).reduce((total, node) => total + this.broken[node], 0) : null;
+    return `${where}; the bound counts ${thousands(number)} of them${sum === null ? "" : `, by fractions that add up to ${thousands(Number(sum.toFixed(2)))}`}`;
   }
   spent(s, separator = ", ") {
     return this.kinds.map((kind) => [this.amounts[4 * s + kind.type], kind]).filter(([value]) => value > 0)

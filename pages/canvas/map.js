@@ -3,7 +3,7 @@
 class AttackMap {
   constructor(root) {
     this.root = root;
-    for (const name of ["sentence", "stage", "list", "detail", "legend", "live"]) this[name] = root.querySelector(`.${name}`);
+    for (const name of ["sentence", "further", "stage", "list", "detail", "legend", "live"]) this[name] = root.querySelector(`.${name}`);
     this.panels = []; this.attacks = []; this.selection = []; this.pointers = new Map(); this.sent = [];
     this.zoom = 1; this.panX = 0; this.panY = 0; this.hover = null; this.chosen = null; this.mode = "move"; this.edgeStrength = 1; this.version = ""; this.touched = 0; this.sort = "flips"; this.given = "null";
     this.player = new Player(this);
@@ -34,10 +34,11 @@ class AttackMap {
     if (!graph) { this.graph = null; return; }
     const fresh = this.version !== data.version;
     this.graph = graph; this.version = data.version; this.lookCache = null;
-    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, selectedColour: data.colours.selected, typeColours: data.colours.types, marginScale: data.colours.margin, shareScale: data.colours.share, closeSteps: data.colours.close, states: data.states, only: data.only });
+    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, typeColours: data.colours.types, marginTones: data.colours.margin, shareScale: data.colours.share, closeSteps: data.colours.close, states: data.states, counted: data.counted, only: data.only });
     this.root.style.setProperty("--map-height", `${data.height}px`);
     this.root.classList.toggle("several", data.attacks.length > 1);
     if (fresh) { this.fit(); this.selection = []; this.hover = null; }
+    if (data.selection) this.selection = data.selection;
     this.theme();
     this.ready = data.attacks.map((one) => new Attack(one, graph));
     this.player.update(data.player || null);
@@ -46,7 +47,6 @@ class AttackMap {
     const given = JSON.stringify(data.chosen ?? null);
     if (given !== this.given && !this.sent.includes(given)) { this.chosen = data.chosen; if (data.chosen) this.goTo(data.chosen); this.beside(); }
     this.given = given;
-    if (data.selection) this.selection = data.selection;
     this.paint();
   }
 
@@ -63,7 +63,7 @@ class AttackMap {
   beside() {
     if (!this.attacks.length) return;
     // What is drawn anew are other buttons: whoever stood on one by keyboard stands on its successor.
-    const held = this.held(), part = [this.sentence, this.list, this.detail].find((box) => box.contains(held));
+    const held = this.held(), part = [this.sentence, this.further, this.list, this.detail].find((box) => box.contains(held));
     const at = part ? [...part.querySelectorAll("button, select")].indexOf(held) : -1;
     drawSentence(this); drawList(this); markList(this); drawDetail(this); drawLegend(this);
     if (at >= 0) part.querySelectorAll("button, select")[at]?.focus({ preventScroll: true });
@@ -76,7 +76,8 @@ class AttackMap {
     const a = attack.ends[2 * s], b = attack.ends[2 * s + 1];
     return a === b ? this.nodeName(a) : this.graph.names ? `${this.graph.names[a]} – ${this.graph.names[b]}` : `${a} – ${b}`;
   }
-  stateName(attack, node) { return this.states[attack.state[node]]; }
+  stateName(attack, node) { return (attack.relaxed ? this.counted : this.states)[attack.state[node]]; }
+  marginScale() { return this.marginTones[this.dark ? "dark" : "light"]; }
   colourOf(type) { return this.typeColours[type]; }
   siteIn(attack, at) {
     if (at.edge) { for (let s = 0; s < attack.count; s++) if (attack.isEdge(s) && `${attack.ends[2 * s]}-${attack.ends[2 * s + 1]}` === at.edge) return s; return -1; }
@@ -89,10 +90,10 @@ class AttackMap {
     this.lookCache ||= new Map();
     const key = attack;
     if (this.lookCache.has(key)) return this.lookCache.get(key);
-    const { graph, colour } = this, looks = [], of = new Uint8Array(graph.n);
+    const { graph, colour } = this, names = attack.relaxed ? this.counted : this.states, looks = [], of = new Uint8Array(graph.n);
     const add = (label, colourOf, shapeName, scale, alpha) => looks.push({ label, colour: colourOf, shape: shapeName, scale, alpha, count: 0 }) - 1;
     const counted = (i) => attack.state[i] !== LOST && !(attack.relaxed && attack.state[i] === PARTLY);
-    const hidden = add("", this.grey, "circle", 0.8, 0.25), outside = add(this.states[NOT_A_TARGET], this.grey, "cross", 0.75, 0.6), before = add(this.states[BEFORE], this.darkGrey, "x", 1.15, 0.85);
+    const hidden = add("", this.grey, "circle", 0.8, 0.25), outside = add(names[NOT_A_TARGET], this.grey, "cross", 0.75, 0.6), before = add(names[BEFORE], this.darkGrey, "x", 1.15, 0.85);
     if (colour === "class" && graph.label) {
       const first = looks.length;
       graph.groups.forEach((group) => add(group.label, group.colour === "ink" ? this.ink : group.colour, group.shape, 1.05, 0.75));
@@ -105,7 +106,7 @@ class AttackMap {
       for (let i = 0; i < graph.n; i++) most = Math.max(most, attack.margin[i]);
       most = Math.min(most, 40);
       const first = looks.length, steps = Math.min(most, 11);
-      for (let k = 0; k < steps; k++) add("", mix(this.marginScale, steps > 1 ? k / (steps - 1) : 0), "circle", 1.25, 0.95);
+      for (let k = 0; k < steps; k++) add("", mix(this.marginScale(), steps > 1 ? k / (steps - 1) : 0), "circle", 1.15, 1);
       const never = add("no number of these flips", this.grey, "diamond", 1, 0.6);
       looks.bar = { low: "1", high: most === 40 ? "40 or more" : String(most) };
       for (let i = 0; i < graph.n; i++) {
@@ -125,10 +126,11 @@ class AttackMap {
         of[i] = first + 2 * (last - step) + (state === ALONE ? 1 : 0);
       }
       looks.sum = () => {
-        looks.close = steps.map((step, k) => ({ label: step.label, colour: looks[first + 2 * (last - k)].colour, count: looks[first + 2 * (last - k)].count + looks[first + 2 * (last - k) + 1].count }));
+        looks.farthest = attack.margin.reduce((most, margin, i) => (counted(i) && attack.state[i] !== BEFORE ? Math.max(most, margin) : most), 0);
+        looks.close = steps.map((step, k) => ({ label: step.label, most: step.most, colour: looks[first + 2 * (last - k)].colour, count: looks[first + 2 * (last - k)].count + looks[first + 2 * (last - k) + 1].count }));
         const total = (odd) => steps.reduce((sum, _, k) => sum + looks[first + 2 * k + odd].count, 0), together = total(0), alone = total(1);
-        looks[add(this.states[UNDECIDED], this.grey, "circle", 1, 1)].count = together;
-        looks[add(this.states[ALONE], this.grey, "diamond", 1, 1)].count = alone;
+        looks[add(names[UNDECIDED], this.grey, "circle", 1, 1)].count = together;
+        looks[add(names[ALONE], this.grey, "diamond", 1, 1)].count = alone;
       };
     }
     if (this.only.length) for (let i = 0; i < graph.n; i++) if (!this.only.includes(attack.state[i])) of[i] = hidden;
@@ -209,7 +211,7 @@ class AttackMap {
     if (inside) (this.detail.querySelector("button") ?? this.panels[0].canvas).focus({ preventScroll: true });
     if (at && move) this.goTo(at);
     const attack = this.attacks[0], s = at ? this.siteIn(attack, at) : -1;
-    this.live.textContent = !at ? "Nothing chosen" : s >= 0 ? `${this.siteName(attack, s)}: ${attack.spent(s)}; ${some(attack.breaks[s], "label loses its certificate", "labels lose their certificate")} in whose field it lies` : this.describe(attack, at);
+    this.live.textContent = !at ? "Nothing chosen" : s >= 0 ? `${this.siteName(attack, s)}: ${attack.spent(s)}; ${attack.story(s)}` : this.describe(attack, at);
     this.paint();
     if (!this.send) return;
     // The page hears of it when the hand rests: its tables follow, and the address.
@@ -231,14 +233,14 @@ class AttackMap {
   describe(attack, at) {
     const s = this.siteIn(attack, at);
     if (s >= 0) {
-      const lines = [this.siteName(attack, s), `hit: ${attack.spent(s)}`, `in the field of ${some(attack.reach[s], "target", "targets")}, ${thousands(attack.breaks[s])} of them lost${s < attack.listed ? "" : " (which ones is not shown for this many)"}`];
+      const lines = [this.siteName(attack, s), `hit: ${attack.spent(s)}`, `${attack.story(s)}${s < attack.listed ? "" : " (which ones is not shown for this many)"}`];
       if (at.node !== undefined) lines.push(`its own label: ${this.stateName(attack, at.node)}`);
       return lines.join("\n");
     }
     if (at.node === undefined) return `${at.edge}: not changed in this attack`;
     const lines = [this.nodeName(at.node), this.stateName(attack, at.node)], share = attack.shareOf(at.node), margin = attack.margin[at.node];
-    if (attack.relaxed && attack.broken[at.node] > 0) lines.push(`broken by the fraction ${attack.broken[at.node].toPrecision(4)}`);
-    if (share && attack.state[at.node] !== BEFORE) lines.push(`received ${share} needed`);
+    if (attack.relaxed && attack.broken[at.node] > 0 && attack.state[at.node] !== BEFORE) lines.push(`counted by the fraction ${attack.broken[at.node].toPrecision(4)}`);
+    if (share && attack.state[at.node] !== BEFORE) lines.push(`received ${share} needed${attack.surplus(at.node) ? `: ${some(attack.surplus(at.node), "flip", "flips")} more than it takes` : ""}`);
     if (margin > 0) lines.push(`${some(margin, "further flip", "further flips")} can leave it uncertified`);
     if (this.graph.label && this.graph.classes) lines.push(`predicted: ${this.graph.classes[this.graph.label[at.node]] ?? this.graph.label[at.node]}`);
     const control = attack.controlled.indexOf(at.node);
@@ -252,6 +254,8 @@ class AttackMap {
   }
   select(nodes) {
     this.selection = nodes;
+    this.point(null); this.showTip(null, null);
+    drawLegend(this);
     this.paint();
     this.live.textContent = `${some(nodes.length, "node", "nodes")} selected`;
     if (this.send) this.send("event", { selected: nodes, at: Date.now() });
@@ -278,7 +282,7 @@ class AttackMap {
       c.focus({ preventScroll: true }); c.setPointerCapture(e.pointerId);
       const [x, y] = at(e);
       this.pointers.set(e.pointerId, [x, y]); this.travel = 0; this.pinch = null;
-      if (this.mode !== "move" && this.pointers.size === 1) this.hand = new Hand(panel, this.mode, x, y);
+      if (this.mode !== "move" && this.pointers.size === 1) { this.hand = new Hand(panel, this.mode, x, y); this.point(null); this.showTip(panel, null); }
     });
     c.addEventListener("pointermove", (e) => {
       const [x, y] = at(e), old = this.pointers.get(e.pointerId);
@@ -339,7 +343,7 @@ class AttackMap {
   read() {
     return {
       version: this.version, zoom: this.zoom, pan: [this.panX, this.panY], chosen: this.chosen, colour: this.colour, selection: this.selection, frame: this.player.active ? this.player.at : null,
-      legend: [...this.legend.querySelectorAll("li:not(.title)")].map((item) => item.textContent), sentence: this.sentence.textContent,
+      legend: [...this.legend.querySelectorAll("li:not(.title, .question)")].map((item) => item.textContent), sentence: `${this.sentence.textContent}${this.further.textContent}`,
       panels: this.panels.map((panel) => ({
         ...panel.readBack, title: panel.attack.title, relaxed: panel.attack.relaxed, size: [panel.width, panel.height], lostNodes: panel.attack.lost.slice(),
         close: this.looks(panel.attack).close ?? null, broken: panel.attack.broken ? Array.from(panel.attack.broken) : null, margin: Array.from(panel.attack.margin),

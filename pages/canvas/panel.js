@@ -5,6 +5,8 @@
 
 // How much is left of what is not lit.
 const FADED = 0.25;
+// How dark the shade is that selected nodes stand on.
+const SELECTED = 0.22;
 // From this radius on the shapes of nodes can be told apart.
 const SHAPED = 2.9;
 // So many edges are drawn at once; more come in parts.
@@ -293,7 +295,9 @@ class Panel {
       }
       c.stroke();
     };
-    if (lit) lit.sites.forEach((s) => connect(s, lit.target === undefined ? lit.broken : [lit.target], 0.75, 1.3));
+    // Of the sites that reach a lost target only those that it is lost by.
+    const joined = (s) => (lit.target === undefined ? lit.broken : lit.broken.length && !attack.helps(s, lit.target) ? [] : [lit.target]);
+    if (lit) lit.sites.forEach((s) => connect(s, joined(s), 0.75, 1.3));
     else if (!attack.relaxed && !attack.everyField) {
       const links = attack.breaks.reduce((sum, number) => sum + number, 0), alpha = Math.min(0.65, 170 / (links + 180) + 0.1);
       // Not wider than a pixel: wider lines take many times as long.
@@ -314,10 +318,11 @@ class Panel {
     if (attack.relaxed) this.drawShares(c, lit, lostRadius);
     else if (lit) {
       c.globalAlpha = 0.9; c.lineWidth = 1.4; c.strokeStyle = o.ink;
+      const broken = new Set(lit.broken);
       let inPath = 0;
       c.beginPath();
       for (const node of lit.reached) {
-        if (attack.state[node] === LOST) continue;
+        if (broken.has(node)) continue;
         const [x, y] = this.place(node);
         c.moveTo(x + lostRadius + 0.5, y); c.arc(x, y, lostRadius + 0.5, 0, 6.2832);
         if (++inPath === 100) { c.stroke(); c.beginPath(); inPath = 0; }
@@ -378,9 +383,23 @@ class Panel {
   // What was selected by hand, and the chosen node.
   drawChoice(c, lit) {
     const { attack, owner: o } = this;
-    for (const node of o.selection) this.ring(c, node, o.selectedColour, 1.5, 2, lit ? 0.4 : 1);
-    if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) this.ring(c, o.chosen.node, o.selectedColour, 4, 3, 1);
+    this.drawSelection(c, lit ? 0.1 : SELECTED);
+    if (o.chosen && o.chosen.node !== undefined && o.siteIn(attack, o.chosen) < 0) this.ring(c, o.chosen.node, o.ink, 4, 2.5, 1);
     c.globalAlpha = 1;
+  }
+  // Selected nodes: one shade under all of them, however close they stand, and nothing over the marks of the attack.
+  drawSelection(c, alpha) {
+    const { owner: o } = this, r = this.lostRadius() + 4;
+    if (!o.selection.length) return;
+    c.save();
+    c.beginPath(); c.rect(0, 0, this.width, this.height);
+    (this.spots || []).forEach(([x, y], s) => { const far = this.siteRadius(s) + 3; c.moveTo(x + far, y); c.arc(x, y, far, 0, 6.2832); });
+    c.clip("evenodd");
+    c.globalAlpha = alpha; c.fillStyle = o.ink;
+    c.beginPath();
+    for (const node of o.selection) { const [x, y] = this.place(node); c.moveTo(x + r, y); c.arc(x, y, r, 0, 6.2832); }
+    c.fill();
+    c.restore();
   }
   ring(c, node, colour, gap, line, alpha) {
     const [x, y] = this.place(node);

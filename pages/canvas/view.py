@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from certcore import words
 from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
 from certcore.figures.kinds.graph import positions_of
 from certcore.figures.style import (
     CLOSENESS,
     LOST_COLOUR,
-    ORANGE,
     PROTECTED_COLOUR,
     SHARES,
     TYPE_COLOURS,
-    VIRIDIS,
     series_colour,
     series_marker,
 )
@@ -145,19 +144,31 @@ def settings(
         "only": only,
         "chosen": chosen,
         "selection": selection,
-        "states": [str(state).split(" (")[0] for state in TargetState],
+        "states": [words.state_legend(state) for state in TargetState],
+        "counted": [words.state_legend(state, relaxed=True) for state in TargetState],
         "colours": {
             "types": list(TYPE_COLOURS),
             "lost": LOST_COLOUR,
             "protected": PROTECTED_COLOUR,
-            "selected": ORANGE,
-            "margin": list(VIRIDIS),
+            "margin": {"light": margin_scale(dark=False), "dark": margin_scale(dark=True)},
             "share": list(SHARES),
             "close": [
                 {"most": step.most, "label": step.label, "light": step.colour, "dark": step.dark} for step in CLOSENESS
             ],
         },
     }
+
+
+def margin_scale(*, dark: bool, steps: int = 11) -> list[str]:
+    """Tones of margins, from one further flip to many: those of closeness with steps between them.
+
+    The farther, the nearer to the page: what is safest must not outshine the attack.
+    """
+    tones = [step.dark if dark else step.colour for step in CLOSENESS]
+    known = np.array([[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in tones])
+    at = np.linspace(0, len(tones) - 1, steps)
+    mixed = np.stack([np.interp(at, np.arange(len(tones)), known[:, k]) for k in range(3)], axis=1).round().astype(int)
+    return ["#" + "".join(f"{part:02X}" for part in tone) for tone in mixed]
 
 
 def fitted(positions: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from ..files import bundles
 from ..parts.text import markdown
 from ..server.gate import gate
 from ..state import state
-from . import menu, sidebar
+from . import menu, sidebar, skip
 
 #: A file of our own: icons by name would be fetched from a font server.
 ICON = Path(__file__).with_name("icon.png")
@@ -22,6 +22,7 @@ section[data-testid="stSidebar"] .stPageLink a {padding: 0.1rem 0.25rem; gap: 0.
 section[data-testid="stSidebar"] .stPageLink p {font-size: 0.86rem; white-space: nowrap;}
 section[data-testid="stSidebar"] [data-testid="stVerticalBlock"] {gap: 0.55rem;}
 section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-left: 0.6rem; padding-right: 0.6rem;}
+.st-key-skip {height: 0;}
 .st-key-menu [data-testid="stVerticalBlock"], .st-key-menu {gap: 0.1rem !important;}
 .st-key-menu [data-testid="stCaptionContainer"] {margin: 0.15rem 0 0 0.3rem !important;}
 .st-key-menu [data-testid="stCaptionContainer"] p {font-size: 0.72rem; margin: 0;}
@@ -31,6 +32,8 @@ section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-l
 .stPageLink a:focus-visible {outline: 2px solid #0072B2; outline-offset: -1px; border-radius: 0.4rem;}
 [data-testid="stMetricLabel"] p {white-space: normal;}
 @media (max-width: 640px) {.st-key-numbers [data-testid="stColumn"] {min-width: calc(50% - 1rem); flex: 1 1 40%;}}
+[class*="st-key-attack_map_canvas_graph"] {position: absolute;}
+@media (max-width: 760px) {.st-key-map_first {flex-direction: column-reverse;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.9rem; padding-right: 0.9rem;}}
 </style>
 """
@@ -51,6 +54,8 @@ def run() -> None:
         place = st.container(key="menu")
         view = sidebar.draw(entry.slug, getattr(entry.module(), "OWN", {}))
         with place:
+            if getattr(entry.module(), "PICTURE", False):
+                skip.draw()
             menu.draw()  # when everything is set that its links carry
     page.run()
 

@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from certcore import figures
+from certcore import figures, words
 from certcore.common.errors import InputError
-from certcore.domain.perturbations import TYPES
 from certcore.figures.style import STATES
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
@@ -32,6 +31,8 @@ from ..state import controls, state
 from ..state.state import View
 
 TITLE = "Attack map"
+#: There is a picture to which the keyboard can go at once.
+PICTURE = True
 #: States in the address; their former names still open what they meant.
 CHOICES = [member.name.lower() for member in TargetState]
 COLOURS = {"state": "State", "margin": "Margin", "class": "Predicted class", "correct": "Right or wrong"}
@@ -51,7 +52,9 @@ OWN: dict[str, state.Control] = {
     "edge": ("", state.short_text),
     "role": ("site", state.one_of("site", "target")),
     "marked": ("", state.node_text),
-    "play": ("", state.one_of("", *TYPES, "sigma")),
+    "play": ("", state.one_of("", *film.AXES)),
+    "play_from": (0, state.whole()),
+    "play_to": (None, state.whole()),
     "beside": ("", state.long_text),
     # Older links say what a click does. Today every click chooses; the word is read so that they open as they did.
     "click": ("open", state.one_of("open", "select", "protect")),
@@ -65,7 +68,13 @@ def draw(view: View) -> None:
         st.info("The graph appears here when the first certificate is computed.", icon=":material/hourglass_top:")
         return
 
-    bar = st.container(horizontal=True, vertical_alignment="bottom")
+    # On a narrow screen the picture comes before what one can ask of it.
+    whole = st.container(key="map_first")
+    bar, notes, place = (
+        whole.container(horizontal=True, vertical_alignment="bottom"),
+        whole.container(),
+        whole.container(),
+    )
     adversary = controls.segmented_control(
         bar,
         "Adversary",
@@ -94,23 +103,24 @@ def draw(view: View) -> None:
     )
     wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)
     if adversary != "attack" and result.fractional is None:
-        st.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
+        notes.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
         adversary = "attack"
     relaxed = adversary == "relaxed"
     found = reach(instance, result, relaxed=relaxed)
     assert found is not None
     pictures = [Picture(result, found, relaxed)]
+    why: words.Text | None = None
     if adversary == "both":
         fractions = reach(instance, result, relaxed=True)
         assert fractions is not None
+        why = words.why_larger(found, fractions)
         pictures = [
             Picture(result, found, False, attack.title(result, relaxed=False)),
             Picture(result, fractions, True, attack.title(result, relaxed=True)),
         ]
-
     elif adversary == "attack" and st.session_state["beside"]:
         pictures = _two_situations(view, pictures[0])
-        if st.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one that was kept."):
+        if notes.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one that was kept."):
             state.move(beside="")
 
     shown = [attack.data(instance, one.result, one.found, relaxed=one.relaxed, title=one.title) for one in pictures]
@@ -124,7 +134,7 @@ def draw(view: View) -> None:
     matches = search(instance.node_names, n, wanted)
     sought, st.session_state["_sought"] = st.session_state.get("_sought", ""), wanted
     if wanted and not matches:
-        st.caption(":orange[No node has this name or index.]")
+        notes.caption(":orange[No node has this name or index.]")
     elif wanted and wanted != sought:  # only a new search moves the choice; clicks may move it on
         state.move(picked=matches[0], edge="", role="site")
     try:
@@ -133,12 +143,12 @@ def draw(view: View) -> None:
         state.replace("marked", "", str(error))
         marked = []
 
-    place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
+    below = st.container(horizontal=True, vertical_alignment="bottom")
     only = controls.multiselect(
         below,
         "Show only",
         CHOICES,
-        format_func=lambda choice: str(TargetState[choice.upper()]).split(" (")[0],
+        format_func=lambda choice: words.state_legend(TargetState[choice.upper()], relaxed=relaxed),
         key="only",
         placeholder="all states",
         help="Fade all nodes in other states.",
@@ -148,6 +158,8 @@ def draw(view: View) -> None:
     seen = canvas.settings(colour, codes, chosen, marked, 620)
     player = _film(view, result, seen, below) if adversary == "attack" and len(shown) == 1 else None
     with place:
+        if why is not None:
+            st.markdown(why.markdown)
         event = canvas.draw(instance, {"attacks": shown, "player": player, **seen}, key="attack_map_canvas")
     if event.opened is not None:
         menu.go("node", node=event.opened)
@@ -191,17 +203,19 @@ def draw(view: View) -> None:
         st.subheader("Where the flips are spent", anchor=False)
         sites = attack.sites_table(instance, result, found, relaxed=relaxed)
         st.caption(f"{count(len(sites))} places. Select a row to find it in the picture.")
-        table(sites, "sites", "One row per site: the flips spent there and how many labels it helps to break.")
+        told = "how many targets it reaches" if relaxed else "how many labels it helps to break"
+        table(sites, "sites", f"One row per site: the flips spent there and {told}.")
     with right:
-        st.subheader("Which labels are lost", anchor=False)
+        st.subheader("Which labels the bound counts" if relaxed else "Which labels are lost", anchor=False)
         lost = attack.lost_table(instance, result, found, relaxed=relaxed)
         uncertified = int((result.states(instance.base.fronts()) == TargetState.BEFORE).sum())
-        who = "that the relaxed adversary breaks, by fractions" if relaxed else "that lose their certificate"
+        who = "that the relaxed adversary counts, by fractions" if relaxed else "that lose their certificate"
         st.caption(
-            f"{count(len(lost))} targets {who}, what each received and needed. "
-            f"{count(uncertified)} more were uncertified before the attack."
+            f"{count(len(lost))} targets {who}, what each received and needed. A flip counts in every field "
+            f"it lies in: one can receive more than it needs. {count(uncertified)} more had none before the attack."
         )
-        table(lost, "lost", "One row per lost label: what its field received and what its certificate needed.")
+        row = "counted" if relaxed else "lost"
+        table(lost, "lost", f"One row per {row} label: what its field received and what its certificate needed.")
     if (
         chosen is not None
         and "node" in chosen
@@ -261,20 +275,41 @@ def _two_situations(view: View, now: Picture) -> list[Picture]:
     ]
 
 
+def _range(view: View, axis: str, bar: Any) -> tuple[int, int]:
+    """From where to where a film runs: from 0 to the slider's value, unless something else is asked for."""
+    longest, now = film.longest(view, axis), film.present(view, axis)
+    usual = now or min(10, longest)
+    if (st.session_state["play_to"] or usual) > longest:
+        state.replace("play_to", None, f"a film of this ends at {count(longest)} at most")
+    if st.session_state["play_from"] >= (st.session_state["play_to"] or usual):
+        state.replace("play_from", 0, "a film ends after it begins")
+    first = controls.number_input(bar, "from", 0, longest - 1, key="play_from", step=1, width=110)
+    last = controls.number_input(
+        bar,
+        "to",
+        1,
+        longest,
+        key="play_to",
+        step=1,
+        width=110,
+        placeholder=count(usual),
+        help="Empty: to the slider's value, or to 10 where the slider is at 0 or at “all”.",
+    )
+    return int(first or 0), int(last or usual)
+
+
 def _film(view: View, result: Certificate, seen: dict[str, Any], bar: Any) -> dict[str, Any] | None:
     """Controls below the map: run a budget as time, and keep this situation for comparison."""
-    names = film.axes(view)
-    if st.session_state["play"] not in ("", *names):
-        state.replace("play", "", "this budget is not set")
     axis = controls.selectbox(
         bar,
         "Budget as time",
-        ["", *names],
-        format_func=lambda name: names.get(name, "off"),
+        ["", *film.AXES],
+        format_func=lambda name: film.AXES.get(name, "off"),
         key="play",
         width=190,
-        help="A player below the map: it runs this budget from 0 to the slider's value, through solved points.",
+        help="A player below the map: it runs this budget, or the number of controlled nodes, through solved points.",
     )
+    first, last = _range(view, axis, bar) if axis else (0, 0)
     if bar.button(
         "Keep beside",
         icon=":material/splitscreen_left:",
@@ -283,11 +318,11 @@ def _film(view: View, result: Certificate, seen: dict[str, Any], bar: Any) -> di
         state.move(beside=situation.write(result.threat))
     if not axis:
         return None
-    task = film.frames(view, result, axis)
+    task = film.frames(view, result, axis, first, last)
     work.line(task)
     if not task.fresh:
         return None
-    player = film.data(view.instance, task.result, axis)
+    player = film.data(view.instance, task.result, axis, film.present(view, axis))
     for label, make, name, mime in (
         ("Film as GIF", lambda: film.gif(view.instance, task.result, player), "attack.gif", "image/gif"),
         ("Film as HTML", lambda: film.page(view.instance, player, seen), "attack.html", "text/html"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,19 @@ def drawn(page: Any) -> Any:
     """What is on the screen, when the last frame is drawn."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.evaluate("window.certcore.map()")
+
+
+def by_itself(
+    watched: Watched, folder: Path, instance: Instance, frames: list[film.Frame], now: int | None = None
+) -> Any:
+    """The film as a page of its own, open: what is drawn there comes from these certificates and no other solve."""
+    path = folder / "film.html"
+    player = film.data(instance, frames, "attr_del", now)
+    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
+    watched.page.goto(path.as_uri())
+    watched.page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]
+    return watched.page
 
 
 def site_of(found: Reach, node: int) -> int:
@@ -171,6 +185,7 @@ def test_sites_sort_by_what_they_break_and_the_arrows_follow(visit: Visit) -> No
 
 def test_the_list_says_how_many_sites_are_below_its_edge(visit: Visit) -> None:
     page = opened(visit(), VIEW.replace("attr_del=5", "attr_del=11"))
+    page.locator(".sites .site[data-site='0']").click()  # what is chosen stands below the list
     below = page.locator(".below")
     hidden = """() => { const { list } = window.certcore.mapView, box = list.getBoundingClientRect();
       const line = list.querySelector(".below").getBoundingClientRect(), end = line.height ? line.top : box.bottom;
@@ -278,6 +293,23 @@ def test_pointer_keyboard_and_search_choose_alike(visit: Visit) -> None:
     page.wait_for_function(f"() => new URL(location).searchParams.get('node') === '{found.ends[-2, 0]}'")
 
 
+def test_the_second_tab_leads_to_the_picture(visit: Visit) -> None:
+    """The first one is Streamlit's own, to the beginning of the page."""
+    page = opened(visit())
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("button", name="Skip to the picture")
+    assert skip.evaluate("(button) => button.matches(':focus')")
+    box = skip.bounding_box()
+    assert min(box["width"], box["height"]) > 20
+    seen = "([x, y]) => Boolean(document.elementFromPoint(x, y)?.closest('.st-key-skip'))"
+    assert page.evaluate(seen, [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]), "on the screen"
+    page.keyboard.press("Enter")
+    assert page.locator(".box .top").evaluate("(picture) => picture.matches(':focus')")
+    page.keyboard.press("ArrowRight")
+    assert drawn(page)["chosen"]
+
+
 def test_the_list_keeps_the_focus_and_escape_leaves(visit: Visit) -> None:
     _, _, found = engine(ThreatModel(attr_del=5))
     watched = visit(420, 800, "dark")
@@ -302,15 +334,34 @@ def test_the_list_keeps_the_focus_and_escape_leaves(visit: Visit) -> None:
     assert page.evaluate(focused) == "top"
 
 
-def test_the_list_shows_three_sites_beside_a_long_legend(visit: Visit) -> None:
+def test_the_list_shows_its_sites_and_a_choice_cuts_nothing_off_the_legend(visit: Visit) -> None:
     watched = visit()
     page = opened(watched, f"{VIEW}&attr_add=2")
+    whole = """() => { const { scrollHeight, clientHeight } = window.certcore.mapView.legend;
+      return [scrollHeight <= clientHeight, clientHeight]; }"""
+    before = page.evaluate(whole)
+    assert before[0]
+    assert any("in the field of the hit that is chosen" in line for line in drawn(page)["legend"]), "hollow circles"
     rows = """() => { const { list } = window.certcore.mapView, box = list.getBoundingClientRect();
       return [...list.querySelectorAll(".site")].map((row) => row.getBoundingClientRect())
         .filter((row) => row.top >= box.top - 1 && row.bottom <= box.bottom + 1).length; }"""
-    assert page.evaluate(rows) >= 3
+    assert page.evaluate(rows) == page.locator(".sites .site").count() > 4
     page.locator(".sites .site[data-site='0']").click()
     assert page.evaluate(rows) >= 3
+    assert page.evaluate(whole) == before
+
+
+def test_on_a_narrow_screen_the_picture_is_on_the_first_one(visit: Visit) -> None:
+    page = opened(visit(420, 800))
+    box = page.locator(".box").bounding_box()
+    assert box["y"] + box["height"] < 800
+    assert page.locator(".sentence").bounding_box()["y"] < box["y"]
+    for below in (".tools", ".further", ".legend", ".list", ".st-key-adversary"):
+        assert page.locator(below).first.bounding_box()["y"] >= box["y"] + box["height"], below
+    seen = """() => { const { list } = window.certcore.mapView, box = list.getBoundingClientRect();
+      return [list.querySelectorAll(".site").length, box.height]; }"""
+    rows, height = page.evaluate(seen)
+    assert height > 37 * min(rows, 8), "the list is as long as it needs to be"
 
 
 def test_fractions_of_the_relaxed_adversary_arrive_unrounded_beside_the_attack(visit: Visit) -> None:
@@ -346,12 +397,25 @@ def test_lasso_box_targets_and_protection(visit: Visit) -> None:
     xs = sorted(place[0] for place in places.values())
     middle = (xs[N // 2] + xs[N // 2 - 1]) / 2
     page.get_by_role("button", name="Box", exact=True).click()
+    marks = drawn(page)["panels"][0]["sites"]
+    rings = [
+        (site["x"] + share * site["radius"] * np.cos(turn), site["y"] + share * site["radius"] * np.sin(turn))
+        for site in marks
+        for share in (0.5, 0.7, 0.9)
+        for turn in np.arange(0, 6.2, 0.3)
+    ]
+    plain = inks(page, rings)
     page.mouse.move(box["x"] + 3, box["y"] + 3)
+    page.evaluate("() => { const map = window.certcore.mapView; map.showTip(map.panels[0], { node: 7 }, 3, 3); }")
+    assert page.locator(".tip").is_visible()
     page.mouse.down()
+    assert not page.locator(".tip").is_visible(), "it would stay where it was"
     page.mouse.move(box["x"] + middle, box["y"] + box["height"] - 3, steps=4)
     page.mouse.up()
     inside = sorted(i for i, (x, _) in places.items() if x < middle)
     assert drawn(page)["selection"] == inside
+    assert inks(page, rings) == plain, "what is selected covers nothing of the attack"
+    assert f"selected by hand ({len(inside)})" in drawn(page)["legend"]
     page.get_by_role("heading", name=f"{len(inside)} selected").wait_for()
     watched.settled()
     page.get_by_role("button", name="Lasso").click()
@@ -401,6 +465,10 @@ def test_margins_are_those_of_the_engine(visit: Visit) -> None:
     assert seen["colour"] == "margin"
     assert np.array_equal(np.array(seen["panels"][0]["margin"])[found.targets], found.margin)
     assert page.locator(".legend .strip").count() == 1
+    colour_of = "(node) => { const map = window.certcore.mapView; return map.looks(map.attacks[0]).colourOf(node); }"
+    tones = canvas.margin_scale(dark=False)
+    near, far = (int(found.targets[np.flatnonzero(found.margin == m)[0]]) for m in (1, found.margin.max()))
+    assert [page.evaluate(colour_of, node) for node in (near, far)] == [tones[0], tones[-1]]
 
 
 def test_the_graph_travels_once_and_a_new_attack_sends_what_changed(visit: Visit) -> None:
@@ -440,13 +508,32 @@ def test_the_film_ends_with_the_map_and_every_frame_is_solved(visit: Visit) -> N
         assert len(seen["panels"][0]["lostNodes"]) <= int(now.bound)
         assert sum(site["flips"] for site in seen["panels"][0]["sites"]) <= value
         told = page.locator(".told").inner_text()
-        assert told.startswith(f"{value} attribute deletions: {now.certified} of {N} certified")
+        assert told.startswith(
+            f"{value} attribute deletion{'' if value == 1 else 's'}: {now.certified} of {N} certified"
+        )
     page.locator(".player .play").click()
     page.wait_for_function("() => window.certcore?.map?.()?.frame === 5")
     page.locator(".player input[type=range]").fill("2")
     assert drawn(page)["frame"] == 2
     assert result.attack_found is not None
     assert len(found.ends) > 0
+
+
+def test_a_film_runs_through_any_range_beside_a_readable_curve(visit: Visit, tmp_path: Path) -> None:
+    instance = grid_instance()
+    frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in range(3, 9)]
+    page = by_itself(visit(), tmp_path, instance, frames, now=5)
+    assert drawn(page)["frame"] == 2, "it begins at the budgets of the map"
+    chart = page.locator(".player canvas")
+    seen = page.evaluate("window.certcore.mapView.player.seen")
+    certified = frames[2].result.certified
+    assert seen["value"] == str(certified)
+    assert seen["ticks"] == ["0", str(N // 2), str(N), "3", "4", "5", "6", "7", "8"]
+    left, top, right, bottom = seen["box"]
+    assert abs(seen["at"][0] - (left + (right - left) * 2 / 5)) < 0.1
+    assert abs(seen["at"][1] - (bottom - (bottom - top) * certified / N)) < 0.1
+    assert chart.bounding_box()["height"] >= 150
+    assert "over attribute deletions, from 3 to 8" in chart.get_attribute("aria-label")
 
 
 def test_less_motion_steps_instead_of_playing(visit: Visit) -> None:
@@ -496,37 +583,80 @@ def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
 ) -> None:
     monkeypatch.setattr(attack, "MOST_REACH", 1)
     instance, result, found = engine(ThreatModel(attr_del=5))
-    player = film.data(instance, [film.Frame(5, result)], "attr_del")
-    path = tmp_path / "film.html"
-    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
-    watched = visit()
-    page = watched.page
-    page.goto(path.as_uri())
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    page = by_itself(visit(), tmp_path, instance, [film.Frame(5, result)])
     page.locator(".sites .site[data-site='0']").click()
     told = page.locator(".detail").inner_text()
     reached, broken = len(found.reached_by(0)), len(found.broken_by(0))
     assert broken > 1
-    assert f"In the field of {reached} targets; {broken} of them lose their certificate." in told
+    assert f"In the field of {reached} targets; it helps break {broken} labels." in told
     assert "not shown for this many" in told
     assert f"helps break {broken}" in page.locator(".sites .site[data-site='0']").inner_text()
     target = int(found.targets[np.flatnonzero(found.lost)[0]])
     page.evaluate(f"window.certcore.mapView.choose({{ node: {target}, as: 'target' }})")
     assert f"Only the first 0 of {len(found.ends)} sites are looked through" in page.locator(".detail").inner_text()
-    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]
+
+
+def test_a_late_goodbye_does_not_end_the_map_that_came_after(visit: Visit) -> None:
+    """Streamlit may take leave of an earlier mount after it has made the next one, with the same elements."""
+    page = visit().page
+    page.set_content(f"<div id='host'>{canvas.markup()}</div>")
+    mount = canvas.script() + (Path(canvas.__file__).parent / "component.js").read_text(encoding="utf-8")
+    lived = page.evaluate(
+        """async (text) => {
+          const mount = (await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })))).default;
+          const host = document.getElementById("host"), given = { parentElement: host, data: { version: "none" } };
+          const root = host.querySelector(".map"), first = mount(given), second = mount(given);
+          first();
+          const after = Boolean(root.certcoreMap && window.certcore.mapView);
+          second();
+          return [after, Boolean(root.certcoreMap)];
+        }""",
+        mount,
+    )
+    assert lived == [True, False]
 
 
 def test_the_film_as_a_page_of_its_own(visit: Visit, tmp_path: Path) -> None:
     instance, result, found = engine(ThreatModel(attr_del=3))
     frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 1)]
-    player = film.data(instance, [*frames, film.Frame(3, result)], "attr_del")
-    path = tmp_path / "film.html"
-    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
-    watched = visit()
-    page = watched.page
-    page.goto(path.as_uri())
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    page = by_itself(visit(), tmp_path, instance, [*frames, film.Frame(3, result)])
     seen = drawn(page)
     assert seen["frame"] == 2
     assert sorted(seen["panels"][0]["lostNodes"]) == found.targets[found.lost].tolist()
-    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]
+
+
+def test_with_two_types_only_sites_that_a_label_is_lost_by_are_connected_to_it(visit: Visit, tmp_path: Path) -> None:
+    instance, result, found = engine(ThreatModel(attr_add=4, attr_del=6))
+    inside = found.inside
+    assert inside is not None
+    assert found.breaks().sum() < inside[:, found.lost].sum(), "the example has flips that were of no use"
+    page = by_itself(visit(), tmp_path, instance, [film.Frame(6, result)])
+    assert drawn(page)["panels"][0]["lines"] == found.breaks().sum()
+    for s in range(len(found.ends)):
+        page.locator(f".sites .site[data-site='{s}']").click()
+        assert sorted(drawn(page)["panels"][0]["highlighted"]) == sorted(found.targets[found.broken_by(s)].tolist())
+        assert f"helps break {len(found.broken_by(s)) or 'none'}" in page.locator(".detail").inner_text()
+    idle = next(t for t in np.flatnonzero(found.lost) if any(t not in found.broken_by(s) for s in found.sites_of(t)))
+    page.evaluate(f"window.certcore.mapView.choose({{ node: {found.targets[idle]}, as: 'target' }})")
+    useful = sum(idle in found.broken_by(s) for s in found.sites_of(idle))
+    assert drawn(page)["panels"][0]["lines"] == useful < len(found.sites_of(idle))
+    assert page.locator(".detail").inner_text().count("not needed") == len(found.sites_of(idle)) - useful
+    over = (found.received - found.needed).clip(0) * (found.needed > 0)
+    most = int(over.sum(axis=1)[found.lost].max())
+    more = next(int(found.targets[t]) for t in np.flatnonzero(found.lost) if over[t].sum() == most)
+    page.evaluate(f"window.certcore.mapView.choose({{ node: {more}, as: 'target' }})")
+    assert f"{most} flip{'s' * (most > 1)} more than it takes" in page.locator(".detail").inner_text()
+
+
+def test_the_relaxed_adversary_counts_and_takes_nothing(visit: Visit) -> None:
+    _, _, found = engine(ThreatModel(attr_add=1, attr_del=5), relaxed=True)
+    page = opened(visit(), f"{VIEW}&attr_add=1&adversary=relaxed")
+    page.locator(".sites .site[data-site='0']").click()
+    ends = page.locator(".detail h4").inner_text().removeprefix("paper ")
+    s = site_of(found, int(ends))
+    counted = found.broken_by(s)
+    told = page.locator(".map").inner_text()
+    assert f"the bound counts {len(counted)} of them, by fractions that add up to" in told
+    total = float(told.split("add up to ")[1].split(".\n")[0])
+    assert abs(total - found.broken[counted].sum()) < 0.01
+    assert not re.search(r"\b(lose|loses|lost)\b", told)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from certcore import ThreatModel, certify
+from certcore import GridBase, ThreatModel, certify
+from certcore.domain.graph import Graph
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
+from certcore.result.attack_text import read_attack
 from certcore.result.reach import NEVER, Reach, nearest_points, reach
 from tests.support import edge_field, grid_certified, hops, random_instance, random_threat
 
@@ -44,6 +47,20 @@ def _brute_margin(instance: Instance, node: int, received: tuple[int, ...], thre
     return NEVER
 
 
+def _brute_uses(instance: Instance, node: int, received: tuple[int, ...]) -> set[int]:
+    """Types in which a least budget among the uncertified ones within what was received is positive."""
+
+    def broken(budget: tuple[int, ...]) -> bool:
+        return not grid_certified(instance, node, budget)
+
+    found: set[int] = set()
+    for budget in itertools.product(*(range(number + 1) for number in received)):
+        fewer = [tuple(v - (k == t) for t, v in enumerate(budget)) for k in range(4) if budget[k]]
+        if broken(budget) and not any(broken(one) for one in fewer):
+            found |= {k for k in range(4) if budget[k]}
+    return found
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_sites_fields_and_margins_equal_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -63,6 +80,7 @@ def test_sites_fields_and_margins_equal_enumeration(seed: int) -> None:
     new = [tuple(e) for e in found.ends[found.amounts[:, ADJ_ADD] > 0].tolist()]
     assert sorted(new) == sorted(tuple(e) for e in attack.added.tolist())
     assert (np.diff(found.flips) <= 0).all(), "most flips first"
+    by: dict[int, set[int]] = {}
     for t, target in enumerate(found.targets.tolist()):
         received = tuple(int(v) for v in found.received[t])
         zero = not grid_certified(instance, target, (0, 0, 0, 0))
@@ -71,6 +89,7 @@ def test_sites_fields_and_margins_equal_enumeration(seed: int) -> None:
         margin = _brute_margin(instance, target, received, threat)
         assert (found.margin[t] == margin) if threat.budgets != (0, 0, 0, 0) else (found.margin[t] in (NEVER, 0))
         if found.lost[t]:
+            by[t] = _brute_uses(instance, target, received)
             assert not grid_certified(instance, target, tuple(found.needed[t].tolist()))
             assert (found.needed[t] <= found.received[t]).all()
             assert (found.needed[t] <= np.array(threat.budgets)).all()
@@ -81,9 +100,24 @@ def test_sites_fields_and_margins_equal_enumeration(seed: int) -> None:
         assert set(found.sites_of(t).tolist()) == mine
         assert np.array_equal(found.amounts[sorted(mine)].sum(axis=0), found.received[t]), "shares add up"
     for s in range(len(found.ends)):
-        expected = {t for t in range(len(found.targets)) if s in found.sites_of(t) and found.lost[t]}
+        kinds = {k for k in range(4) if found.amounts[s, k]}
+        expected = {t for t, uses in by.items() if s in found.sites_of(t) and kinds & uses}
         assert set(found.broken_by(s).tolist()) == expected
         assert found.breaks()[s] == len(expected)
+
+
+def test_a_site_of_a_type_that_was_not_needed_breaks_nobody() -> None:
+    """Two deletions are enough for every node, additions never are; one is added all the same."""
+    certified = np.ones((3, 4, 4), dtype=bool)
+    certified[:, :, 2:] = False
+    graph = Graph.from_edges(3, np.array([[0, 1], [1, 2]]), np.tri(3, 4, 1, dtype=np.int8))
+    instance = Instance(graph, GridBase(certified, ("attr_add", "attr_del")), layers=2)
+    threat = ThreatModel(attr_add=1, attr_del=2)
+    text = "attr_add@0x1,attr_del@2x2"
+    found = reach(instance, replace(certify(instance, threat), attack=read_attack(instance, threat, text)))
+    assert found is not None
+    assert found.lost.all()
+    assert dict(zip(found.ends[:, 0].tolist(), found.breaks().tolist())) == {2: 3, 0: 0}
 
 
 def _relaxed() -> tuple[Reach, np.ndarray, np.ndarray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -50,3 +52,22 @@ def test_a_comparison_is_of_the_accuracy_where_only_right_labels_count(open_page
     assert share.endswith(f"of {len(instance.select_targets(None))})"), "a share of all targets, not of the right ones"
     assert certified < len(instance.select_targets(None)), "the example has wrong labels"
     assert "r̄ collective" not in at.dataframe[0].value.columns
+
+
+def test_the_hover_of_a_cell_tells_certified_naive_bound_and_best_attack(open_page: Callable[..., AppTest]) -> None:
+    at = open_page("contours", instance="ring-gcn-attr-s0", x_to="2", y_to="2")
+    for _ in range(20):  # attacks come after the map
+        heat = json.loads(at.get("plotly_chart")[0].proto.spec)["data"][0]
+        if "best attack" in heat["hovertemplate"] and "yet" not in repr(heat["customdata"]):
+            break
+        at.run()
+    told = dict(re.findall(r"([^<>]+): %\{customdata\[(\d)\]", heat["hovertemplate"]))
+    additions, deletions = 1, 2
+    cell = next(one for row in heat["customdata"] for one in row if one[:2] == [additions, deletions])
+    result = certify(toys.grid_instance(), ThreatModel(attr_add=additions, attr_del=deletions))
+    assert cell[int(told["certified ratio (collective)"])] == f"{result.certified / toys.N:.4f}"
+    assert cell[int(told["naive"])] == f"{result.naive_certified / toys.N:.4f}"
+    bound = int(cell[int(told["can be left uncertified"])].split()[2])
+    attack = int(cell[int(told["best attack found leaves uncertified"])])
+    assert attack <= bound == toys.N - result.certified
+    assert cell[int(told["bracket"])].startswith(f"{bound - attack} ")

@@ -216,7 +216,7 @@ def test_attack_map(open_page: Open) -> None:
     at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4")
     assert at.dataframe[0].value["attribute deletions"].sum() == 4
     settle(at.segmented_control(key="adversary").set_value("relaxed"))
-    assert "fraction lost" in at.dataframe[1].value.columns
+    assert "fraction counted" in at.dataframe[1].value.columns
     settle(at.segmented_control(key="adversary").set_value("both"))
     for colour in ("class", "margin", "correct"):
         settle(at.segmented_control(key="colour").set_value(colour))
@@ -309,3 +309,14 @@ def test_nonsense_in_a_link_is_named_and_removed(open_page: Open, word: str) -> 
     assert {note.split("=")[0] for note in at.session_state["_link"].notes.values()} == set(keys)
     assert len(at.warning) == 1
     assert not set(keys) - {"attr_add"} & set(at.query_params)
+
+
+def test_a_film_takes_its_range_from_the_link(open_page: Callable[..., AppTest]) -> None:
+    given = {"instance": "ring-gcn-attr-s0", "attr_del": "5", "play": "sigma"}
+    at = open_page("attack_map", play_from="1", play_to="3", **given)
+    assert not at.exception
+    assert (at.number_input(key="play_from").value, at.number_input(key="play_to").value) == (1, 3)
+    at = open_page("attack_map", play_from="7", play_to="3", **given)
+    assert not at.exception
+    assert at.number_input(key="play_from").value == 0
+    assert any("a film ends after it begins" in one.value for one in at.warning)

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,17 @@ def test_reach_that_is_too_much_ends_at_a_whole_site(monkeypatch: pytest.MonkeyP
     sites = range(len(found.ends))
     assert array(data["reach"], np.uint32).tolist() == [len(found.reached_by(s)) for s in sites], "counted all the same"
     assert array(data["breaks"], np.uint32).tolist() == [len(found.broken_by(s)) for s in sites]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_safest_margin_is_the_quietest(dark: bool) -> None:
+    """Step by step nearer to the page, and never as bright a colour as what is lost."""
+    tones = [[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in view.margin_scale(dark=dark)]
+    assert len(tones) == 11
+    light = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in tones]
+    assert (np.diff(light) < 0).all() if dark else (np.diff(light) > 0).all()
+    assert max(max(tone) - min(tone) for tone in tones) < 120 < 0xD5 - 0x00
+    assert max(tones[-1]) - min(tones[-1]) < 20, "the last one is grey"
 
 
 def test_names_in_the_sentence_belong_to_their_sites() -> None:
@@ -199,12 +211,33 @@ def test_a_film_is_a_picture_that_moves() -> None:
     assert blue[1].max() > picture.width - 40, "and grows to the right"
 
 
+def test_a_film_of_controlled_nodes_says_so() -> None:
+    instance = grid_instance()
+    frames = [film.Frame(sigma, certify(instance, ThreatModel(attr_del=3, sigma=sigma))) for sigma in (0, 1, 2)]
+    told = [frame["told"].split(":")[0] for frame in film.data(instance, frames, "sigma")["frames"]]
+    assert told == ["0 controlled nodes", "1 controlled node", "2 controlled nodes"]
+    weak = replace(frames[1].result, certified=0, verified_certified=0)
+    better = film.data(instance, [frames[0], film.Frame(1, weak), frames[2]], "sigma")["frames"][1]
+    assert better["certified"] == frames[2].result.certified > 0, "what holds against two holds against one"
+
+
 def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:
-    for last in (1, 7, 30, 200, 5000):
-        values = film.values_of(last)
-        assert values[0] == 0
+    for first, last, now in (
+        (0, 1, 1),
+        (0, 7, 7),
+        (0, 30, 30),
+        (0, 200, 200),
+        (0, 5000, 5000),
+        (7, 9, None),
+        (3, 900, 421),
+    ):
+        values = film.values_of(first, last, now)
+        assert values[0] == first
         assert values[-1] == last
+        assert now is None or now in values
+        assert values == sorted(set(values))
         assert len(values) <= film.MOST_FRAMES
+    assert film.values_of(7, 9) == [7, 8, 9]
 
 
 def test_a_kept_situation_that_makes_no_sense_is_refused() -> None:

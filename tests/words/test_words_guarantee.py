@@ -237,6 +237,32 @@ def test_above_the_map_stands_what_is_lost_what_is_proven_and_what_is_close(seed
         assert f"{number:,} more {'are' if number > 1 else 'is'} {min(ahead):,} further flip" in str(said)
 
 
+def test_why_the_bound_is_larger_is_told_in_true_numbers() -> None:
+    fractions = 0
+    for seed in range(12):
+        instance = random_instance(np.random.default_rng(seed), max_nodes=8, axes=("attr_add", "attr_del"))
+        c = certify(instance, ThreatModel(attr_add=2, attr_del=3))
+        found, relaxed = reach(instance, c), reach(instance, c, relaxed=True)
+        if found is None or relaxed is None or c.fractional is None:
+            continue
+        said = str(words.why_larger(found, relaxed))
+        before = instance.base.fronts().certified((0, 0, 0, 0))[relaxed.targets] == 0
+        shares = c.fractional.attacked[~before]
+        assert f"the attack takes {(c.attack_found or 0) - before.sum()}. " in said
+        assert abs(float(said.split("counts ")[1].split()[0]) - shares.sum()) < 0.11
+        parts = (shares > 1e-6) & (shares < 1 - 1e-6)
+        assert (" in part" in said) == bool(parts.any())
+        if parts.any():
+            fractions += 1
+            assert f"{parts.sum()} label{' counts' if parts.sum() == 1 else 's count'} in part" in said
+        short = 0
+        for target, share, got in zip(relaxed.targets[~before], shares, c.fractional.inside[~before]):
+            front = instance.base.fronts().of_node(int(target))
+            short += share > 1e-6 and not (front <= got + 1e-6).all(axis=1).any()
+        assert (f"{short} of the labels that it counts received too little" in said) == bool(short)
+    assert fractions > 1, "the examples have fractions"
+
+
 def test_optimal_proven_is_said_only_where_nothing_is_left() -> None:
     """A search that ended by itself is not enough: an attack has to break as many targets as the bound allows."""
     rng = np.random.default_rng(4)

@@ -536,6 +536,21 @@ def test_a_film_runs_through_any_range_beside_a_readable_curve(visit: Visit, tmp
     assert "over attribute deletions, from 3 to 8" in chart.get_attribute("aria-label")
 
 
+def test_a_link_to_a_film_shows_it(visit: Visit) -> None:
+    watched = visit(1440, 1200)
+    page = opened(watched, f"{VIEW}&play=attr_del&play_from=3&play_to=8")
+    page.wait_for_function("() => window.certcore?.map?.()?.frame != null", timeout=60_000)
+    assert page.evaluate("() => window.certcore.mapView.player.frames.map((frame) => frame.value)") == [
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ]
+    assert drawn(page)["frame"] == 2, "it begins at the budgets of the map"
+
+
 def test_less_motion_steps_instead_of_playing(visit: Visit) -> None:
     watched = visit(1440, 1200)
     watched.page.emulate_media(reduced_motion="reduce")
@@ -596,24 +611,36 @@ def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
     assert f"Only the first 0 of {len(found.ends)} sites are looked through" in page.locator(".detail").inner_text()
 
 
-def test_a_late_goodbye_does_not_end_the_map_that_came_after(visit: Visit) -> None:
-    """Streamlit may take leave of an earlier mount after it has made the next one, with the same elements."""
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("new old -old", ["new", "gone"]),
+        ("old new -old", ["new", "gone"]),
+        ("new old older -old -older", ["new", "gone"]),
+        ("new old -new", ["old", "gone"]),
+    ],
+)
+def test_dismissed_mounts_leave_the_newest_on_show(visit: Visit, order: str, expected: list[str]) -> None:
+    """Streamlit may mount older data after newer ones and dismiss them at once, with the same elements."""
     page = visit().page
     page.set_content(f"<div id='host'>{canvas.markup()}</div>")
-    mount = canvas.script() + (Path(canvas.__file__).parent / "component.js").read_text(encoding="utf-8")
+    script = canvas.script() + (Path(canvas.__file__).parent / "component.js").read_text(encoding="utf-8")
     lived = page.evaluate(
-        """async (text) => {
+        """async ([text, order]) => {
           const mount = (await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })))).default;
-          const host = document.getElementById("host"), given = { parentElement: host, data: { version: "none" } };
-          const root = host.querySelector(".map"), first = mount(given), second = mount(given);
-          first();
-          const after = Boolean(root.certcoreMap && window.certcore.mapView);
-          second();
-          return [after, Boolean(root.certcoreMap)];
+          const host = document.getElementById("host"), root = host.querySelector(".map"), goodbyes = {};
+          for (const step of order.split(" ")) {
+            if (step.startsWith("-")) goodbyes[step.slice(1)]();
+            else goodbyes[step] = mount({ parentElement: host, data: { version: step } });
+          }
+          const after = window.certcore.mapView?.data.version;
+          host.remove();
+          goodbyes[after]?.();
+          return [after, root.certcoreMap || window.certcore.mapView ? "there" : "gone"];
         }""",
-        mount,
+        [script, order],
     )
-    assert lived == [True, False]
+    assert lived == expected
 
 
 def test_the_film_as_a_page_of_its_own(visit: Visit, tmp_path: Path) -> None:

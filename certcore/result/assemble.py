@@ -56,7 +56,8 @@ def from_answer(
         with_bound(problem, relaxation, bound, answer.status, started),
         verified=relaxation.is_proven,
         attack=improved_attack(problem, structure, answer.x, attacks, enough=math.floor(bound)) if attack else None,
-        fractional=None if answer.x is None else fractional(problem, structure, answer.x),
+        # Votes over groups are counted: where the flips lie that change them is not among the unknowns.
+        fractional=None if answer.x is None or problem.by_division else fractional(problem, structure, answer.x),
         proof=written,
         size=program_size(problem, structure),
         facts=result_facts(problem.instance),

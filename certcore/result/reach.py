@@ -235,7 +235,10 @@ def _held(problem: Problem) -> np.ndarray:
     """(targets, 4): how many flips of each type a field has room for at all, whatever the attacker is allowed."""
     graph, count = problem.instance.graph, len(problem.targets)
     most = np.full((count, len(TYPES)), UNLIMITED, dtype=np.int64)
-    if problem.by_division:  # counts votes that can change, not flips
+    if problem.by_division:  # what counts are votes that can change: by deletions only where there are edges
+        most[:, ADJ_DEL] = problem.division.touched(graph, np.arange(graph.n_edges), np.zeros((0, 2), int))[1].sum(
+            axis=1
+        )
         return most
     absent, present = graph.n_attrs - graph.ones, graph.ones
     if problem.whole_graph:

@@ -49,21 +49,21 @@ def named_sites(found: Reach) -> list[list[int]]:
     return [np.flatnonzero(kind)[:_MOST].tolist() for kind in kinds]
 
 
-def attack_words(found: Reach, named: Callable[[int], str], most: int, *, relaxed: bool = False) -> Text:
+def attack_words(
+    found: Reach, named: Callable[[int], str], most: int, budgets: tuple[int, int, int, int], *, relaxed: bool = False
+) -> Text:
     """What an attack, or the relaxed adversary, does in the whole graph; names of sites are pieces of kind `name`.
 
     After an attack follow what is proven about all others, `most` being how many targets any of them leaves
-    uncertified, and how close the rest is.
+    uncertified, and how close the rest is: beyond the limits only if there is nothing left of the `budgets`.
     """
-    if not len(found.ends):
-        done = attack_nothing()
-    else:
-        done = _relaxed(found) if relaxed else _done(found, named)
     if relaxed:
-        return done
+        return _relaxed(found) if len(found.ends) else relaxed_nothing()
+    done = _done(found, named) if len(found.ends) else attack_nothing()
     lost = int(found.lost.sum())
     before = int(found.broken.sum()) - lost
-    return paragraph([done, others(lost, most - before), *_near(found.margin)])
+    spent = bool((found.amounts.sum(axis=0) >= np.asarray(budgets)).all())
+    return paragraph([done, others(lost, most - before), *_near(found.margin, spent)])
 
 
 def _relaxed(found: Reach) -> Text:
@@ -71,9 +71,9 @@ def _relaxed(found: Reach) -> Text:
     return relaxed_spends(budget_words(total), len(found.ends), rounded_up(float(found.broken.sum())))
 
 
-def _near(margin: np.ndarray) -> list[Text]:
+def _near(margin: np.ndarray, spent: bool) -> list[Text]:
     ahead = margin[margin > 0]
-    return [nearest(int((ahead == ahead.min()).sum()), int(ahead.min()))] if len(ahead) else []
+    return [nearest(int((ahead == ahead.min()).sum()), int(ahead.min()), spent)] if len(ahead) else []
 
 
 def _done(found: Reach, named: Callable[[int], str]) -> Text:
@@ -103,7 +103,7 @@ def _named(sites: list[tuple[str, int]], number: int) -> Text:
     return say(*parts, ", …" if number > len(sites) else "")
 
 
-@sentence("attack.nothing", "the best attack found, or the relaxed adversary, changes nothing")
+@sentence("attack.nothing", "the best attack found changes nothing")
 def attack_nothing() -> Text:
     return say("The best attack found ", strong("changes nothing"), ": no label loses its certificate by it.")
 
@@ -146,12 +146,14 @@ def others(lost: int, most: int) -> Text:
 
 @sentence(
     "attack.nearest", "some target keeps its certificate in the attack found, and some number of flips can take it",
-    192, 1, others=((1, 3),),
+    192, 1, True, others=((1, 3, True), (192, 1, False)),
 )  # fmt: skip
-def nearest(number: int, margin: int) -> Text:
+def nearest(number: int, margin: int, spent: bool) -> Text:
+    """`spent`: nothing is left of the budgets, so that every further flip is beyond them."""
     flips = strong(some(margin, "further flip", "further flips"))
     end = " away from losing theirs, each counted by itself." if number > 1 else " away from losing its own."
-    return say("Beyond these limits, ", strong(f"{count(number)} more"), " are " if number > 1 else " is ", flips, end)
+    start = "Beyond these limits, " if spent else "On top of this attack, "
+    return say(start, strong(f"{count(number)} more"), " are " if number > 1 else " is ", flips, end)
 
 
 @sentence(
@@ -169,14 +171,27 @@ def relaxed_spends(spent: str, sites: int, broken: str) -> Text:
     )
 
 
+@sentence("attack.relaxed-nothing", "the relaxed adversary is shown instead of an attack and spends nothing")
+def relaxed_nothing() -> Text:
+    return say(
+        "The relaxed adversary ",
+        strong("spends nothing"),
+        ". It explains the bound; it is ",
+        strong("not an attack"),
+        ".",
+    )
+
+
 def why_larger(attack: Reach, relaxed: Reach) -> Text:
     """Beside both pictures: what the relaxed adversary does and the attack cannot, in numbers of this situation."""
+    if not len(relaxed.ends):
+        return relaxed_nothing()
     counted = relaxed.uses.any(axis=1)
     shares = relaxed.broken[counted]
     parts = shares < 1 - NOTHING
     broken_flips = (np.abs(relaxed.amounts - np.round(relaxed.amounts)) > NOTHING).any(axis=1)
     return larger(
-        rounded_up(float(shares.sum()), 1),
+        rounded_up(float(shares.sum())),
         int(attack.lost.sum()),
         (len(relaxed.ends), int(broken_flips.sum()), len(attack.ends)),
         (int(parts.sum()), rounded_up(float(shares[parts].sum()), 1)),
@@ -194,8 +209,8 @@ def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple
     count in part, and what that adds up to; `short`: labels that count although too little reaches them."""
     spread, split, of_attack = places
     number, together = fractions
-    told: list[Piece | str] = [f"The relaxed adversary counts {total} labels, the attack takes "]
-    told += [strong(count(lost)), ". "]
+    told: list[Piece | str] = ["Of the labels that have a certificate without an attack the relaxed adversary counts "]
+    told += [total, ", the attack takes ", strong(count(lost)), ". "]
     if not (split or number or short):
         return say(*told, "It uses no fractions here: all its flips and all the labels it counts are whole.")
     told.append(f"It may use fractions: its flips are spread over {some(spread, 'place', 'places')}")

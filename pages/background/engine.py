@@ -137,7 +137,7 @@ def per_class(view: View) -> Work:
             result = session(view.instance).certify(threat, relaxation=relaxation, attack=False, cancel=job.cancel)
             if job.cancel.is_set():
                 break
-            rows.append((label, result.certified, result.naive_certified, result.targets))
+            rows.append((label, result.verified_certified, result.naive_certified, result.targets))
         return rows
 
     return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.instance.digest, patience=0.0)
@@ -220,7 +220,7 @@ def story(view: View) -> Work:
         for number, threat in enumerate(_story_threats(view)):
             job.report((number + 2) / 5, f"step {number + 3} of 5", list(steps))
             result = session(view.instance).certify(threat, attack=False, cancel=job.cancel)
-            steps.append((result.certified, result.targets))
+            steps.append((result.verified_certified, result.targets))
         return steps
 
     return ask("story", ("story", *view.key), run, "Computing the five steps", same=view.key)

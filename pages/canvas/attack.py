@@ -42,7 +42,9 @@ def data(
     assert allocation is not None
     controlled = np.flatnonzero(allocation.attackers > NOTHING) if result.threat.sigma is not None else np.zeros(0, int)
     most = result.targets - result.verified_certified
-    said = words.attack_words(found, lambda node: _name_of(instance, node), most, relaxed=relaxed)
+    said = words.attack_words(
+        found, lambda node: _name_of(instance, node), most, result.threat.budgets, relaxed=relaxed
+    )
     sent: dict[str, Any] = {
         "title": title,
         "relaxed": relaxed,
@@ -162,5 +164,5 @@ def _in_play(result: Certificate) -> list[int]:
 def title(result: Certificate, *, relaxed: bool) -> str:
     """What stands above one of two pictures."""
     if relaxed:
-        return f"Relaxed adversary: at most {count(int(result.bound))} uncertified (the bound)"
+        return f"Relaxed adversary: at most {count(result.targets - result.verified_certified)} uncertified (the bound)"
     return f"Replayed attack: {count(result.attack_found or 0)} uncertified"

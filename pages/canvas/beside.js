@@ -223,7 +223,8 @@ function drawLegend(map) {
   if (map.attacks.some((one) => one.relaxed)) items.append(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
   const looks = map.looks(attack);
   const next = looks.close?.find((step) => step.label === "1")?.count;
-  title(next ? `How close the rest is: ${thousands(next)} one flip away` : looks.close || looks.bar ? "How close the rest is" : "The rest");
+  const besides = attack.relaxed ? ", on top of fractions that are no attack" : "";
+  title(looks.close || looks.bar ? `How close the rest is${besides}${next ? `: ${thousands(next)} one flip away` : ""}` : "The rest");
   if (looks.close) items.append(closeBar(looks.close, looks.farthest));
   if (looks.bar) items.append(colourBar(map.marginScale(), looks.bar.low, looks.bar.high, FURTHER));
   if (looks.close || looks.bar) title("Everything else, by shape");
@@ -239,7 +240,7 @@ function noteShapes(map) {
   if (map.shapeNote && map.panels[0]?.width) map.shapeNote.hidden = map.panels[0].dot() >= SHAPED;
 }
 
-const FURTHER = "further flips in its field (what it reads) that can leave it uncertified";
+const FURTHER = "further flips in its field (what it reads), whatever the limits, that can leave it uncertified";
 
 // The quiet steps of the default picture: for each how many targets stand there.
 function closeBar(steps, farthest) {

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,7 @@ def data(instance: Instance, found: list[Frame], axis: str, now: int | None = No
     many = AXES[axis]
     made = []
     # What is certified against more is certified against less, and an attack with less is one with more.
-    certified = np.maximum.accumulate([frame.result.certified for frame in found][::-1])[::-1].tolist()
+    certified = np.maximum.accumulate([frame.result.verified_certified for frame in found][::-1])[::-1].tolist()
     broken = np.maximum.accumulate([frame.result.attack_found or 0 for frame in found]).tolist()
     for k, frame in enumerate(found):
         result = frame.result
@@ -180,13 +181,15 @@ def _growing(shown: list[dict[str, Any]], last: int, axis: str, width: int) -> I
     left, right, top, bottom = 20 * fine, (width - 20) * fine, 44 * fine, (STRIP - 34) * fine
     first, total = shown[0]["value"], shown[0]["targets"] or 1
 
-    def line(what: str) -> list[tuple[float, float]]:
-        along = [(frame["value"] - first) / (last - first) if last > first else 1 for frame in shown]
-        return [
-            (left + (right - left) * x, bottom - (bottom - top) * frame[what] / total) for x, frame in zip(along, shown)
-        ]
+    def at(value: int, number: int) -> tuple[float, float]:
+        along = (value - first) / (last - first) if last > first else 1
+        return left + (right - left) * along, bottom - (bottom - top) * number / total
 
-    proven, attacked = line("certified"), line("left")
+    # As in the player: between two solved points only what is certified at the next one and left at the last one.
+    proven, attacked = ([at(first, shown[0][what])] for what in ("certified", "left"))
+    for before, frame in pairwise(shown):
+        proven += [at(before["value"], frame["certified"]), at(frame["value"], frame["certified"])]
+        attacked += [at(frame["value"], before["left"]), at(frame["value"], frame["left"])]
     pen.line([(left, bottom), (right, bottom)], fill="#C9CCD1", width=fine)
     if len(shown) > 1:
         pen.polygon(attacked + proven[::-1], fill="#CCE3F0")
@@ -196,6 +199,10 @@ def _growing(shown: list[dict[str, Any]], last: int, axis: str, width: int) -> I
     font = ImageFont.truetype(findfont("DejaVu Sans"), 20 * fine)
     pen.text((left, 8 * fine), shown[-1]["told"], fill="#1B2430", font=font)
     small = ImageFont.truetype(findfont("DejaVu Sans"), 14 * fine)
-    for text, at, anchor in ((count(first), left, "la"), (axis, (left + right) / 2, "ma"), (count(last), right, "ra")):
-        pen.text((at, bottom + 6 * fine), text, fill="#4A5563", font=small, anchor=anchor)
+    for text, middle, anchor in (
+        (count(first), left, "la"),
+        (axis, (left + right) / 2, "ma"),
+        (count(last), right, "ra"),
+    ):
+        pen.text((middle, bottom + 6 * fine), text, fill="#4A5563", font=small, anchor=anchor)
     return strip.resize((width, STRIP), Image.Resampling.LANCZOS)

@@ -67,6 +67,17 @@ class Player {
   }
   stop() { clearInterval(this.timer); this.timer = null; { this.button.textContent = this.calm.matches ? "Step" : "Play"; } }
 
+  // Between two solved points only this is known: what is certified at the next one, and what the attack at the last one
+  // leaves.
+  steps(end) {
+    const proven = [], attacked = [];
+    this.frames.slice(0, end + 1).forEach((f, i, all) => {
+      if (i) { proven.push([all[i - 1].value, f.certified]); attacked.push([f.value, all[i - 1].left]); }
+      proven.push([f.value, f.certified]); attacked.push([f.value, f.left]);
+    });
+    return { proven, attacked };
+  }
+
   // The certified count over the budget so far, with its axes: labels from 0 to all, budgets from the first to the last.
   draw() {
     const { width, height } = this.chart.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
@@ -91,13 +102,13 @@ class Player {
     write("labels certified; band: up to what the attack found leaves", 4, 8, "left");
     write(this.data.axis, (left + right) / 2, height - 7, "center");
     // Between the proven count and what the attack found leaves: the bracket.
-    const upTo = frames.slice(0, this.at + 1);
+    const { proven, attacked } = this.steps(this.at);
+    const follow = (points) => points.forEach(([value, number], i) => c[i ? "lineTo" : "moveTo"](x(value), y(number)));
     c.globalAlpha = 0.2; c.fillStyle = colour; c.beginPath();
-    upTo.forEach((f, i) => c[i ? "lineTo" : "moveTo"](x(f.value), y(f.left)));
-    [...upTo].reverse().forEach((f) => c.lineTo(x(f.value), y(f.certified)));
+    follow(attacked); proven.toReversed().forEach(([value, number]) => c.lineTo(x(value), y(number)));
     c.fill();
     c.globalAlpha = 1; c.strokeStyle = colour; c.lineWidth = 2; c.beginPath();
-    upTo.forEach((f, i) => c[i ? "lineTo" : "moveTo"](x(f.value), y(f.certified)));
+    follow(proven);
     c.stroke();
     const [px, py] = this.seen.at;
     c.fillStyle = colour; c.beginPath(); c.arc(px, py, 4, 0, 6.2832); c.fill();

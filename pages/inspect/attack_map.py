@@ -103,7 +103,10 @@ def draw(view: View) -> None:
     )
     wanted = bar.text_input("Find a node", placeholder="name or index", help="Search by name or index.", width=150)
     if adversary != "attack" and result.fractional is None:
-        notes.info("Here is no relaxed adversary: with whole-graph fields the certificate reduces to totals.")
+        notes.info(
+            "Here is no relaxed adversary to show: with whole-graph fields and with votes over groups the bound counts "
+            "flips without giving them places."
+        )
         adversary = "attack"
     relaxed = adversary == "relaxed"
     found = reach(instance, result, relaxed=relaxed)
@@ -125,9 +128,11 @@ def draw(view: View) -> None:
 
     shown = [attack.data(instance, one.result, one.found, relaxed=one.relaxed, title=one.title) for one in pictures]
     chosen: dict[str, Any] | None = None
+    if st.session_state["picked"] is not None and st.session_state["picked"] >= n:
+        state.replace("picked", None, f"the graph has the nodes 0 to {count(n - 1)}")
     if st.session_state["edge"]:
         chosen = {"edge": st.session_state["edge"]}
-    elif st.session_state["picked"] is not None and st.session_state["picked"] < n:
+    elif st.session_state["picked"] is not None:
         chosen = {"node": st.session_state["picked"]}
         if st.session_state["role"] == "target":
             chosen["as"] = "target"

@@ -102,6 +102,8 @@ def with_attack(view: View) -> Certificate | None:
             + f", {seconds(result.seconds)}"
         )
         work.line(search if search is not None and not search.fresh else task, line)
+        if not result.status.is_final:
+            st.caption(_done(result))
         remarks(view, result)
     return shown if shown is not None and shown.attack is not None else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -534,6 +535,10 @@ def test_a_film_runs_through_any_range_beside_a_readable_curve(visit: Visit, tmp
     assert abs(seen["at"][1] - (bottom - (bottom - top) * certified / N)) < 0.1
     assert chart.bounding_box()["height"] >= 150
     assert "over attribute deletions, from 3 to 8" in chart.get_attribute("aria-label")
+    steps = page.evaluate("window.certcore.mapView.player.steps(2)")
+    for before, after in pairwise(frames[:3]):
+        assert [before.value, after.result.certified] in steps["proven"], "certified at more is certified at less"
+        assert [after.value, N - before.result.attack_found] in steps["attacked"], "what an attack takes more can take"
 
 
 def test_a_link_to_a_film_shows_it(visit: Visit) -> None:

@@ -14,9 +14,11 @@ from certcore import Graph, InputError, Instance, ThreatModel, certify, load_ins
 from certcore.base.division import ABSTAINS, DivisionBase, PairHash
 from certcore.pipeline.bundle import BundleRecipe
 from certcore.program.problem import Problem
-from certcore.result.reach import reach
+from certcore.result.allocation import replay
+from certcore.result.reach import NEVER, reach
 from tests.checker.cases import accepts, as_seen
 from tests.division.enumeration import LEAVES, Hub
+from tests.division.test_division_folded import instance as voted
 
 
 def test_degrees_of_senders_need_one_hop_more() -> None:
@@ -164,3 +166,18 @@ def test_the_map_knows_whose_votes_a_pair_can_change(layers: int) -> None:
         assert np.array_equal(shown.reached_by(site), np.flatnonzero(division.reached_by(pair)))
     assert shown.lost.any()
     assert shown.inside[:, shown.lost].sum(axis=0).all(), "nobody loses a certificate to nothing"
+
+
+def test_margins_end_where_no_edge_can_change_a_vote() -> None:
+    never = 0
+    for seed in range(6):
+        instance = voted(seed, n=40, groups=5)
+        found = certify(instance, ThreatModel(adj_del=2))
+        shown, problem = reach(instance, found), Problem(instance, found.threat)
+        assert shown is not None
+        assert found.fractional is None, "the flips of the linear program have no places here"
+        n, everything = instance.graph.n_nodes, np.ones(instance.graph.n_edges, dtype=np.int64)
+        gone = replay(problem, np.zeros((2, n), np.int64), everything, np.zeros((0, 2), np.int64), np.ones(n))
+        assert np.array_equal(shown.margin != NEVER, gone.attacked == 1), "also when all edges are deleted"
+        never += int((shown.margin == NEVER).sum())
+    assert never

@@ -222,14 +222,14 @@ def test_exports_show_how_close_the_rest_is() -> None:
     told = [entry.text for entry in graph_nodes.entries(figure)]
     assert told[:3] == [
         "loses its certificate (1)",
-        "uncertified after 1 further flip (1)",
-        "uncertified after 6–10 further flips (1)",
+        "1 further flip can leave it uncertified (1)",
+        "6–10 further flips can leave it uncertified (1)",
     ]
     printed = " ".join(" ".join(t.get_text().split()) for t in figures.matplotlib(figure).legends[0].get_texts())
     for text in told:
         assert text in printed
     assert CLOSENESS[0].colour in {trace.marker.color for trace in figures.plotly(figure).data}
-    assert "uncertified after 1 further flip (1)" in figure.draw_latex(8.5)
+    assert "1 further flip can leave it uncertified (1)" in figure.draw_latex(8.5)
     column = figure.table().columns.index("further_flips")
     assert [row[column] for row in figure.table().rows[:4]] == [1, 7, 0, None]
 

@@ -211,6 +211,19 @@ def test_a_film_is_a_picture_that_moves() -> None:
     assert blue[1].max() > picture.width - 40, "and grows to the right"
 
 
+def test_what_only_the_solver_says_is_in_no_picture() -> None:
+    instance = grid_instance()
+    proven = certify(instance, ThreatModel(attr_del=3))
+    said = replace(proven, certified=proven.certified + 2, bound=proven.bound - 2, relaxation="exact", verified=False)
+    assert said.unproven == 2
+    film_of = [film.data(instance, [film.Frame(3, one)], "attr_del")["frames"][0] for one in (proven, said)]
+    assert film_of[0]["told"] == film_of[1]["told"]
+    assert film_of[0]["certified"] == film_of[1]["certified"] == proven.verified_certified
+    assert attack.title(said, relaxed=True) == attack.title(proven, relaxed=True)
+    view = View("x", instance, said.threat, Relaxation.EXACT, 30.0, BaseRule.BINARY)
+    assert situation.title(view, said) == situation.title(view, proven)
+
+
 def test_a_film_of_controlled_nodes_says_so() -> None:
     instance = grid_instance()
     frames = [film.Frame(sigma, certify(instance, ThreatModel(attr_del=3, sigma=sigma))) for sigma in (0, 1, 2)]

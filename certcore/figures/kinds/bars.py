@@ -255,7 +255,7 @@ def class_counts(
     for k in present:
         mine = np.asarray(targets)[np.asarray(prediction)[targets] == k]
         result = session.certify(threat.replace(targets=mine), relaxation=relaxation, attack=False, **more)
-        found.append((result.certified, result.naive_certified, result.targets))
+        found.append((result.verified_certified, result.naive_certified, result.targets))
     certified, naive, sizes = (list(part) for part in zip(*found))
     return present, certified, naive, sizes
 

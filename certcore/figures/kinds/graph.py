@@ -493,7 +493,9 @@ def _make_graph(loaded: LoadedRecipe) -> Figure:
     certificate = loaded.certificate()
     relaxed = bool(loaded.options.get("relaxed"))
     if relaxed and certificate.fractional is None:
-        raise InputError("there is no relaxed adversary here: with whole-graph fields nothing is solved")
+        raise InputError(
+            "there is no relaxed adversary here: with whole-graph fields and votes over groups its flips have no places"
+        )
     palette, only = str(loaded.options.get("palette", Palette.STATE)), read_states(loaded.options.get("only") or "")
     zoomed = bool(loaded.options.get("zoomed"))
     return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette, only=only, zoomed=zoomed)

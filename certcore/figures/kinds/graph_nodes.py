@@ -163,8 +163,8 @@ def _margin_scale(figure: GraphFigure) -> list[tuple[str, str]]:
         colour = VIRIDIS[round(k * (len(VIRIDIS) - 1) / max(len(ends) - 1, 1))]
         first = ends[k - 1] + 1 if k else 1
         told = f"{first} or more" if end == _MOST_MARGIN else str(end) if first == end else f"{first}–{end}"
-        scale.append((colour, f"uncertified after {told} further {'flip' if told == '1' else 'flips'}"))
-    return [*scale, (STATES[TargetState.ALONE].colour, "uncertified after no number of these flips")]
+        scale.append((colour, f"{told} further {'flip' if told == '1' else 'flips'} can leave it uncertified"))
+    return [*scale, (STATES[TargetState.ALONE].colour, "no number of these flips leaves it uncertified")]
 
 
 def steps(figure: GraphFigure) -> list[tuple[str, str]]:
@@ -181,10 +181,12 @@ def steps(figure: GraphFigure) -> list[tuple[str, str]]:
 
 
 def _close_scale(dark: bool = False) -> list[tuple[str, str]]:
-    def flips(step: Closeness) -> str:
-        return "flip" if step.most == 1 else "flips" if step.most is not None else "flips, if at all"
+    def told(step: Closeness) -> str:
+        if step.most is None:
+            return f"{max(s.most or 0 for s in CLOSENESS) + 1} or more further flips can, if any"
+        return f"{step.label} further {'flip' if step.most == 1 else 'flips'} can leave it uncertified"
 
-    return [(s.dark if dark else s.colour, f"uncertified after {s.label} further {flips(s)}") for s in CLOSENESS]
+    return [(s.dark if dark else s.colour, told(s)) for s in CLOSENESS]
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ function closeBar(steps, farthest) {
   const last = steps.findLastIndex((one) => one.count && one.label !== "never");
   for (const [k, step] of steps.entries()) {
     if (step.label === "never" ? !step.count : k > last) continue;
-    const label = { more: `${(steps[k - 1]?.most ?? 0) + 1} or more`, never: "never" }[step.label] ?? step.label;
+    const label = { more: `${(steps[k - 1]?.most ?? 0) + 1}+`, never: "never" }[step.label] ?? step.label;
     const part = element("span", "step"), strip = element("span", "tone");
     strip.style.background = step.colour;
     part.append(strip, element("span", "label", label), element("span", "number", thousands(step.count)));

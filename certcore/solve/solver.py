@@ -264,8 +264,10 @@ class Solver:
     ) -> list[tuple[Fraction, Multipliers | None]]:
         """What is proven for attackers without number, who can do all that σ of them can.
 
-        The usual program without σ has the rows of this one but those about attackers: its multipliers do here, too,
-        with what an edge is worth beyond its price on the row that lets one end pay for it.
+        The program without σ has the rows of this one but those about attackers: its multipliers do here, too, with
+        what an edge is worth beyond its price on the row that lets one end pay for it, and both ends of an addition
+        priced alike. A block of another length (nodes where tokens may stand) is left out: that is never
+        wrong and may prove less, so that the number itself is given too.
         """
         s = self.structure
         if self._free is None:
@@ -275,11 +277,13 @@ class Solver:
         left = deadline - time.perf_counter()
         answer = self._free.solve((program.budgets, None), time_limit=left, cancel=cancel, want_x=True)
         result: list[tuple[Fraction, Multipliers | None]] = [(answer.bound, None)]
-        if answer.multipliers is None or self.problem.by_division:
+        if answer.multipliers is None:
             return result
         y = np.zeros(s.matrix.shape[0], dtype=np.int64)
         for name, rows in self._free.structure.rows.items():
-            y[s.rows[name]] = answer.multipliers.y[rows]
+            for block in [s.rows[name], *([s.rows["other_ends"]] if name == "tokens" else [])]:
+                if block.stop - block.start == rows.stop - rows.start:
+                    y[block] = answer.multipliers.y[rows]
         found = Multipliers.of(s, y)
         if found is not None and "pair" in s.rows and s.rhs[s.rows["pair"]].any():
             pairs = sp.csr_array(s.matrix[s.rows["pair"]])

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from certcore import Graph, GridBase, Instance, Session, Status, ThreatModel, certify, verify_proof
+from certcore.base.division import DivisionBase, PairHash
 from certcore.program.program import Program
 from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel, Solution
@@ -121,6 +122,25 @@ def test_where_the_solver_fails_attackers_certify_no_less_than_without_their_num
     assert free.naive_certified < free.certified
     assert free.certified <= min(failed.certified, session.certified)
     assert failed.certified <= certify(instance, threat.replace(sigma=2), **options).certified
+    assert failed.proof is not None
+    assert verify_proof(failed.proof, instance).accepted
+
+
+@pytest.mark.parametrize(
+    "given", [{"adj_add": 5}, {"adj_del": 5}, {"adj_add": 3, "adj_del": 3, "local_adj_add": 1}], ids=str
+)
+def test_so_do_attackers_against_division_voting(given: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    edges = rng.integers(0, 60, size=(90, 2))
+    graph = Graph.from_edges(60, edges[edges[:, 0] != edges[:, 1]])
+    votes = np.where(rng.random((6, 60)) < 0.2, rng.integers(0, 3, (6, 60)), rng.integers(0, 3, 60))
+    instance = Instance(graph, DivisionBase(votes, 3, PairHash(6, 1)), layers=1)
+    threat = ThreatModel(**given)
+    free = certify(instance, threat, attack=False)
+    failed = certify(instance, threat.replace(sigma=3), attack=False, factory=BlindToSigma)
+    assert failed.status is Status.FAILED
+    assert free.naive_certified < free.certified <= failed.certified
+    assert failed.certified <= certify(instance, threat.replace(sigma=3), attack=False).certified
     assert failed.proof is not None
     assert verify_proof(failed.proof, instance).accepted
 

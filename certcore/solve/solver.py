@@ -130,6 +130,8 @@ class Solver:
         self._known: tuple[tuple[Place, Multipliers], ...] = ()
         self._answers: OrderedDict[Place, Answer] = OrderedDict()
         self._with_x: deque[Place] = deque()
+        self._free: Solver | None = None
+        """The program without σ, made where the solver fails."""
         self.solves = 0
 
     # What is known without solving.
@@ -251,7 +253,43 @@ class Solver:
             best, by = min((best, by), self.best(place), key=lambda pair: pair[0])
             if status is Status.FAILED or attempt.solution.basis is None:
                 self._forget_model()
+            if status is Status.FAILED and self.structure.has_sigma:
+                # Of bounds that certify as many targets, the first: one with multipliers before one without.
+                known = [(best, by), *self._without_sigma(program, deadline, cancel)]
+                best, by = min(known, key=lambda pair: math.floor(pair[0]))
         return Answer(place, best, lower, status, x, by, 0.0, solves)
+
+    def _without_sigma(
+        self, program: Program, deadline: float, cancel: threading.Event | None
+    ) -> list[tuple[Fraction, Multipliers | None]]:
+        """What is proven for attackers without number, who can do all that σ of them can.
+
+        The program without σ has the rows of this one but those about attackers: its multipliers do here, too, with
+        what an edge is worth beyond its price on the row that lets one end pay for it, and both ends of an addition
+        priced alike. A block of another length (nodes where tokens may stand) is left out: that is never
+        wrong and may prove less, so that the number itself is given too.
+        """
+        s = self.structure
+        if self._free is None:
+            threat = self.problem.threat.replace(sigma=None)
+            like = Problem(self.problem.instance, threat, like=self.problem)
+            self._free = Solver(like, s.relaxation, s.extent, factory=self._factory)
+        left = deadline - time.perf_counter()
+        answer = self._free.solve((program.budgets, None), time_limit=left, cancel=cancel, want_x=True)
+        result: list[tuple[Fraction, Multipliers | None]] = [(answer.bound, None)]
+        if answer.multipliers is None:
+            return result
+        y = np.zeros(s.matrix.shape[0], dtype=np.int64)
+        for name, rows in self._free.structure.rows.items():
+            for block in [s.rows[name], *([s.rows["other_ends"]] if name == "tokens" else [])]:
+                if block.stop - block.start == rows.stop - rows.start:
+                    y[block] = answer.multipliers.y[rows]
+        found = Multipliers.of(s, y)
+        if found is not None and "pair" in s.rows and s.rhs[s.rows["pair"]].any():
+            pairs = sp.csr_array(s.matrix[s.rows["pair"]])
+            y[s.rows["pair"]] = np.maximum(found.surplus[pairs.indices[pairs.indptr[:-1]]], 0)
+            found = Multipliers.of(s, y)
+        return result if found is None else [(found.bound(program), found), *result]
 
     def _solve_large(self, large: Large, program: Program, deadline: float, cancel: threading.Event | None) -> Answer:
         """The same by a restricted model; failed if its solution does not stand up to its check."""

@@ -226,6 +226,10 @@ class Session:
         solver = self.solver(threat, relaxation.relaxed)
         left = limit - (time.perf_counter() - started)
         answer = solver.solve((threat.budgets, threat.sigma), time_limit=left, cancel=cancel, want_x=True)
+        if not answer.status.is_final and not self._once:
+            known, _ = self._best_known(problem, relaxation)
+            if known < answer.bound:
+                answer = replace(answer, bound=known, multipliers=None)
         certificate = from_answer(
             replace(problem, like=solver.problem),
             solver.structure,

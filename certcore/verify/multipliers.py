@@ -59,16 +59,15 @@ class Multipliers:
         if len(cuts) and rows is None:
             rows = cuts.rows(s)
         columns = s.steady_columns
-        payers = dot(y[s.attackers.rows].astype(np.float64), s.attackers.caps.astype(np.float64))
-        payers += float(s.groups.weight.max(initial=0)) * SCALE
-        room = float(y.astype(np.float64).sum()) * s.largest_coefficient + payers
+        worth = float(s.groups.weight.max(initial=0)) * SCALE
+        room = float(y.astype(np.float64).sum()) * s.largest_coefficient + worth
         if room >= _SAFE:
             if (y >= 1 << 52).any():
                 return None
             bound = float((abs(columns) @ y[:n_rows].astype(np.float64)).max(initial=0.0))
             if rows is not None:
                 bound += float((abs(rows.matrix).T @ y[n_rows:].astype(np.float64)).max(initial=0.0))
-            if bound + payers >= _SAFE:
+            if bound + worth >= _SAFE:
                 return None
         surplus = s.objective * SCALE - columns @ y[:n_rows]
         fixed = _dot(y[:n_rows], s.rhs)
@@ -111,7 +110,7 @@ class Multipliers:
         if len(surplus):
             worst = int(surplus.max())
             assert program.sigma is not None
-            if worst > 0 and worst * program.sigma < _total(np.maximum(surplus, 0)):
+            if 0 < worst < _SAFE and worst * program.sigma < _total(np.maximum(surplus, 0)):
                 y[s.rows["sigma"]] += worst
         if len(s.groups):
             unpaid = self._unpaid_points(program.open)
@@ -188,12 +187,18 @@ class Multipliers:
         return lift, lift * int(amounts[k]) < self._flips_separately(k, amounts)
 
     def _attackers(self, program: Program) -> np.ndarray:
-        """Surplus of the attackers' columns with their coefficients at this place."""
+        """Surplus of the attackers' columns with their coefficients at this place.
+
+        Few flips make dear attackers: far from where the multipliers come from, many of them may exceed 64 bits.
+        """
         s = self.structure
         surplus = self.surplus[s.columns.attackers].copy()
         if len(surplus):
             place = s.attackers.columns - s.columns.attackers.start
-            np.add.at(surplus, place, program.coefficients * self.y[s.attackers.rows])
+            coefficients, y = program.coefficients, self.y[s.attackers.rows]
+            if np.bincount(place, coefficients.astype(np.float64) * y).max(initial=0.0) >= _SAFE:
+                surplus, coefficients = surplus.astype(object), coefficients.astype(object)
+            np.add.at(surplus, place, coefficients * y)
         return surplus
 
     def _unpaid_points(self, open_: np.ndarray) -> np.ndarray:

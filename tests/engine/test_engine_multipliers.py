@@ -119,3 +119,24 @@ def test_long_fronts_do_not_overflow() -> None:
         if known is not None:
             assert structure.constant + exact_bound(at, known.repaired(at)) == known.bound(at)
     assert 1 <= refused <= 8
+
+
+def test_many_dear_attackers_do_not_overflow() -> None:
+    """What attackers could pay with all their capacity, summed up, leaves 64 bits long before a bound does."""
+    graph = Graph.from_edges(6, np.array([[0, 1], [1, 2], [3, 4]]), np.zeros((6, 5000), dtype=np.int8))
+    base = GridBase(np.arange(4)[None, :] < np.array([1, 2, 3, 3, 2, 1])[:, None], ("attr_add",))
+    threat = ThreatModel(attr_add=2, sigma=1)
+    structure = build_structure(Problem(Instance(graph, base, layers=1), threat), "tight", (MAX_BUDGET, 0, 0, 0))
+    for bits in range(36, 60):
+        y = np.zeros(structure.matrix.shape[0], dtype=np.int64)
+        y[structure.rows["payer"]] = (1 << bits) + 1
+        y[structure.rows["sigma"]] = 2 << bits
+        known = Multipliers.of(structure, y)
+        assert known is not None or bits > 50, bits
+        if known is None:
+            continue
+        for budget, sigma in [(2, 1), (2, 3), (7, 1), (5000, 1), (5000, 6)]:
+            at = Program(structure, (budget, 0, 0, 0), sigma)
+            proven = structure.constant + exact_bound(at, known.repaired(at))
+            assert known.bound(at) <= proven
+            assert known.bound(at) == proven or proven > 1 << 20  # worth no repair: far beyond all targets

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from certcore import Graph, GridBase, Instance, Status, ThreatModel, certify
+from certcore import Graph, GridBase, Instance, Session, Status, ThreatModel, certify, verify_proof
+from certcore.base.division import DivisionBase, PairHash
+from certcore.program.program import Program
 from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel, Solution
 from tests.support import brute_force, random_graph, random_grid
@@ -61,6 +64,85 @@ def test_a_cancel_between_two_rounds_keeps_what_was_proven() -> None:
     assert full.solves > 1  # there are cuts to add
     assert stopped.status is Status.INTERRUPTED
     assert stopped.naive_certified <= stopped.certified <= full.certified
+
+
+def test_few_attackers_who_could_add_a_lot_are_certified_against() -> None:
+    """On Citeseer one attacker left no target certified: its prices times all it could add did not fit 64 bits."""
+    star = np.array([[i, j] for i in range(0, 60, 6) for j in range(i + 1, i + 6)])
+    graph = Graph.from_edges(60, star, sp.csr_array((60, 2_000_000), dtype=np.int8))
+    grid = np.add.outer(np.arange(4), np.arange(2)) < np.arange(60)[:, None, None] % 3 + 1
+    instance = Instance(graph, GridBase(grid, ("attr_add", "attr_del")), 2)
+    threat = ThreatModel(attr_add=3, attr_del=1)
+    session = Session(instance)
+    bounds = []
+    for sigma in (1, 2, 3, None):
+        found = certify(instance, threat.replace(sigma=sigma), attack=False)
+        again = session.certify(threat.replace(sigma=sigma), attack=False)
+        assert found.status is again.status is Status.OPTIMAL, sigma
+        assert found.certified == again.certified
+        bounds.append(found.bound)
+    assert bounds == sorted(bounds)
+
+
+def test_without_time_a_session_knows_what_it_proved_for_more_attackers() -> None:
+    instance, threat = example()
+    session = Session(instance)
+    free = session.certify(threat, attack=False)
+    stopped = session.certify(threat.replace(sigma=2), attack=False, time_limit=1e-9)
+    assert stopped.status is Status.TIME_LIMIT
+    assert stopped.naive_certified < free.certified <= stopped.certified
+
+
+class BlindToSigma(HighsModel):
+    """Knows nothing of programs with attackers."""
+
+    def __init__(self, program: Program, **options: Any) -> None:
+        super().__init__(program, **options)
+        self.blind = program.structure.has_sigma
+
+    def solve(self, **options: Any) -> Solution:
+        honest = super().solve(**options)
+        return replace(honest, status=Status.FAILED, x=None, multipliers=None) if self.blind else honest
+
+
+@pytest.mark.parametrize("relaxation", ["tight", "paper"])
+@pytest.mark.parametrize("axes", [("attr_add", "attr_del"), ("adj_del",), ("attr_del", "adj_del")])
+def test_where_the_solver_fails_attackers_certify_no_less_than_without_their_number(
+    axes: tuple[str, ...], relaxation: str
+) -> None:
+    rng = np.random.default_rng(5)
+    graph = random_graph(rng, 40, 6, 0.08)
+    instance = Instance(graph, GridBase(random_grid(rng, 40, (4, 5)[: len(axes)]), axes), 1)
+    threat = ThreatModel(**dict.fromkeys(axes, 3), local_adj_del=2 if "adj_del" in axes else None)
+    options: dict[str, Any] = {"relaxation": relaxation, "attack": False}
+    free = certify(instance, threat, **options)
+    failed = certify(instance, threat.replace(sigma=2), factory=BlindToSigma, **options)
+    session = Session(instance, factory=BlindToSigma).certify(threat.replace(sigma=2), **options)
+    assert failed.status is session.status is Status.FAILED
+    assert free.naive_certified < free.certified
+    assert free.certified <= min(failed.certified, session.certified)
+    assert failed.certified <= certify(instance, threat.replace(sigma=2), **options).certified
+    assert failed.proof is not None
+    assert verify_proof(failed.proof, instance).accepted
+
+
+@pytest.mark.parametrize(
+    "given", [{"adj_add": 5}, {"adj_del": 5}, {"adj_add": 3, "adj_del": 3, "local_adj_add": 1}], ids=str
+)
+def test_so_do_attackers_against_division_voting(given: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    edges = rng.integers(0, 60, size=(90, 2))
+    graph = Graph.from_edges(60, edges[edges[:, 0] != edges[:, 1]])
+    votes = np.where(rng.random((6, 60)) < 0.2, rng.integers(0, 3, (6, 60)), rng.integers(0, 3, 60))
+    instance = Instance(graph, DivisionBase(votes, 3, PairHash(6, 1)), layers=1)
+    threat = ThreatModel(**given)
+    free = certify(instance, threat, attack=False)
+    failed = certify(instance, threat.replace(sigma=3), attack=False, factory=BlindToSigma)
+    assert failed.status is Status.FAILED
+    assert free.naive_certified < free.certified <= failed.certified
+    assert failed.certified <= certify(instance, threat.replace(sigma=3), attack=False).certified
+    assert failed.proof is not None
+    assert verify_proof(failed.proof, instance).accepted
 
 
 @pytest.mark.parametrize("claim", [0.0, -3.0, float("inf"), float("nan")])

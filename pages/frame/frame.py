@@ -32,7 +32,7 @@ section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-l
 .stPageLink a:focus-visible {outline: 2px solid #0072B2; outline-offset: -1px; border-radius: 0.4rem;}
 [data-testid="stMetricLabel"] p {white-space: normal;}
 @media (max-width: 640px) {.st-key-numbers [data-testid="stColumn"] {min-width: calc(50% - 1rem); flex: 1 1 40%;}}
-[class*="st-key-attack_map_canvas_graph"] {position: absolute;}
+[class*="st-key-attack_map_canvas_graph"] {position: absolute; width: 1px !important; overflow: hidden;}
 @media (max-width: 760px) {.st-key-map_first {flex-direction: column-reverse;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.9rem; padding-right: 0.9rem;}}
 </style>

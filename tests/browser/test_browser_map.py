@@ -2,66 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from certcore import Certificate, ThreatModel, certify
+from certcore import ThreatModel
 from certcore.figures.style import CLOSENESS, LOST_COLOUR, PROTECTED_COLOUR, TYPE_COLOURS
-from certcore.instance.instance import Instance
-from certcore.result.attack_text import read_attack
-from certcore.result.reach import Reach, reach
 from pages.canvas import attack, film
 from pages.canvas import view as canvas
-from tests.browser.conftest import Watched
-from tests.pages.toys import N, grid_instance
-
-Visit = Callable[..., Watched]
-VIEW = "attack_map?instance=ring-gcn-attr-s0&attr_del=5"
-
-
-def engine(threat: ThreatModel, *, relaxed: bool = False) -> tuple[Instance, Certificate, Reach]:
-    instance = grid_instance()
-    result = certify(instance, threat)
-    found = reach(instance, result, relaxed=relaxed)
-    assert found is not None
-    return instance, result, found
-
-
-def opened(watched: Watched, address: str = VIEW) -> Any:
-    page = watched.open(address, "Attack map")
-    watched.settled()
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
-    return page
-
-
-def drawn(page: Any) -> Any:
-    """What is on the screen, when the last frame is drawn."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    return page.evaluate("window.certcore.map()")
-
-
-def by_itself(
-    watched: Watched, folder: Path, instance: Instance, frames: list[film.Frame], now: int | None = None
-) -> Any:
-    """The film as a page of its own, open: what is drawn there comes from these certificates and no other solve."""
-    path = folder / "film.html"
-    player = film.data(instance, frames, "attr_del", now)
-    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
-    watched.page.goto(path.as_uri())
-    watched.page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
-    watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]
-    return watched.page
-
-
-def site_of(found: Reach, node: int) -> int:
-    return int(np.flatnonzero((found.ends == node).all(axis=1))[0])
+from tests.browser.attack_map import VIEW, Visit, by_itself, drawn, engine, opened
+from tests.pages.toys import N
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (420, "dark")])
@@ -365,30 +317,6 @@ def test_on_a_narrow_screen_the_picture_is_on_the_first_one(visit: Visit) -> Non
     assert height > 37 * min(rows, 8), "the list is as long as it needs to be"
 
 
-def test_fractions_of_the_relaxed_adversary_arrive_unrounded_beside_the_attack(visit: Visit) -> None:
-    watched = visit()
-    page = opened(watched, f"{VIEW}&attr_add=1&adversary=both")
-    _, result, found = engine(ThreatModel(attr_add=1, attr_del=5), relaxed=True)
-    left, right = drawn(page)["panels"]
-    assert drawn(page)["sentence"].startswith("First picture: "), "the words beside the pictures say whose they are"
-    assert not left["relaxed"]
-    assert right["relaxed"]
-    assert left["size"] == right["size"]
-    spent = {tuple(site["ends"]): site["amounts"] for site in right["sites"]}
-    assert sorted(spent) == sorted(map(tuple, found.ends.tolist()))
-    drawn_amounts = np.array([spent[a, b] for a, b in found.ends.tolist()])
-    # Equal up to the last bits, in which two solves differ; more digits than anybody would round to.
-    np.testing.assert_allclose(drawn_amounts, found.amounts, atol=1e-9)
-    np.testing.assert_allclose(np.array(right["broken"])[found.targets], found.broken, atol=1e-9)
-    assert (np.abs(found.amounts - found.amounts.round(4)) > 1e-6).any(), "the example has long fractions"
-    page.locator(".box .top").first.focus()
-    page.locator(".box .top").first.press("+")
-    drawn(page)
-    places = page.evaluate("[0, 1].map((k) => window.certcore.mapView.panels[k].place(7))")
-    assert places[0] == places[1], "both pictures move together"
-    assert result.bound >= result.attack_found
-
-
 def test_lasso_box_targets_and_protection(visit: Visit) -> None:
     watched = visit(1440, 1200)
     page = opened(watched)
@@ -489,115 +417,6 @@ def test_the_graph_travels_once_and_a_new_attack_sends_what_changed(visit: Visit
     assert sum(sizes) < first, (sum(sizes), first)
 
 
-def test_the_film_ends_with_the_map_and_every_frame_is_solved(visit: Visit) -> None:
-    instance, result, found = engine(ThreatModel(attr_del=5))
-    watched = visit(1440, 1200)
-    page = opened(watched)
-    alone = drawn(page)["panels"][0]
-    page = opened(watched, f"{VIEW}&play=attr_del")
-    page.wait_for_function("() => window.certcore?.map?.()?.frame != null", timeout=60_000)
-    last = drawn(page)
-    assert last["frame"] == 5
-    for name in ("sites", "lostNodes", "margin", "lines"):
-        assert last["panels"][0][name] == alone[name], f"the last frame has other {name} than the map"
-    back = page.get_by_role("button", name="One step back")
-    for value in range(4, -1, -1):
-        back.click()
-        seen = drawn(page)
-        now = certify(instance, ThreatModel(attr_del=value))
-        assert seen["frame"] == value
-        assert len(seen["panels"][0]["lostNodes"]) <= int(now.bound)
-        assert sum(site["flips"] for site in seen["panels"][0]["sites"]) <= value
-        told = page.locator(".told").inner_text()
-        assert told.startswith(
-            f"{value} attribute deletion{'' if value == 1 else 's'}: {now.certified} of {N} certified"
-        )
-    page.locator(".player .play").click()
-    page.wait_for_function("() => window.certcore?.map?.()?.frame === 5")
-    page.locator(".player input[type=range]").fill("2")
-    assert drawn(page)["frame"] == 2
-    assert result.attack_found is not None
-    assert len(found.ends) > 0
-
-
-def test_a_film_runs_through_any_range_beside_a_readable_curve(visit: Visit, tmp_path: Path) -> None:
-    instance = grid_instance()
-    frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in range(3, 9)]
-    page = by_itself(visit(), tmp_path, instance, frames, now=5)
-    assert drawn(page)["frame"] == 2, "it begins at the budgets of the map"
-    chart = page.locator(".player canvas")
-    seen = page.evaluate("window.certcore.mapView.player.seen")
-    certified = frames[2].result.certified
-    assert seen["value"] == str(certified)
-    assert seen["ticks"] == ["0", str(N // 2), str(N), "3", "4", "5", "6", "7", "8"]
-    left, top, right, bottom = seen["box"]
-    assert abs(seen["at"][0] - (left + (right - left) * 2 / 5)) < 0.1
-    assert abs(seen["at"][1] - (bottom - (bottom - top) * certified / N)) < 0.1
-    assert chart.bounding_box()["height"] >= 150
-    assert "over attribute deletions, from 3 to 8" in chart.get_attribute("aria-label")
-    steps = page.evaluate("window.certcore.mapView.player.steps(2)")
-    for before, after in pairwise(frames[:3]):
-        assert [before.value, after.result.certified] in steps["proven"], "certified at more is certified at less"
-        assert [after.value, N - before.result.attack_found] in steps["attacked"], "what an attack takes more can take"
-
-
-def test_a_link_to_a_film_shows_it(visit: Visit) -> None:
-    watched = visit(1440, 1200)
-    page = opened(watched, f"{VIEW}&play=attr_del&play_from=3&play_to=8")
-    page.wait_for_function("() => window.certcore?.map?.()?.frame != null", timeout=60_000)
-    assert page.evaluate("() => window.certcore.mapView.player.frames.map((frame) => frame.value)") == [
-        3,
-        4,
-        5,
-        6,
-        7,
-        8,
-    ]
-    assert drawn(page)["frame"] == 2, "it begins at the budgets of the map"
-
-
-def test_less_motion_steps_instead_of_playing(visit: Visit) -> None:
-    watched = visit(1440, 1200)
-    watched.page.emulate_media(reduced_motion="reduce")
-    page = opened(watched, f"{VIEW}&play=attr_del")
-    page.wait_for_function("() => window.certcore?.map?.()?.frame != null", timeout=60_000)
-    page.locator(".player .play").click()
-    assert drawn(page)["frame"] == 0
-    page.wait_for_timeout(1500)
-    assert drawn(page)["frame"] == 0, "nothing moves by itself"
-    page.locator(".player .play").click()
-    assert drawn(page)["frame"] == 1
-
-
-def test_two_situations_side_by_side_move_together(visit: Visit) -> None:
-    watched = visit(1440, 1200)
-    page = opened(watched)
-    page.get_by_role("button", name="Keep beside").click()
-    page.wait_for_function("() => new URL(location).searchParams.has('beside')")
-    watched.settled()
-    field = page.get_by_role("spinbutton", name="Attribute deletions, exact value")
-    field.fill("2")
-    field.press("Enter")
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[1]?.title?.includes('2 attribute deletions')")
-    watched.settled()
-    kept, now = drawn(page)["panels"]
-    assert "5 attribute deletions" in kept["title"]
-    instance = grid_instance()
-    for threat, panel in ((ThreatModel(attr_del=5), kept), (ThreatModel(attr_del=2), now)):
-        # Of several equal attacks another one may be found: what is drawn is replayed.
-        text = ",".join(f"attr_del@{site['ends'][0]}x{int(site['flips'])}" for site in panel["sites"]) or "nothing"
-        replayed = replace(certify(instance, threat), attack=read_attack(instance, threat, text))
-        found = reach(instance, replayed)
-        assert found is not None
-        assert sorted(panel["lostNodes"]) == found.targets[found.lost].tolist()
-    page.get_by_role("button", name="Zoom in").click()
-    drawn(page)
-    places = page.evaluate("[0, 1].map((k) => window.certcore.mapView.panels[k].place(7))")
-    assert places[0] == places[1]
-    page.get_by_role("button", name="Show one situation only").click()
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.length === 1")
-
-
 def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
     visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -648,15 +467,6 @@ def test_dismissed_mounts_leave_the_newest_on_show(visit: Visit, order: str, exp
     assert lived == expected
 
 
-def test_the_film_as_a_page_of_its_own(visit: Visit, tmp_path: Path) -> None:
-    instance, result, found = engine(ThreatModel(attr_del=3))
-    frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 1)]
-    page = by_itself(visit(), tmp_path, instance, [*frames, film.Frame(3, result)])
-    seen = drawn(page)
-    assert seen["frame"] == 2
-    assert sorted(seen["panels"][0]["lostNodes"]) == found.targets[found.lost].tolist()
-
-
 def test_with_two_types_only_sites_that_a_label_is_lost_by_are_connected_to_it(visit: Visit, tmp_path: Path) -> None:
     instance, result, found = engine(ThreatModel(attr_add=4, attr_del=6))
     inside = found.inside
@@ -678,17 +488,3 @@ def test_with_two_types_only_sites_that_a_label_is_lost_by_are_connected_to_it(v
     more = next(int(found.targets[t]) for t in np.flatnonzero(found.lost) if over[t].sum() == most)
     page.evaluate(f"window.certcore.mapView.choose({{ node: {more}, as: 'target' }})")
     assert f"{most} flip{'s' * (most > 1)} more than it takes" in page.locator(".detail").inner_text()
-
-
-def test_the_relaxed_adversary_counts_and_takes_nothing(visit: Visit) -> None:
-    _, _, found = engine(ThreatModel(attr_add=1, attr_del=5), relaxed=True)
-    page = opened(visit(), f"{VIEW}&attr_add=1&adversary=relaxed")
-    page.locator(".sites .site[data-site='0']").click()
-    ends = page.locator(".detail h4").inner_text().removeprefix("paper ")
-    s = site_of(found, int(ends))
-    counted = found.broken_by(s)
-    told = page.locator(".map").inner_text()
-    assert f"the bound counts {len(counted)} of them, by fractions that add up to" in told
-    total = float(told.split("add up to ")[1].split(".\n")[0])
-    assert abs(total - found.broken[counted].sum()) < 0.01
-    assert not re.search(r"\b(lose|loses|lost)\b", told)

@@ -62,9 +62,9 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reor
 test: $(VENV)/.dev browser
 	$(PYTEST)
 
-# The inner loop: lint, types, the layers of the engine and what it computes.
+# The inner loop: lint, types, the layers of the engine and what it computes. Graphs of PubMed's size wait for `make test`.
 check: lint
-	$(PYTEST) -q tests/engine tests/words
+	$(PYTEST) -q tests/engine tests/words --ignore tests/engine/test_engine_large.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -86,8 +86,8 @@ def brackets(instance: Instance, *, relaxation: str, vary: str, values: list[int
         rows.append(
             {
                 "value": value,
-                "relaxed": relaxed.certified,
-                "exact": exact.certified,
+                "relaxed": relaxed.verified_certified,
+                "exact": exact.verified_certified,
                 "attack": exact.attack_found,
                 "status": str(exact.status),
                 "solved": exact.closed,

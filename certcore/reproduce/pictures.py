@@ -13,7 +13,7 @@ from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
 from certcore.domain.edge_field import EdgeField
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
-from certcore.reproduce.findings import FEWEST
+from certcore.reproduce.findings import on_equal_terms
 from certcore.reproduce.measure import map_ratio, sub_curve
 from certcore.reproduce.store import Result, Results
 
@@ -205,26 +205,30 @@ def _several_sources(
     return lines, behind, absent
 
 
-def _one_type(form: str, absent: Sequence[str], known: str) -> str:
-    """What a caption says about curves of one perturbation type, for which two of the programs are one."""
+def _of_attributes(form: str) -> str:
+    """Whose curves are drawn in a form where attributes alone are perturbed: there the tight program is the paper's."""
+    return "paper" if form == "tight" else form
+
+
+def _attributes_alone(form: str, absent: Sequence[str], known: str) -> str:
+    """What a caption says about such curves."""
     said = known
     if form == "tight":
-        said = "With one type of perturbation the tight program is the paper's: only splits and votes differ. " + said
+        said = f"Where attributes alone are perturbed the tight program is the paper's: the same curves. {said}"
     return said + (f" Not computed: {', '.join(absent)}." if absent else "")
 
 
 def _datasets(results: Results, form: str) -> Picture | None:
     experiment = "tiers" if form == "strong" else "datasets"
     parts = [(experiment, f"{name}-gcn-attr", NAMES[name]) for name in ("citeseer", "cora_ml", "cora")]
-    lines, behind, absent = _several_sources(results, form, [*parts, ("pubmed", "pubmed-gcn-attr", NAMES["pubmed"])])
+    lines, behind, absent = _several_sources(results, _of_attributes(form), parts)
     if not lines:
         return None
-    more = results.find("pubmed", "pubmed-gcn-attr", "tight") if form == "paper" and NAMES["pubmed"] in absent else []
-    if more:  # for one type of perturbation both programs are the same
-        lines += mean_lines(more, NAMES["pubmed"], len(parts))
-        behind += more
-        absent.remove(NAMES["pubmed"])
-    caption = _one_type(form, absent, _behind(behind))
+    large = results.find("pubmed", "pubmed-gcn-attr", "strong" if form == "strong" else "tight")
+    lines += mean_lines(large, NAMES["pubmed"], len(parts)) if large else []
+    behind += large
+    absent += [] if large else [NAMES["pubmed"]]
+    caption = _attributes_alone(form, absent, _behind(behind))
     if form == "strong":
         caption = _few_budgets(behind[0]) + caption
     figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, plateaus=form != "strong")
@@ -276,32 +280,33 @@ def _fields(results: Results, form: str) -> Picture | None:
 def _texts(results: Results, form: str) -> Picture | None:
     names = ("webkb_knn3", "reuters_knn3_d200", "webkb_knn3_directed", "reuters_knn3_d200_directed")
     parts = [("texts", f"{name}-gcn-attr", NAMES[name]) for name in names]
-    lines, behind, absent = _several_sources(results, form, parts)
+    lines, behind, absent = _several_sources(results, _of_attributes(form), parts)
     if not lines:
         return None
     figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True)
-    caption = _one_type(form, absent, _behind(behind))
+    caption = _attributes_alone(form, absent, _behind(behind))
     return Picture("nlp_graphs", "Attribute deletions: WebKB and Reuters", caption, figure, "texts")
 
 
 def _classifiers(results: Results, form: str, dataset: str) -> Picture | None:
+    """All on the splits and the number of votes that all of them have."""
     models = ("gcn", "gat", "appnp", "rgcn", "sma")
-    parts = [("classifiers", f"{dataset}-{model}-attr", MODELS[model]) for model in models]
-    lines, behind, absent = _several_sources(results, f"{form}-{FEWEST}", parts)
-    if len({line.group for line in lines}) < 2:
+    lists = on_equal_terms(results, dataset, models) if form != "strong" else []
+    if not lists:
         return None
+    lines = [line for k, found in enumerate(lists) for line in mean_lines(found, MODELS[models[k]], k)]
     figure = CurveFigure(vary="attr_del", lines=tuple(lines))
     title = f"Classifiers on {NAMES[dataset]}"
-    caption = _one_type(form, absent, _behind(behind))
+    caption = _attributes_alone(form, (), _behind(result for found in lists for result in found))
     return Picture("fig_models, robust_models", title, caption, figure, "classifiers")
 
 
 def _convex(results: Results, form: str) -> Picture | None:
-    found = results.find("convex", "citeseer-gcn-convex", form)
+    found = results.find("convex", "citeseer-gcn-convex", _of_attributes(form))
     if not found:
         return None
     figure = CurveFigure(vary="attr_add", lines=tuple(mean_lines(found, "Citeseer", 0)), log=True)
-    caption = _one_type(form, (), _behind(found))
+    caption = _attributes_alone(form, (), _behind(found))
     return Picture("fig_certs", "Convex base certificate on Citeseer", caption, figure, "convex")
 
 
@@ -343,7 +348,10 @@ def _joint(results: Results, form: str, dataset: str) -> Picture | None:
     if figure is None:
         return None
     title = _field_title(f"Attribute × edge deletions on {NAMES[dataset]}", form)
-    caption = _field_words(form) + "Dotted lines: naive. " + _behind(results.find("joint", source, variant))
+    caption = (
+        f"{_field_words(form)}Dotted lines: naive. Computed at a few budgets: a line ends at the last of them that has "
+        f"enough, the rows beside it know those between. {_behind(results.find('joint', source, variant))}"
+    )
     return Picture("fig_joint", title, caption, replace(figure, title=title), "joint")
 
 

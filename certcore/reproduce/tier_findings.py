@@ -18,22 +18,24 @@ Find = Callable[[Results], Ours | None]
 TIERS = {"tight": "tight", "tight-multiclass": "tight, multi-class", "strong": "strong"}
 
 
-def half_contour(source: str) -> Find:
+def half_contour(source: str, paper: int | None = None) -> Find:
     """How far half of the targets are certified: paper's program, strong program, and what the best attack allows."""
 
     def find(results: Results) -> Ours | None:
         found = results.find("joint-contour", source, "strong")
         if not found:
             return None
-        texts = []
+        texts, reached = [], []
         for result in found:
             enough = result.settings["share"] * result.targets
             rows = result.values["rows"]
             strong = max([result.values["paper"], *(row["value"] for row in rows if row["certified"] >= enough)])
+            reached.append(strong)
             broken = [row["value"] for row in rows if result.targets - (row["attack"] or 0) < enough]
             reach = f"; an attack breaks more than half at {min(broken)}" if broken else ""
             texts.append(f"paper's and tight program {result.values['paper']}, strong {strong} deletions{reach}")
-        return Ours(None, " / ".join(texts), None, len(found), found[0].samples)
+        holds = None if paper is None else min(reached) >= paper
+        return Ours(None, " / ".join(texts), None, len(found), found[0].samples, holds)
 
     return find
 
@@ -77,9 +79,11 @@ def _mean_at(found: list[Result], budget: int, key: str = "certified") -> float:
 
 
 def _over_splits(found: list[Result], budget: int, key: str = "certified") -> str:
+    """Mean and sample deviation; what an attack leaves is rounded up, as nothing may be said to be lost that is not."""
     numbers = [result.ratios(key)[_place(result, budget)] for result in found]
     spread = deviation(numbers)
-    text = percent_down(float(mean(numbers)))
+    share = float(mean(numbers))
+    text = percent_up(1 - share) if key == "attack" else percent_down(share)
     return text if spread is None else f"{text} ± {percent_up(float(spread))}"
 
 
@@ -96,9 +100,8 @@ def tier_lines(results: Results) -> list[tuple[str, ...]]:
             for variant, name in TIERS.items():
                 found = results.find("tiers", source, variant)
                 if found:
-                    left = 1 - _mean_at(found, budget, "attack")
-                    cells = [_over_splits(found, budget, key) for key in ("certified", "accurate", "naive")]
-                    lines.append((source, str(budget), name, str(len(found)), *cells, percent_up(left)))
+                    cells = [_over_splits(found, budget, key) for key in ("certified", "accurate", "naive", "attack")]
+                    lines.append((source, str(budget), name, str(len(found)), *cells))
     return lines
 
 
@@ -189,7 +192,11 @@ def meets_both(graph: str, naive: float, collective: float) -> Find:
         if not found or single is None or together is None or not single.value or not together.value:
             return None
         shares = single.value / naive, together.value / collective
-        text = f"naive {single.text} ({shares[0]:.2f} of it), collective {together.text} ({shares[1]:.2f} of it)"
+        ratio, wanted = (rounded_down(number, 1) for number in (together.value / single.value, collective / naive))
+        text = (
+            f"naive {single.text} ({shares[0]:.2f} of it), collective {together.text} ({shares[1]:.2f} of it); "
+            f"collective / naive {ratio} (paper {wanted})"
+        )
         met = all(abs(share - 1) <= 0.15 for share in shares)
         return Ours(None, text, None, len(found), found[0].samples, met)
 

@@ -21,7 +21,7 @@ def _text(label: str, says: str, per_class: int = 20, **documents: Any) -> Trial
 
 #: One change each to how WebKB's and Reuters' graphs are made from words.
 TEXTS = (
-    _text("as-is", "as in the rows above: three nearest by TF-IDF cosine, made symmetric"),
+    _text("as-is", "three nearest by TF-IDF cosine, made symmetric"),
     _text("named", "directed the other way: from those whose nearest it is", direction="named"),
     _text("two-named", "two nearest, directed the other way", neighbours=2, direction="named"),
     _text("nearest", "directed: a document receives from its three nearest", direction="nearest"),
@@ -35,7 +35,7 @@ TEXTS = (
     _text("split-10", "10 instead of 20 nodes per class to train and to stop on", per_class=10),
 )
 
-#: The trial that met the paper's ratio of collective to naive radius on both graphs, with the paper's votes.
+#: The trial that came closest to both radii on both graphs, with the paper's votes.
 TEXT_WITH_PAPER_VOTES = replace(
     next(trial for trial in TEXTS if trial.label == "two-nearest"), samples=PAPER_VOTES, first=VOTES
 )

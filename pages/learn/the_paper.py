@@ -226,7 +226,8 @@ def draw(view: View) -> None:
     )
     st.caption(
         "Each number is computed from a file in `docs/results/`, which names its command, seed, split, votes, versions "
-        "and the digest of the instance. The same table is in `docs/REPRODUCTION.md`."
+        "and the digest of the instance. `docs/REPRODUCTION.md` has the same rows, in two tables: "
+        f"{len(claims)} of the paper and {len(beyond)} that go beyond it or correct it; both are counted above."
     )
     rows_of: dict[Labels, list[Row]] = {labels: [] for labels in TITLES}
     for row in claims + beyond:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from certcore.cli import main
 from certcore.reproduce import findings
 from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Claim, Row, rows
 from certcore.reproduce.experiments import BY_NAME, EXPERIMENTS, chosen
-from certcore.reproduce.measure import Ours
+from certcore.reproduce.measure import Ours, sub_curve
 from certcore.reproduce.source import RESULTS
 from certcore.reproduce.store import Result, Results, write_result
 from certcore.reproduce.table import HEADINGS, cells, write_table
@@ -132,7 +134,10 @@ def test_numbers_are_read_off_the_right_results(tmp_path: Path) -> None:
     assert found["citeseer-naive"].value == pytest.approx(0.25)  # type: ignore[union-attr]
     assert found["local-doubles"].value == pytest.approx(3.0)  # type: ignore[union-attr]
     assert found["attackers-plateau"].holds is True  # type: ignore[union-attr]
-    gap = "12.00 % (1 of 2 budgets solved to the end, the largest 1; largest gap among them 1.00 %)"
+    gap = (
+        "12.00 % of the targets, 13.04 % of those the integer program certifies (1 of 2 budgets solved to the end, "
+        "the largest 1; largest gap among them 1.00 % of the targets)"
+    )
     assert found["gap-attributes"].text == gap  # type: ignore[union-attr]
     assert found["gap-attributes"].holds is False  # type: ignore[union-attr]
     assert found["counts-citeseer"].holds is True  # type: ignore[union-attr]
@@ -150,7 +155,7 @@ def test_classifiers_are_compared_on_the_votes_that_all_have(tmp_path: Path) -> 
     by_votes = findings.base_gap_by_votes("citeseer")(results)
     assert by_votes is not None
     assert by_votes.text == "on average up to 1 deletions: +20.0 % with 10,000 votes, +10.0 % with 100,000"
-    close = findings.base_close_to_collective("citeseer")(results)
+    close = findings.base_close_to_collective("citeseer", 0.1)(results)
     assert close is not None
     assert close.text.startswith("RGCN collective − SMA naive: +15.0 % on average up to 2 deletions")
     ours = findings.ratio_at("citeseer-rgcn-attr", 2, "paper-10000")(results)
@@ -167,9 +172,46 @@ def test_classifiers_are_compared_on_the_votes_that_all_have(tmp_path: Path) -> 
     assert "GCN has 65.0 % with as many votes and 85.0 % with 10,000,000 (1 splits)." in ours.also
     for path in tmp_path.glob("classifiers/*rgcn*100000.json"):
         path.unlink()
-    fewer = findings.base_close_to_collective("citeseer")(Results(tmp_path))
+    fewer = findings.base_close_to_collective("citeseer", 0.1)(Results(tmp_path))
     assert fewer is not None
     assert "+20.0 % on average up to 1 deletions" in fewer.text
+
+
+def test_classifiers_are_compared_on_the_splits_that_all_have(tmp_path: Path) -> None:
+    """A second split of one of them would change the order."""
+    lists = {"gcn": [90, 10], "gat": [60], "appnp": [30]}
+    for model, counts in lists.items():
+        for split, count in enumerate(counts):
+            values = {"budgets": [0, 1], "certified": [count, count], "naive": [count, 0]}
+            result = made("classifiers", f"citeseer-{model}-attr", "paper-100000", split, **values)
+            write_result(tmp_path, result, "key")
+    ours = findings.better_base_better_collective("citeseer")(Results(tmp_path))
+    assert ours is not None
+    assert ours.text.startswith("naive: GCN > GAT > APPNP; collective: GCN > GAT > APPNP")
+    assert ours.splits == 1
+    values = {"budgets": [0, 1], "certified": [95, 95], "naive": [95, 0]}
+    for model in ("gat", "appnp"):
+        write_result(tmp_path, made("classifiers", f"citeseer-{model}-attr", "paper-100000", 1, **values), "key")
+    ours = findings.better_base_better_collective("citeseer")(Results(tmp_path))
+    assert ours is not None
+    assert (ours.splits, ours.text.split(";")[0]) == (2, "naive: GAT > APPNP > GCN")
+
+
+def test_more_attackers_leave_no_more() -> None:
+    """Curves of one instance: a stronger attacker is never certified better, with σ or without."""
+    results = Results(RESULTS)
+    for result in results.find("attackers"):
+        curves = sorted(result.values["curves"], key=lambda curve: curve["sigma"])
+        for few, many in itertools.pairwise(curves):
+            assert (np.array(few["certified"]) >= np.array(many["certified"])).all(), result.name
+        for other in results.find("local", result.source, result.variant):
+            free = sub_curve(other, "local", None)
+            assert free is not None
+            assert other.provenance["instance"] == result.provenance["instance"]
+            known = dict(zip(free.values["budgets"], free.values["certified"]))
+            for curve in curves:
+                for budget, count in zip(curve["budgets"], curve["certified"]):
+                    assert count >= known.get(budget, 0), (result.name, curve["sigma"], budget)
 
 
 def test_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

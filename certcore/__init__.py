@@ -12,7 +12,7 @@ The names below are loaded when they are first used: who only checks a proof (`c
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from certcore.base.grid import GridBase

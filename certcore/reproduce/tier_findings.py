@@ -55,6 +55,28 @@ def over_splits(experiment: str, source: str, budget: int, variants: dict[str, s
     return find
 
 
+def classifiers_at(
+    dataset: str, budget: int, models: list[str], votes: int, paper: dict[str, float], tolerance: float
+) -> Find:
+    """Certified and naive ratio of the classifiers that have so many votes, each over its own splits; whether those the
+    paper has a number for are within the tolerance."""
+
+    def find(results: Results) -> Ours | None:
+        parts = {model: results.find("classifiers", f"{dataset}-{model}-attr", "paper") for model in models}
+        if not all(found and found[0].samples == votes for found in parts.values()):
+            return None
+        told = [
+            f"{model.upper()} {_over_splits(found, budget)} (naive {_over_splits(found, budget, 'naive')}; "
+            f"splits {', '.join(str(result.split) for result in found)})"
+            for model, found in parts.items()
+        ]
+        shares = [_mean_at(parts[model], budget) / number for model, number in paper.items()]
+        holds = all(abs(share - 1) <= tolerance for share in shares)
+        return Ours(None, ", ".join(told), None, min(map(len, parts.values())), votes, holds)
+
+    return find
+
+
 def tiers_at(source: str, budget: int) -> Find:
     """Certified ratio of every tier at one budget, over splits."""
 

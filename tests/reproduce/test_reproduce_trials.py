@@ -166,6 +166,14 @@ def test_what_was_tried_is_told(tmp_path: Path) -> None:
         half = tier_findings.half_contour("cora_ml-gcn-joint", paper)(results)
         assert half is not None
         assert half.holds is holds, "less than the paper's is not better"
+    for model, count in (("gcn", 76), ("appnp", 50)):
+        values = {"budgets": [20], "certified": [count], "naive": [0]}
+        write_result(tmp_path, made("classifiers", f"cora_ml-{model}-attr", "paper", 1, **values), "key")
+    for votes, paper, holds in ((1000, 0.74, True), (1000, 0.85, False), (10**6, 0.74, None)):
+        told = ("cora_ml", 20, ["gcn", "appnp"], votes, {"gcn": paper}, 0.05)
+        by_model = tier_findings.classifiers_at(*told)(Results(tmp_path))
+        assert (by_model and by_model.holds) is holds
+        assert by_model is None or by_model.text.startswith("GCN 76.0 % (naive 0.0 %; splits 1), APPNP 50.0 %")
     moves = tier_findings.what_moves_the_contour()(results)
     assert moves is not None
     assert "naive 0, collective 1 with the appendix's settings; up to 0 and 3" in moves.text

@@ -72,7 +72,7 @@ PROMISED = {
     "citeseer-gcn-joint-s0": 10**6,
     "citeseer-gcn-convex-s0": None,
     **{f"citeseer-{model}-attr-s0": 10**5 for model in ("gat", "appnp", "rgcn", "sma")},
-    "pubmed-gcn-attr-s0": 10**5,
+    "pubmed-gcn-attr-s0": 10**6,
     "cora-gcn-attr-s0": 10**5,
     "cora-gcn-joint-s0": 10**5,
     **dict.fromkeys(("cora-decoupled-division-s0", "citeseer-decoupled-division-s0", "cora-sage-division-s0")),

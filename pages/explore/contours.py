@@ -54,7 +54,7 @@ def _asked(view: View) -> Asked:
         first = both[0] if all(name in choices for name in both) else next(iter(choices))
         state.replace("x", first, "this cannot be varied on this instance")
         if st.session_state["x"] == both[0] and not st.session_state["y"]:
-            st.session_state["y"] = both[1]
+            state.replace("y", both[1], "this cannot be varied on this instance")
     if st.session_state["y"] not in choices or st.session_state["y"] == st.session_state["x"]:
         second = next(name for name in choices if name != st.session_state["x"])
         state.replace("y", second, "this cannot be varied on this instance, or is on the other axis")

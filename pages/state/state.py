@@ -259,7 +259,7 @@ def restore(page: str, own: dict[str, Control]) -> None:
     known = SHARED | own
     link = st.session_state.setdefault("_link", Link())
     if started or back or turned:
-        link = st.session_state["_link"] = Link()
+        link = st.session_state["_link"] = Link(back=back)
     if started or back:
         for key in st.query_params:
             if key not in known:
@@ -271,7 +271,7 @@ def restore(page: str, own: dict[str, Control]) -> None:
     link.shown = False
     moves = st.session_state.pop("_moves", {})
     memory |= moves
-    if started:
+    if started or back:
         memory["_start"] = not any(name in st.query_params for name in TYPES)
     for key in known:
         if started or back or turned or key not in st.session_state or key in moves:
@@ -280,7 +280,12 @@ def restore(page: str, own: dict[str, Control]) -> None:
 
 
 def remember(own: dict[str, Control]) -> None:
-    """After the shared widgets are drawn: keep all values, and put them into the URL."""
+    """After the shared widgets are drawn: keep all values, and put them into the URL.
+
+    Every new address is an entry of the browser's history. What a page has filled in by itself is no reason for one,
+    and an address that the button "back" has led to stays until the visitor moves something: else "back" would lead to
+    the same page again and again.
+    """
     memory = st.session_state["_view"]
     for key, (first, _) in (SHARED | own).items():
         now = st.session_state.get(key)
@@ -296,9 +301,14 @@ def remember(own: dict[str, Control]) -> None:
                 link.notes.setdefault(key, f"{_said(key)}: counts only with {ways}")
     elif link.view != shared:  # the visitor has moved on
         link = st.session_state["_link"] = Link(view=shared)
-    wanted = parameters(own)
-    if wanted != st.query_params.to_dict():
+    wanted, here = parameters(own), st.query_params.to_dict()
+    filled = {key for key, value in link.filled.items() if key not in here and value == memory[key]}
+    told = {key: text for key, text in wanted.items() if key not in filled}
+    if link.back and link.stays is None:
+        link.stays = told
+    if told not in (here, link.stays):
         st.query_params.from_dict(wanted)
+        link.stays = {}
 
 
 @dataclass
@@ -309,6 +319,12 @@ class Link:
     notes: dict[str, str] = field(default_factory=dict)
     view: dict[str, str] | None = None
     shown: bool = False
+    filled: dict[str, Any] = field(default_factory=dict)
+    """What the view has filled in by itself, as nobody had asked for anything."""
+    back: bool = False
+    """The address was reached by the browser's button "back" (or "forward") …"""
+    stays: dict[str, str] | None = None
+    """… and what it would be as we write it."""
 
 
 def ignored() -> list[str]:
@@ -324,7 +340,7 @@ def replace(key: str, value: Any, why: str) -> None:
     if key in link.asked:
         link.asked.discard(key)
         link.notes[key] = f"{key}={plain(_write(st.session_state[key]), 60)}: {why}"
-    st.session_state[key] = st.session_state["_view"][key] = value
+    st.session_state[key] = st.session_state["_view"][key] = link.filled[key] = value
     if link.shown and key in link.notes:
         st.rerun()  # the place where it is told is above
 

@@ -82,6 +82,32 @@ def test_the_menu_keeps_the_view_and_back_returns_to_it(visit: Visit) -> None:
     assert page.get_by_role("switch", name="Logarithmic axis").is_checked()
 
 
+def test_one_step_back_leaves_a_page(visit: Visit) -> None:
+    """Also one that has filled in what to show, and from an address that says nothing."""
+    watched = visit()
+    page = watched.page
+    page.goto(f"{watched.address}/curves")
+    server.ready(page, "Curves")
+    watched.settled()
+    page.get_by_role("link", name="Method").click()
+    server.ready(page, "Method")
+    for name in ("Contours", "Curves"):
+        page.get_by_role("link", name=name, exact=True).click()
+        server.ready(page, name)
+        watched.settled()
+        page.go_back()
+        server.ready(page, "Method")
+    page.go_back()
+    server.ready(page, "Curves")
+    watched.settled()
+    page.go_back()
+    server.ready(page, "Curves")  # the bare address, before a budget was filled in
+    watched.settled()
+    assert page.url == f"{watched.address}/curves"
+    page.go_back()
+    page.wait_for_url("about:blank")
+
+
 def test_two_tabs_are_two_views(visit: Visit) -> None:
     watched = visit()
     one = watched.page

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 
-from tests.net import ask, doors
+from tests.net import ask, doors, links
 from tests.net.labels import by_ones
 
 MANIFEST = json.loads((ask.FIXTURES / "manifest.json").read_text(encoding="utf-8"))
@@ -257,20 +257,7 @@ def test_figures_are_read(name: str) -> None:
 # Links
 
 
-def _links() -> list[tuple[str, dict[str, Any], dict[str, Any] | None]]:
-    found = []
-    for line in (ask.FIXTURES / "links.txt").read_text(encoding="utf-8").splitlines():
-        if not line.startswith("#"):
-            address, sidebar, *own = line.split("\t")
-            found.append((address, json.loads(sidebar), json.loads(own[0]) if own else None))
-    return found
-
-
-def _page(address: str) -> str:
-    return urlsplit(address).path.strip("/") or "overview"
-
-
-@pytest.mark.parametrize(("address", "shown"), [link[:2] for link in _links()])
+@pytest.mark.parametrize(("address", "shown"), [link[:2] for link in links.kept()])
 def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) -> None:
     pytest.importorskip("streamlit")
     given = dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
@@ -288,9 +275,9 @@ def test_links_reach_every_page_and_every_control_of_the_sidebar() -> None:
     pytest.importorskip("streamlit")
     from pages.frame.menu import MENU
 
-    pages = {_page(address) for address, *_ in _links()}
+    pages = {links.page_of(address) for address, *_ in links.kept()}
     assert {entry.slug for entry in MENU} == pages
-    named = {key for address, *_ in _links() for key, _ in parse_qsl(urlsplit(address).query)}
+    named = {key for address, *_ in links.kept() for key, _ in parse_qsl(urlsplit(address).query)}
     assert set(doors.link_readers()) <= named
 
 
@@ -304,12 +291,12 @@ def open_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     def open_it(address: str) -> Any:
         from tests.pages.opening import at_page
 
-        return at_page(_page(address), dict(parse_qsl(urlsplit(address).query))).run(timeout=60)
+        return at_page(links.page_of(address), dict(parse_qsl(urlsplit(address).query))).run(timeout=60)
 
     return open_it
 
 
-@pytest.mark.parametrize(("address", "shown", "own"), [link for link in _links() if link[2] is not None])
+@pytest.mark.parametrize(("address", "shown", "own"), [link for link in links.kept() if link[2] is not None])
 def test_pages_open_at_links(
     open_link: Callable[[str], Any], address: str, shown: dict[str, Any], own: dict[str, Any]
 ) -> None:

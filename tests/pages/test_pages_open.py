@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.frame.menu import BY_SLUG, MENU
+from pages.state import state
 
 INSTANCES = ["ring-gcn-attr-s0", "ring-edges-s0", "ring-votes-s0", "ring-division-s0"]
 #: What a page without need of an instance shows does not depend on it.
@@ -25,3 +26,5 @@ def test_page_opens(open_page: Callable[..., AppTest], page: str, instance: str)
     assert not at.error, [error.value for error in at.error]
     assert at.title[0].value == BY_SLUG[page].module().TITLE
     assert at.selectbox(key="instance").value == instance
+    # What a page fills in by itself is in no address: it would be one more step back for the visitor.
+    assert set(at.query_params) <= state.SHARED.keys()

@@ -1,7 +1,7 @@
 """`make soak`: the long forms of the load, fuzz, fault and enumeration tests, about forty minutes on two cores.
 
 Prints JSON lines and at the end a summary; ends with an error at the first finding.
-`python -m tests.soak [load|fuzz|faults|division|strong …]` runs some of them; without a name all.
+`python -m tests.soak [load|fuzz|faults|division|strong|links …]` runs some of them; without a name all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.soak import division
+from tests.soak import division, links
 from tests.soak.faults import faults
 from tests.soak.load import ROOT, load
 from tests.soak.strong import run as judge_many
@@ -54,12 +54,19 @@ def enumerate_strong() -> None:
     print(json.dumps(judge_many(600)), flush=True)
 
 
+def open_links() -> None:
+    """Every address people have kept, in Chromium."""
+    if links.run():
+        raise SystemExit("a link that people have kept does not open what it says")
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "load": hold,
     "fuzz": fuzz,
     "faults": disturb,
     "division": enumerate_division,
     "strong": enumerate_strong,
+    "links": open_links,
 }
 
 

@@ -1,0 +1,24 @@
+"""Addresses people have kept, with what they must show."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.net import ask
+
+
+def kept() -> list[tuple[str, dict[str, Any], dict[str, Any] | None]]:
+    """Address, what the sidebar must show and, for some, what the page itself must show."""
+    found = []
+    for line in (ask.FIXTURES / "links.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            address, sidebar, *own = line.split("\t")
+            found.append((address, json.loads(sidebar), json.loads(own[0]) if own else None))
+    return found
+
+
+def page_of(address: str) -> str:
+    """The slug of the page."""
+    return urlsplit(address).path.strip("/") or "overview"

@@ -286,7 +286,7 @@ def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) 
 
 def test_links_reach_every_page_and_every_control_of_the_sidebar() -> None:
     pytest.importorskip("streamlit")
-    from pages.frame.menu import MENU
+    from pages.state.menu import MENU
 
     pages = {_page(address) for address, *_ in _links()}
     assert {entry.slug for entry in MENU} == pages

@@ -9,6 +9,6 @@ if runtime.exists():
 
     frame.run()
 elif __name__ == "__main__":
-    from pages.server import serve
+    from pages.start import serve
 
     serve.main(__file__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from certcore.cli.options import add_json, natural, print_json
+from certcore.cli.options import add_vote_options, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
@@ -51,22 +51,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=natural, help="at most this many epochs (default: the paper's)")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
     add_vote_options(parser)
-
-
-def add_vote_options(parser: argparse.ArgumentParser) -> None:
-    """Options that concern sampling."""
-    parser.add_argument("--samples", type=natural, default=10**6, help="estimation samples (default 1,000,000)")
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="if there are votes for another number of samples, drop them and draw all samples anew: the confidence "
-        "holds for a number that was fixed before anybody looked, so votes are never added to finished ones",
-    )
-    parser.add_argument("--selection", type=natural, default=1000, help="selection samples (default 1,000)")
-    parser.add_argument("--alpha", default="0.01", help="error probability for all nodes together (default 0.01)")
-    parser.add_argument("--jobs", type=natural, help="number of processes (default: one per processor)")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, for many machines")
-    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

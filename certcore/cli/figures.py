@@ -8,7 +8,7 @@ from pathlib import Path
 from certcore.cli.options import add_json, add_width, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
-from certcore.cli.report import show_progress
+from certcore.cli.status_line import show_progress
 from certcore.common.errors import InputError, did_you_mean
 
 _FORMATS = ("pdf", "svg", "png", "latex", "tabular", "csv", "json", "html", "python", "command")

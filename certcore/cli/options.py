@@ -137,6 +137,22 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     add_relaxation(parser)
 
 
+def add_vote_options(parser: argparse.ArgumentParser) -> None:
+    """Options that concern sampling."""
+    parser.add_argument("--samples", type=natural, default=10**6, help="estimation samples (default 1,000,000)")
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="if there are votes for another number of samples, drop them and draw all samples anew: the confidence "
+        "holds for a number that was fixed before anybody looked, so votes are never added to finished ones",
+    )
+    parser.add_argument("--selection", type=natural, default=1000, help="selection samples (default 1,000)")
+    parser.add_argument("--alpha", default="0.01", help="error probability for all nodes together (default 0.01)")
+    parser.add_argument("--jobs", type=natural, help="number of processes (default: one per processor)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, for many machines")
+    add_json(parser)
+
+
 def add_width(parser: argparse.ArgumentParser) -> None:
     widths = ("one-column", "two-column")
     parser.add_argument("--width", choices=widths, default=widths[0], help="8.5 or 17.5 cm (default: one-column)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from certcore.cli.options import (
     add_json,
@@ -13,6 +12,7 @@ from certcore.cli.options import (
     solve_options,
 )
 from certcore.cli.parser import Subparsers
+from certcore.cli.status_line import show_progress
 from certcore.common.files import require_writable
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
@@ -66,12 +66,3 @@ def run(args: argparse.Namespace) -> int:
         print(report.guarantee)
         print(f"{len(files)} files in {args.output} and {files[-1]}")
     return 0
-
-
-def show_progress(done: int, total: int, what: str) -> None:
-    """One line on standard error that writes over itself on a terminal; elsewhere (logs) at most about twenty lines."""
-    terminal = sys.stderr.isatty()
-    if not terminal and done != total and done % (total // 20 + 1):
-        return
-    end = "\r" if terminal and done != total else "\n"
-    print(f"[{done}/{total}] {what:<50}", end=end, file=sys.stderr, flush=True)

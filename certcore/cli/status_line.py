@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of a command that takes longer than two seconds."""
+"""What a person at a terminal sees of a command that takes its time."""
 
 from __future__ import annotations
 
@@ -50,3 +50,12 @@ class StatusLine:
             if self._end.wait(self.EVERY):
                 break
         print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def show_progress(done: int, total: int, what: str) -> None:
+    """One line on standard error that writes over itself on a terminal; elsewhere (logs) at most about twenty lines."""
+    terminal = sys.stderr.isatty()
+    if not terminal and done != total and done % (total // 20 + 1):
+        return
+    end = "\r" if terminal and done != total else "\n"
+    print(f"[{done}/{total}] {what:<50}", end=end, file=sys.stderr, flush=True)

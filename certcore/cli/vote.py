@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from certcore.cli.bundle import add_vote_options
-from certcore.cli.options import natural, print_json
+from certcore.cli.options import add_vote_options, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable

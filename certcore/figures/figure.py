@@ -63,6 +63,15 @@ class Figure:
         """One to three sentences for those who cannot see the figure."""
         return clean(self.title or self.name)
 
+    def note(self) -> str:
+        """What must be said under the figure wherever it is shown by itself; mostly nothing."""
+        return ""
+
+    @property
+    def has_controls(self) -> bool:
+        """Whether models that ignore edges are drawn across it, which asks for a sentence why."""
+        return False
+
     def draw_screen(self, screen: Any, dark: bool) -> None:
         """Draw into a Plotly figure."""
         raise InputError(f"there is no drawing of a {type(self).__name__} for the screen")

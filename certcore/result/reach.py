@@ -81,12 +81,6 @@ class Reach:
         """Which targets are lost by one of these types."""
         return np.asarray(self.uses[:, types].any(axis=1))
 
-    def sites_of(self, target: int) -> np.ndarray:
-        """The sites inside the field of a target, given by its number."""
-        if self.inside is None:
-            return np.arange(len(self.ends))
-        return np.flatnonzero(self.inside[:, [target]].toarray().ravel())
-
     def reaches(self) -> np.ndarray:
         """How many targets have each site in their field."""
         if self.inside is None:

@@ -156,12 +156,6 @@ class Restricted:
         self._strategy = _DUAL
         return numbers
 
-    def release_rows(self, rows: np.ndarray) -> None:
-        """Let further rows hold no longer. They stay where they are: to delete them would lose the basis."""
-        self._rhs[rows] = np.inf
-        for row in self._row_place[rows].tolist():
-            self._h.changeRowBounds(row, -highspy.kHighsInf, highspy.kHighsInf)
-
     def delete_rows(self, rows: np.ndarray) -> None:
         """Take further rows out; those behind them move up. The basis is kept if the slacks of all are basic."""
         n_rows = self.structure.matrix.shape[0]

@@ -20,8 +20,8 @@ from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend
 from certcore.verify.proof import certified_count
 
-from ..parts.text import listing
 from ..state.state import View, within_base
+from ..words.text import listing
 from .jobs import Job
 from .work import Work, ask
 

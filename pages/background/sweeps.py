@@ -22,8 +22,8 @@ from certcore.sweep.bracket import attacks_along, attacks_over, best_below
 from certcore.sweep.surface_maps import around
 
 from ..files import bundles
-from ..frame.sidebar import slider_end, stops
 from ..state import state
+from ..state.sliders import slider_end, stops
 from ..state.state import MAX_BUDGET, View
 from .engine import session
 from .jobs import Job

@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
 
-from ..parts.text import markdown, seconds
+from ..words.text import markdown, seconds
 from .delivery import keep_in_order
 from .jobs import URGENT, Job, JobState, Pool
 

@@ -15,8 +15,8 @@ from certcore.result.certificate import Certificate
 from certcore.result.reach import NO_TARGET, Reach
 from certcore.result.states import NOTHING
 
-from ..frame.sidebar import class_name, node_name
-from ..parts.text import SHORT, count, plain
+from ..words.names import class_name, node_name
+from ..words.text import SHORT, count, plain
 from .view import pack
 
 #: Entries of fields that travel with one attack; sites beyond are drawn and counted, without a list of their targets.

@@ -24,9 +24,9 @@ from certcore.words.text import some
 from ..background.engine import session
 from ..background.jobs import Job
 from ..background.work import Work, ask
-from ..frame.sidebar import slider_end, stops
-from ..parts.text import count
+from ..state.sliders import slider_end, stops
 from ..state.state import View
+from ..words.text import count
 from . import attack
 from . import view as canvas
 

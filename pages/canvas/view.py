@@ -31,8 +31,8 @@ from certcore.figures.style import (
 from certcore.instance.instance import Instance
 from certcore.result.states import TargetState
 
-from ..frame.sidebar import class_name
-from ..parts.text import plain
+from ..words.names import class_name
+from ..words.text import plain
 
 _HERE = Path(__file__).parent
 SCRIPTS = ("graph", "hand", "panel", "beside", "player", "map")

@@ -13,9 +13,9 @@ from certcore.domain.perturbations import LABELS, TYPES
 from ..background import sweeps, work
 from ..files import bundles
 from ..parts import charts, exports
-from ..parts.text import count, listing, markdown, plain
 from ..state import controls, state
 from ..state.state import View
+from ..words.text import count, listing, markdown, plain
 
 TITLE = "Compare"
 LEAD = "Models, datasets, base certificates or splits on the same axes."

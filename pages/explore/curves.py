@@ -10,12 +10,12 @@ from certcore.program.relaxation import Relaxation
 
 from ..background import sweeps, work
 from ..files import bundles
-from ..frame.sidebar import stops
 from ..parts import charts, exports
 from ..parts.promise import promise
-from ..parts.text import markdown
 from ..state import controls, state
+from ..state.sliders import stops
 from ..state.state import View
+from ..words.text import markdown
 
 TITLE = "Curves"
 LEAD = "What stays certified as one budget grows, everything else as in the sidebar."

@@ -10,9 +10,9 @@ from certcore import figures, words
 from certcore.program.relaxation import Relaxation
 
 from ..background import engine, sweeps, work
-from ..frame.sidebar import class_name
 from ..parts import charts, exports, headline
 from ..state.state import View
+from ..words.names import class_name
 
 TITLE = "What is guaranteed"
 #: The small curve is drawn at every integer if it does not reach further.

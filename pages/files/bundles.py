@@ -21,7 +21,7 @@ from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance, load_instance, named
 from certcore.words import dataset_title
 
-from ..parts.text import count, markdown, samples
+from ..words.text import count, markdown, samples
 
 #: The clone; where the dashboard is installed inside the package, the folder it was started in.
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,10 +7,10 @@ from pathlib import Path
 import streamlit as st
 
 from ..files import bundles
-from ..parts.text import markdown
 from ..server.gate import gate
-from ..state import state
-from . import menu, sidebar, skip
+from ..state import menu, state
+from ..words.text import markdown
+from . import sidebar, skip
 
 #: A file of our own: icons by name would be fetched from a font server.
 ICON = Path(__file__).with_name("icon.png")

@@ -19,9 +19,11 @@ from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 
 from ..files import bundles
-from ..parts.text import count, markdown, plain
 from ..state import controls, state
+from ..state.sliders import slider_end, stops
 from ..state.state import MAX_BUDGET, SHARED, START, Control, View
+from ..words.names import class_name
+from ..words.text import count, markdown
 
 ALL = "all"
 CHOOSE_FIRST = "Choose “Absolute” or “Relative” above first: while local budgets are off, no limit counts."
@@ -132,36 +134,6 @@ def _not_here(name: str) -> str:
         f"There is no instance **{markdown(name, 130)}** here, so nothing is said about it, and no other graph is "
         f"shown in its place.{again}"
     )
-
-
-def stops(limit: int) -> list[int]:
-    """Values a slider stops at: every number at first, then coarser, so that both ends are usable."""
-    values = list(range(0, min(limit, 20) + 1))
-    value = 20
-    for edge, step in ((30, 2), (60, 5), (100, 10), (200, 20), (500, 50), (1000, 100)):
-        values += list(range(value + step, min(edge, limit) + 1, step))
-        value = edge
-    scale = 1000
-    while scale < limit:
-        values += [v for v in range(scale, 10 * scale, scale // 2) if scale < v <= limit]
-        scale *= 10
-    if limit not in values:
-        values.append(limit)
-    return sorted(set(values))
-
-
-def slider_end(instance: Instance, name: str) -> int:
-    """Where a budget slider ends: at the bits that exist, and at about as many flips as there are nodes."""
-    graph = instance.graph
-    ones, edges = len(graph.attr_indices), graph.n_edges
-    exist = {
-        "attr_add": graph.n_nodes * graph.n_attrs - ones,
-        "attr_del": ones,
-        "adj_add": graph.n_nodes * (graph.n_nodes - 1) // 2 - edges,
-        "adj_del": edges,
-    }[name]
-    end = next(e for e in (50, 100, 200, 500, 1000, 2000, 5000, 10**9) if e >= graph.n_nodes / 2)
-    return max(1, min(exist, end, MAX_BUDGET))
 
 
 def _pair(
@@ -392,20 +364,6 @@ def _only_right(instance: Instance, targets: np.ndarray | None) -> tuple[np.ndar
         return None, targets
     counted = np.asarray(instance.targets if targets is None else targets)
     return counted, counted[right[counted]]
-
-
-def class_name(instance: Instance, label: int) -> str:
-    """A class as people read it; of a path such as `AI/Planning` only the end."""
-    names = instance.class_names or ()
-    if not 0 <= label < len(names):
-        return f"class {label}"
-    whole = str(names[label])
-    return plain(whole.rstrip("/").rsplit("/", 1)[-1], 30) or f"class {label}"
-
-
-def node_name(instance: Instance, node: int) -> str:
-    names = instance.node_names
-    return plain(names[node], 40) if names is not None else f"node {node}"
 
 
 def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:

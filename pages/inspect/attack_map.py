@@ -19,16 +19,15 @@ from certcore.result.states import FORMER, TargetState
 from ..background import work
 from ..canvas import attack, film, situation
 from ..canvas import view as canvas
-from ..frame import menu
-from ..frame.sidebar import node_name
 from ..parts import exports, headline
 from ..parts.charts import is_dark
 from ..parts.protect import suggestions
 from ..parts.search import search
 from ..parts.selection import selected_nodes
-from ..parts.text import count
-from ..state import controls, state
+from ..state import controls, menu, state
 from ..state.state import View
+from ..words.names import node_name
+from ..words.text import count
 
 TITLE = "Attack map"
 #: There is a picture to which the keyboard can go at once.

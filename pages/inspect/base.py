@@ -12,9 +12,9 @@ from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import LABELS, TYPES
 
 from ..parts import charts, exports, groups, why
-from ..parts.text import budget_words, count, markdown, samples
 from ..state import controls, state
 from ..state.state import View
+from ..words.text import budget_words, count, markdown, samples
 
 TITLE = "Base certificate"
 LEAD = "What is known about each node alone. The collective certificate is built on this and can never repair it."

@@ -11,13 +11,12 @@ from certcore.result.attack_text import attack_text
 from certcore.result.influence import influence
 from certcore.result.states import TargetState
 
-from ..frame import menu
-from ..frame.sidebar import class_name, node_name
 from ..parts import charts, exports, headline, neighbourhood, why
 from ..parts.search import search
-from ..parts.text import count, markdown, plain
-from ..state import controls, state
+from ..state import controls, menu, state
 from ..state.state import View
+from ..words.names import class_name, node_name
+from ..words.text import count, markdown, plain
 
 TITLE = "One node"
 HOPS = {"field": "Its field", "1": "1 hop", "2": "2 hops", "3": "3 hops"}

@@ -16,8 +16,8 @@ from certcore.verify.proof import read_proof, verify_proof
 from ..background import engine, work
 from ..background.jobs import Job
 from ..files.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
-from ..parts.text import listing, markdown
 from ..state.state import View
+from ..words.text import listing, markdown
 
 TITLE = "Check a claim"
 LEAD = "Drop a proof and the instance it speaks about. The bound is recomputed in exact integers, without a solver."

@@ -12,7 +12,7 @@ from certcore.base.division import ABSTAINS, DivisionBase
 from certcore.domain.perturbations import UNLIMITED
 
 from ..state.state import View
-from .text import count
+from ..words.text import count
 
 PICTURE = Path(__file__).with_name("picture-groups.svg")
 #: Label, another class, nothing: the colours of the other charts.

@@ -16,9 +16,9 @@ from certcore.result.certificate import Certificate
 
 from ..background import engine, work
 from ..files import bundles
-from ..frame import menu
+from ..state import menu
 from ..state.state import View
-from .text import count, seconds
+from ..words.text import count, seconds
 
 
 def draw(view: View) -> tuple[Certificate | None, bool]:

@@ -16,7 +16,7 @@ from certcore.result.certificate import Certificate
 from certcore.result.reach import NO_TARGET, margins
 from certcore.result.states import NOTHING, TargetState
 
-from ..frame.sidebar import class_name, node_name
+from ..words.names import class_name, node_name
 
 MOST_NODES = 140
 

@@ -11,10 +11,10 @@ from certcore.result.certificate import Certificate
 
 from ..background import engine, work
 from ..background.jobs import Job
-from ..frame.sidebar import node_name
 from ..state import state
 from ..state.state import View
-from .text import count, markdown
+from ..words.names import node_name
+from ..words.text import count, markdown
 
 
 def _gain(view: View, result: Certificate) -> None:

@@ -8,10 +8,10 @@ import streamlit as st
 
 from certcore.result.certificate import Certificate
 
-from ..frame.sidebar import class_name, node_name
 from ..state import state
 from ..state.state import View
-from .text import count
+from ..words.names import class_name, node_name
+from ..words.text import count
 
 
 def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:

@@ -16,7 +16,7 @@ from ..background.jobs import Job, JobState
 from ..background.work import owner
 from ..files import bundles
 from ..files.bundles import import_folder
-from .text import markdown, seconds
+from ..words.text import markdown, seconds
 
 DATASETS = ("citeseer", "cora", "pubmed", "cora_ml")
 

@@ -11,9 +11,9 @@ from certcore.domain.perturbations import TYPES
 from certcore.figures.recipe import Recipe
 from certcore.instance.instance import Instance
 
-from ..frame.sidebar import class_name, node_name
+from ..words.names import class_name, node_name
+from ..words.text import budget_words, count, plain
 from . import charts
-from .text import budget_words, count, plain
 
 
 def votes(instance: Instance, node: int, recipe: Recipe | None = None) -> None:

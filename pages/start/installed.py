@@ -9,4 +9,4 @@ from streamlit import runtime
 if runtime.exists():
     import_module("certcore._dashboard.frame.frame").run()
 elif __name__ == "__main__":
-    import_module("certcore._dashboard.server.serve").main(__file__)
+    import_module("certcore._dashboard.start.serve").main(__file__)

@@ -56,3 +56,8 @@ def by_itself(
 
 def site_of(found: Reach, node: int) -> int:
     return int(np.flatnonzero((found.ends == node).all(axis=1))[0])
+
+
+def sites_of(found: Reach, target: int) -> list[int]:
+    """The sites inside the field of a target, given by its number."""
+    return [s for s in range(len(found.ends)) if target in found.reached_by(s)]

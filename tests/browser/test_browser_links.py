@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pages.frame.menu import MENU
+from pages.state.menu import MENU
 from tests.browser import server
 from tests.browser.conftest import Watched
 from tests.browser.screenshots import PAGES

@@ -12,7 +12,7 @@ from certcore import ThreatModel
 from certcore.figures.style import CLOSENESS, LOST_COLOUR, PROTECTED_COLOUR, TYPE_COLOURS
 from pages.canvas import attack, film
 from pages.canvas import view as canvas
-from tests.browser.attack_map import VIEW, Visit, by_itself, drawn, engine, opened
+from tests.browser.attack_map import VIEW, Visit, by_itself, drawn, engine, opened, sites_of
 from tests.pages.toys import N
 
 
@@ -158,7 +158,7 @@ def test_a_ring_follows_the_pointer_and_small_shapes_are_said_to_be_small(visit:
     note = page.locator(".legend .note")
     assert note.is_visible(), "dots have no shape at this size"
     box = page.locator(".box .top").bounding_box()
-    alone = next(int(found.targets[t]) for t in np.flatnonzero(found.margin > 0) if not len(found.sites_of(t)))
+    alone = next(int(found.targets[t]) for t in np.flatnonzero(found.margin > 0) if not sites_of(found, t))
     page.evaluate("""() => { const panel = window.certcore.mapView.panels[0], compose = panel.compose;
       window.composed = 0;
       panel.compose = (...given) => { window.composed++; return compose.apply(panel, given); }; }""")
@@ -178,7 +178,7 @@ def test_a_ring_follows_the_pointer_and_small_shapes_are_said_to_be_small(visit:
       map.panels[0].canvas.dispatchEvent(moved); map.panels[0].draw(); return window.certcore.map().panels[0].lit; }"""
     assert page.evaluate(passed, int(found.targets[t])) is None
     page.wait_for_function("() => window.certcore.map().panels[0].lit")
-    assert sorted(drawn(page)["panels"][0]["lit"]) == sorted(found.sites_of(t).tolist())
+    assert sorted(drawn(page)["panels"][0]["lit"]) == sites_of(found, t)
     page.mouse.move(box["x"] + 3, box["y"] + 3)
     drawn(page)
     assert not page.locator(".halo").is_visible()
@@ -203,7 +203,7 @@ def test_choosing_a_site_lights_exactly_what_it_breaks(visit: Visit) -> None:
     target = int(found.targets[t])
     page.evaluate(f"window.certcore.mapView.choose({{ node: {target}, as: 'target' }})")
     lit = drawn(page)["panels"][0]
-    assert sorted(lit["lit"]) == sorted(found.sites_of(t).tolist())
+    assert sorted(lit["lit"]) == sites_of(found, t)
     told = page.locator(".detail").inner_text()
     assert f"{int(found.received[t, 1])} of {int(found.needed[t, 1])}" in told
     page.wait_for_function(f"() => new URL(location).searchParams.get('picked') === '{target}'")
@@ -478,11 +478,11 @@ def test_with_two_types_only_sites_that_a_label_is_lost_by_are_connected_to_it(v
         page.locator(f".sites .site[data-site='{s}']").click()
         assert sorted(drawn(page)["panels"][0]["highlighted"]) == sorted(found.targets[found.broken_by(s)].tolist())
         assert f"helps break {len(found.broken_by(s)) or 'none'}" in page.locator(".detail").inner_text()
-    idle = next(t for t in np.flatnonzero(found.lost) if any(t not in found.broken_by(s) for s in found.sites_of(t)))
+    idle = next(t for t in np.flatnonzero(found.lost) if any(t not in found.broken_by(s) for s in sites_of(found, t)))
     page.evaluate(f"window.certcore.mapView.choose({{ node: {found.targets[idle]}, as: 'target' }})")
-    useful = sum(idle in found.broken_by(s) for s in found.sites_of(idle))
-    assert drawn(page)["panels"][0]["lines"] == useful < len(found.sites_of(idle))
-    assert page.locator(".detail").inner_text().count("not needed") == len(found.sites_of(idle)) - useful
+    useful = sum(idle in found.broken_by(s) for s in sites_of(found, idle))
+    assert drawn(page)["panels"][0]["lines"] == useful < len(sites_of(found, idle))
+    assert page.locator(".detail").inner_text().count("not needed") == len(sites_of(found, idle)) - useful
     over = (found.received - found.needed).clip(0) * (found.needed > 0)
     most = int(over.sum(axis=1)[found.lost].max())
     more = next(int(found.targets[t]) for t in np.flatnonzero(found.lost) if over[t].sum() == most)

@@ -97,11 +97,11 @@ def test_sites_fields_and_margins_equal_enumeration(seed: int) -> None:
             assert found.inside is None
             continue
         mine = {s for s in range(len(found.ends)) if _brute_field(instance, target, tuple(found.ends[s].tolist()))}
-        assert set(found.sites_of(t).tolist()) == mine
+        assert {s for s in range(len(found.ends)) if t in found.reached_by(s)} == mine
         assert np.array_equal(found.amounts[sorted(mine)].sum(axis=0), found.received[t]), "shares add up"
     for s in range(len(found.ends)):
         kinds = {k for k in range(4) if found.amounts[s, k]}
-        expected = {t for t, uses in by.items() if s in found.sites_of(t) and kinds & uses}
+        expected = {t for t, uses in by.items() if t in found.reached_by(s) and kinds & uses}
         assert set(found.broken_by(s).tolist()) == expected
         assert found.breaks()[s] == len(expected)
 

@@ -120,8 +120,4 @@ def test_further_columns_and_rows() -> None:
         assert found.y[numbers].max() > 0
         assert 2 * found.x[n] <= found.x[: len(s.flips)].sum() + 1e-7
         results.append(float(program.objective @ found.x[:n] + 1.5 * found.x[n]))
-        model.release_rows(numbers[1:])
-        freed = model.solve(time_limit=10).x
-        assert freed is not None
-        assert program.objective @ freed[:n] >= program.objective @ found.x[:n] - 1e-7
     assert results[0] == pytest.approx(results[1], abs=1e-6)

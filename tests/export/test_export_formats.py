@@ -271,3 +271,12 @@ def test_ranges_of_commands_cover_exactly_the_values(chosen: set[int]) -> None:
 
 def test_nothing_ends_a_script_element_early() -> None:
     assert _for_script('{"a": "</script><!-- & "}') == '{"a": "\\u003c/script\\u003e\\u003c!-- \\u0026 "}'
+
+
+def test_a_curve_says_why_models_that_ignore_edges_are_drawn_across_it() -> None:
+    ours = figures.Line(name="ours", values=[0, 1, 2], ratio=[1.0, 0.5, 0.25])
+    control = figures.Line(name="control", values=[0, 2], ratio=[0.6, 0.6], kind="control")
+    for lines, said in (((ours,), False), ((ours, control), True)):
+        figure = figures.CurveFigure(lines=lines)
+        for kind in ("html", "latex"):
+            assert ("The lines across are models that ignore edges" in export.render(figure, kind).decode()) == said

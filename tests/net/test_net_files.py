@@ -273,7 +273,7 @@ def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) 
 
 def test_links_reach_every_page_and_every_control_of_the_sidebar() -> None:
     pytest.importorskip("streamlit")
-    from pages.frame.menu import MENU
+    from pages.state.menu import MENU
 
     pages = {links.page_of(address) for address, *_ in links.kept()}
     assert {entry.slug for entry in MENU} == pages

@@ -19,9 +19,9 @@ from streamlit.testing.v1 import AppTest
 from certcore import ThreatModel, export, figures
 from certcore.cli import main
 from pages.canvas import situation
-from pages.frame.sidebar import stops
 from pages.learn import the_paper
 from pages.parts import exports
+from pages.state.sliders import stops
 
 Open = Callable[..., AppTest]
 GRID, VOTES = "ring-gcn-attr-s0", "ring-votes-s0"

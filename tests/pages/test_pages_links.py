@@ -19,8 +19,8 @@ from certcore.domain.base_rule import BaseRule
 from certcore.program.relaxation import Relaxation
 from pages.canvas import situation
 from pages.files import bundles
-from pages.frame.menu import MENU
 from pages.state import packing, state
+from pages.state.menu import MENU
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
 

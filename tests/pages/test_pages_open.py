@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame.menu import BY_SLUG, MENU
 from pages.state import state
+from pages.state.menu import BY_SLUG, MENU
 
 INSTANCES = ["ring-gcn-attr-s0", "ring-edges-s0", "ring-votes-s0", "ring-division-s0"]
 #: What a page without need of an instance shows does not depend on it.

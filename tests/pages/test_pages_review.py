@@ -20,7 +20,7 @@ from certcore.instance.instance import Instance, save_instance
 from certcore.sweep import Session
 from pages.background import sweeps
 from pages.files import bundles
-from pages.server import serve
+from pages.start import serve
 from tests.pages.conftest import settle
 from tests.pages.toys import grid_instance
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.frame.sidebar import stops
-from pages.parts import text
 from pages.state import state
+from pages.state.sliders import stops
+from pages.words import text
 
 HOSTILE = '<img src=x onerror="alert(1)">\u202e[click](javascript:alert(1)) **b** $x$ :red[y] `c`\n# h'
 

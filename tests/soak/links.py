@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from certcore.domain.perturbations import TYPES
-from pages.frame.menu import BY_SLUG
+from pages.state.menu import BY_SLUG
 from tests.browser import server
 from tests.net import ask, doors, links
 

@@ -189,6 +189,10 @@ class CurveFigure(Figure):
         """The accuracy without an attack: the line that certified accuracy begins from."""
         return self.clean if self.accuracy else None
 
+    @property
+    def has_controls(self) -> bool:
+        return any(line.kind == Kind.CONTROL for line in self.lines)
+
     def draw_screen(self, screen: Any, dark: bool) -> None:
         family = len({line.group for line in self.lines}) > 1
         axis = for_plotly(self.x_label or axis_label(self.vary))

@@ -201,6 +201,10 @@ class GraphFigure(Figure):
             parts.append("This is the relaxed adversary of the linear program, not an attack")
         return ". ".join(parts) + "."
 
+    def note(self) -> str:
+        """What a magnified graph counts."""
+        return "Magnified to where the attack is; numbers in the legend count the whole graph." if self.zoomed else ""
+
     def draw_screen(self, screen: Any, dark: bool) -> None:
         large = len(self.positions) + len(self.edges) > _WEBGL_FROM
         add = screen.add_scattergl if large else screen.add_scatter

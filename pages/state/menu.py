@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
-from ..state import state
+from . import state
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Entry:
 
     @property
     def path(self) -> str:
-        return __name__.removesuffix("frame.menu") + f"{self.section}.{self.slug}"
+        return __name__.removesuffix("state.menu") + f"{self.section}.{self.slug}"
 
     def module(self) -> ModuleType:
         """The page itself, imported when it is first opened: the first page comes sooner."""

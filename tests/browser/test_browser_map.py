@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -239,7 +240,8 @@ def test_pointer_keyboard_and_search_choose_alike(visit: Visit) -> None:
     assert drawn(page)["chosen"]["node"] == found.ends[-2, 0]
     canvas.press("a")
     assert drawn(page)["zoom"] >= 1
-    page.wait_for_timeout(700)
+    # The server has heard of the last choice, too: no run is on its way that would meet the change of the page.
+    page.get_by_role("button", name=re.compile(rf"Open paper {found.ends[-2, 0]}$")).wait_for()
     watched.settled()
     canvas.press("Enter")
     page.get_by_role("heading", name="One node", level=1).wait_for()

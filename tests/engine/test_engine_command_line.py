@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from certcore import save_instance
 from certcore.cli import COMMANDS, main
 from tests.sweep.cases import smoothed_like
+from tests.waiting import until
 
 NAME = "citeseer-gcn-attr-s0.npz"
 
@@ -172,8 +172,7 @@ def test_everything_that_may_take_long_says_how_it_goes(
 
         def __enter__(self) -> StatusLine:
             super().__enter__()
-            while self._live and f"certcore {self.what}:" not in terminal.getvalue():
-                time.sleep(0.001)
+            until(lambda: not self._live or f"certcore {self.what}:" in terminal.getvalue())
             return self
 
     for name in ("options", "certify", "verify", "sweeping", "base"):

@@ -75,8 +75,10 @@ def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
         path = tmp_path / f"hostile-{k}.html"
         path.write_bytes(export.render(hostile, "html"))
         page, outside, problems = open_page(browser, path)
-        page.mouse.move(500, 300)
-        page.wait_for_timeout(300)
+        plot = page.locator(".js-plotly-plot")
+        shown = "plot.data.findLastIndex((trace) => trace.hoverinfo !== 'skip')"
+        plot.evaluate(f"(plot) => Plotly.Fx.hover(plot, [{{ curveNumber: {shown}, pointNumber: 0 }}])")
+        page.wait_for_function("() => document.querySelector('.hoverlayer').childElementCount")
         assert (outside, problems) == ([], [])
         assert page.evaluate("document.querySelectorAll('img').length") == 0
         assert "onerror" in page.inner_text("h1"), "the name is shown as it is"

@@ -29,6 +29,7 @@ from certcore import (
     load_instance,
     save_instance,
     verify_proof,
+    words,
 )
 from certcore.cli import main
 from certcore.export.curve_range import curve_values, zero_budget
@@ -151,14 +152,14 @@ def test_commands_of_a_report_write_its_numbers(written: Path, tmp_path: Path, m
     lines = (written / "out" / "commands.sh").read_text().splitlines()[1:]
     commands = [shlex.split(line) for line in lines]
     assert commands[0][3] == "certify"
-    assert {words[4] for words in commands[1:]} == {"curve", "map", "classes", "graph", "base"}
+    assert {command[4] for command in commands[1:]} == {"curve", "map", "classes", "graph", "base"}
     monkeypatch.chdir(tmp_path)
-    for words in commands:
-        assert words[:3] == ["python", "-m", "certcore"]
-        assert main([*words[3:], "--json"]) == 0
-        if words[3] == "draw":
-            wanted = written / "out" / "data" / words[-1]
-            assert (tmp_path / words[-1]).read_bytes() == wanted.read_bytes(), words[-1]
+    for command in commands:
+        assert command[:3] == ["python", "-m", "certcore"]
+        assert main([*command[3:], "--json"]) == 0
+        if command[3] == "draw":
+            wanted = written / "out" / "data" / command[-1]
+            assert (tmp_path / command[-1]).read_bytes() == wanted.read_bytes(), command[-1]
     assert json.loads(capsys.readouterr().out.splitlines()[0])["targets"] == 37
 
 
@@ -340,16 +341,18 @@ def test_a_report_on_votes_over_groups_shows_models_that_ignore_edges() -> None:
     report = export.build_report(instance, threat, targets="correct:test", quick=True)
     (drawn,) = (figure for figure in report.figures if isinstance(figure, figures.CurveFigure))
     assert [line.name for line in drawn.lines if line.kind == "control"] == ["MLP without edges"]
+    why = str(words.why_controls())
     for text in (report_html(report), *(export.render(drawn, kind).decode() for kind in ("html", "latex"))):
-        assert "at every budget for free" in text
+        assert why in text
         assert "MLP without edges" in text
     assert b'id="note"' in export.render(drawn, "svg")
     pages = pypdf.PdfReader(io.BytesIO(export.render(drawn, "pdf")))
-    assert "for free" in " ".join(pages.pages[0].extract_text().split())
+    assert why in " ".join(pages.pages[0].extract_text().split())
     assert "MLP without edges" in export.render(drawn, "csv").decode()
     other = export.build_report(instance, threat, targets="test", quick=True)
     assert not any(line.kind == "control" for line in other.figures[0].lines)  # type: ignore[attr-defined]
-    assert "only in certified accuracy" in report_html(other)
+    assert str(words.why_accuracy()) in report_html(other)
+    assert str(words.why_accuracy()) not in report_html(report)
 
 
 def test_a_strong_report_records_its_rounds_and_carries_its_proof() -> None:

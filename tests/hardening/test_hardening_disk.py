@@ -6,6 +6,7 @@ skip these tests (`test_hardening_files` has forms that run everywhere).
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -63,7 +64,7 @@ at = at_page("bring").run()
 at.file_uploader(key="upload_instance").upload("mine.npz", examples.instance(), "application/zip").run()
 assert not at.exception, at.exception
 assert not at.success
-print(at.error[0].value)
+print(at.error[0].icon, at.error[0].value)
 """
 
 
@@ -86,7 +87,8 @@ def _mounted(tmp_path: Path, options: str, command: list[str], given: str = "") 
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     run = _mounted(tmp_path, "size=200k", ["-c", FULL, str(tmp_path / "disk")])
     assert run.returncode == 0, run.stderr[-2000:]
-    assert "0.npz: No space left on device; free some space or choose another folder" in run.stdout
+    assert "0.npz" in run.stdout
+    assert os.strerror(errno.ENOSPC) in run.stdout
 
 
 #: Commands one after the other, each with what it said last.
@@ -121,8 +123,9 @@ def test_a_folder_that_really_cannot_be_written(tmp_path: Path) -> None:
         code, said = json.loads(line)
         assert code == 2, (command, said)
         last = said.strip().splitlines()[-1]
-        assert last.startswith("certcore: cannot write "), (command, said)
-        assert "Read-only file system; choose a folder that exists and is writable" in last, command
+        assert last.startswith("certcore: "), (command, said)
+        assert str(tmp_path / "disk") in last, (command, said)
+        assert os.strerror(errno.EROFS) in last, (command, said)
 
 
 def test_certificates_need_no_place_to_write(tmp_path: Path) -> None:
@@ -136,8 +139,8 @@ def test_certificates_need_no_place_to_write(tmp_path: Path) -> None:
 def test_an_upload_that_cannot_be_kept(tmp_path: Path) -> None:
     run = _mounted(tmp_path, "ro", ["-c", UPLOAD, str(tmp_path / "disk")])
     assert run.returncode == 0, run.stderr[-2000:]
-    assert "Valid, but it could not be kept" in run.stdout
-    assert "only file system" in run.stdout
+    assert "hard_drive" in run.stdout, "the place to keep it is what is wrong, not the file"
+    assert os.strerror(errno.EROFS) in run.stdout.replace("\\", "")
     assert "CERTCORE" in run.stdout
     assert str(tmp_path.name) not in run.stdout.replace("\\", ""), (
         "where the server keeps its files is nobody's business"

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify, words
+from certcore.words.text import markdown
 from pages.files import bundles
 from pages.state import state
 from tests.pages.conftest import settle
@@ -29,9 +30,10 @@ def test_a_budget_above_the_limit_is_certified_under_that_limit(open_page: Open)
     expected = certify(limited_instance(), threat)
     assert f"**{expected.certified} of {N}**" in words_of(at)
     assert words.threat_words(threat) in words_of(at)
-    assert "according to the file" in words_of(at)
-    assert "samples per node" not in words_of(at)
-    assert any("at most 2 attribute additions at one node" in caption.value for caption in at.caption)
+    sure = words.confidence(limited_instance())
+    assert sure == words.SENTENCES["confidence.given"].say(True), "according to the file, without samples"
+    assert sure.markdown in words_of(at)
+    assert any(words.budget_words((2, 0, 0, 0)) in caption.value for caption in at.caption)
 
 
 def test_a_limit_that_the_budget_keeps_anyway_is_not_mentioned(open_page: Open) -> None:
@@ -59,10 +61,11 @@ def test_every_page_works_at_every_budget(open_page: Open, page: str) -> None:
 
 
 def test_a_limited_instance_among_the_compared_ones(open_page: Open) -> None:
-    chosen = {"with": LIMITED, "cmp_vary": "attr_add"}
-    at = open_page("compare", instance="ring-gcn-attr-s0", attr_add="1", **chosen)
+    both = ["ring-gcn-attr-s0", LIMITED]
+    at = open_page("compare", instance=both[0], attr_add="1", **{"with": LIMITED, "cmp_vary": "attr_add"})
     assert len(at.dataframe[0].value) == 2
-    assert any("local budget that its base certificate was made for" in caption.value for caption in at.caption)
+    title = next(short for name, short in zip(both, bundles.short_titles(both)[1]) if name == LIMITED)
+    assert sum(markdown(title) in caption.value for caption in at.caption) == 1, "whose local budget is another one"
 
 
 def test_lines_are_named_after_what_they_hold_for(open_page: Open) -> None:

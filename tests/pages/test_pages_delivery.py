@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestTy
 
 from pages.background import work
 from pages.server.health import rerun
+from tests.waiting import until
 
 #: A page that waits for a chart: a fragment with a timer near its end, as `work.line` draws it.
 PAGE = """
@@ -90,11 +90,10 @@ async def _visit(page: Path, gate: threading.Event) -> tuple[Browser, str]:
         # ... while a poll it sent before is on its way. The server is busy until the run has ended, then takes it.
         gate.set()
         runner = session._scriptrunner
-        while runner._requests._state is not ScriptRequestType.STOP:
-            time.sleep(0.005)
+        until(lambda: runner._requests._state is ScriptRequestType.STOP)  # and the loop gets nothing in between
         runtime.handle_backmsg(name, BackMsg.FromString(rerun(fragment=fragment)))
         await _until(lambda: session._scriptrunner is None)
-        await asyncio.sleep(0.2)
+        await _until(lambda: browser.ends == 2)
         return browser, fragment
     finally:
         runtime.stop()

@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from certcore.common.errors import InputError
 from certcore.common.numbers import read_numbers
 from certcore.sweep import curve, surface, surfaces
 from tests.sweep.cases import smoothed_like
+from tests.waiting import until
 
 INSTANCE = smoothed_like(1, n=60)
 
@@ -175,9 +175,7 @@ def test_interrupted_surfaces_continue(tmp_path: Path) -> None:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     finally:
         signal.signal(signal.SIGINT, before)
-    deadline = time.monotonic() + 120
-    while not cells.exists() and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.002)
+    until(lambda: cells.exists() or process.poll() is not None, patience=120)
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

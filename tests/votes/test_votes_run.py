@@ -27,6 +27,7 @@ from certcore.models.storage import save_model
 from certcore.votes.function import FunctionVoter
 from certcore.votes.run import collect_votes
 from certcore.votes.voters import make_voter
+from tests.waiting import until
 
 _spec = importlib.util.spec_from_file_location("votes_support", Path(__file__).with_name("votes_support.py"))
 support = importlib.util.module_from_spec(_spec)
@@ -174,12 +175,8 @@ def test_resume_after_kill(tmp_path, jobs, monkeypatch):
     (tmp_path / "killed.py").write_text(script)
     process = subprocess.Popen([sys.executable, str(tmp_path / "killed.py")], start_new_session=True)
     try:
-        for _ in range(6000):
-            if path.exists() or process.poll() is not None:
-                break
-            time.sleep(0.05)
+        until(lambda: path.exists() or process.poll() is not None, patience=300)
         assert process.poll() is None, "the run ended before it could be killed"
-        assert path.exists(), "no checkpoint was written in five minutes"
     finally:
         os.killpg(process.pid, signal.SIGKILL) if jobs == 1 else process.kill()
         process.wait()
@@ -269,25 +266,17 @@ def test_commands_from_dataset_to_instance(tmp_path, capsys, monkeypatch):
     assert Path(facts["path"]).read_bytes() == before
 
 
+def bundled(model, types, *more):
+    """A small bundle of a small graph, made by the command in the folder one is in."""
+    save_dataset("tiny.npz", citation_like(200, 60, 3, ones=10, seed=7))
+    sizes = ["--epochs", "5", "--samples", "64", "--selection", "16", "--jobs", "1"]
+    assert main(["bundle", "tiny.npz", model, types, *sizes, "--work", "work", "-o", "a.npz", *more]) == 0
+    return load_instance("a.npz")
+
+
 def test_explicit_fields_of_truncated_models(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    save_dataset("tiny.npz", citation_like(200, 60, 3, ones=10, seed=7))
-    command = [
-        "bundle",
-        "tiny.npz",
-        "appnp",
-        "attr",
-        "--epochs",
-        "5",
-        "--samples",
-        "64",
-        "--selection",
-        "16",
-        "--jobs",
-        "1",
-    ]
-    assert main([*command, "--work", "work", "-o", "a.npz"]) == 0
-    instance = load_instance("a.npz")
+    instance = bundled("appnp", "attr")
     assert instance.node_field is not None
     assert np.diff(instance.node_field.indptr).max() <= 64
 
@@ -305,23 +294,7 @@ def test_convex_bundles(tmp_path, monkeypatch, capsys):
 
 def test_paper_rule_is_marked(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    save_dataset("tiny.npz", citation_like(200, 60, 3, ones=10, seed=7))
-    command = [
-        "bundle",
-        "tiny.npz",
-        "gcn",
-        "adj",
-        "--epochs",
-        "5",
-        "--samples",
-        "64",
-        "--selection",
-        "16",
-        "--jobs",
-        "1",
-    ]
-    assert main([*command, "--work", "work", "-o", "a.npz", "--edge-field", "messages"]) == 0
-    instance = load_instance("a.npz")
+    instance = bundled("gcn", "adj", "--edge-field", "messages")
     assert instance.edge_field == "messages"
     assert "overstates" in instance.meta["field_note"]
 

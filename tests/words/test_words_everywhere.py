@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import html
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, export, figures, save_instance, words
 from certcore.cli import main
+from certcore.common.rounding import share_down
 from certcore.figures.serial import from_json, to_json
 from certcore.result.states import FORMER, TargetState
 from certcore.sweep import Session, curve, radius, surface
@@ -49,31 +52,44 @@ def test_the_first_line_of_certify_is_the_guarantee(capsys: pytest.CaptureFixtur
 
 
 def test_without_a_budget_certify_says_that_nothing_is_attacked(capsys: pytest.CaptureFixture[str], file: str) -> None:
-    assert out(capsys, "certify", file).startswith("Without any attack")
     said = words.guarantee(small_instance(), certify(small_instance(), ThreatModel()))
-    assert "guarantee.clean" in said.keys
+    assert said.keys[:2] == ("attacker.none", "guarantee.clean")
+    assert out(capsys, "certify", file).splitlines()[0] == str(said)
 
 
 def test_the_largest_budget_names_the_rest_of_the_attacker(capsys: pytest.CaptureFixture[str], file: str) -> None:
     """Without σ, local and other budgets beside it, it would promise more than was computed."""
-    asked = ["radius", file, "--vary", "attr_del", "--at-least", "0.3"]
-    assert "Against" not in out(capsys, *asked)
-    told = out(capsys, *asked, "--attr-add", "1", "--sigma", "2", "--local-attr-del", "1")
-    assert told.split(": ")[0] == (
-        "Against an attacker with at most 1 attribute addition in the whole graph, no more than 1 attribute deletion "
-        "at any one node, control of at most 2 nodes"
-    )
-    assert "as far as the base certificate holds" in told
-    over = out(capsys, "radius", file, "--vary", "sigma", "--at-least", "0.3", "--attr-del", "3")
-    assert over.startswith("Against an attacker with at most 3 attribute deletions in the whole graph: ")
-    assert json.loads(out(capsys, *asked, "--sigma", "2", "--json"))["guarantee"].startswith("Against an attacker with")
+    instance = small_instance()
+
+    def told(vary: str, **threat: int) -> words.Text:
+        """What the command says, with the keys of its sentences."""
+        options = [word for key, value in threat.items() for word in (f"--{key.replace('_', '-')}", str(value))]
+        model = ThreatModel(**threat)
+        said = words.radius(instance, model, radius(instance, model, vary, "0.3"))
+        asked = ["radius", file, "--vary", vary, "--at-least", "0.3", *options]
+        assert out(capsys, *asked) == f"{said}\n"
+        assert json.loads(out(capsys, *asked, "--json"))["guarantee"] == str(said)
+        return said
+
+    assert "radius.attacker" not in told("attr_del").keys
+    said = told("attr_del", attr_add=1, sigma=2, local_attr_del=1)
+    assert said.keys[0] == "radius.attacker"
+    others = said.pieces[1].text
+    assert re.findall(r"\d+", others) == ["1", "1", "2"]
+    assert words.budget_words((1, 0, 0, 0)) in others
+    assert words.budget_words((0, 1, 0, 0)) in others
+    assert "confidence.given" in said.keys
+    over = told("sigma", attr_del=3)
+    assert over.keys[0] == "radius.attacker"
+    assert over.pieces[1].text == words.threat_words(ThreatModel(attr_del=3))
 
 
 def test_a_largest_budget_of_nothing_is_no_promise(capsys: pytest.CaptureFixture[str], file: str) -> None:
-    told = out(capsys, "radius", file, "--vary", "attr_del", "--at-least", "0")
-    assert "Nothing was asked for" in told
-    assert "keep at least" not in told
-    instance = dataclasses.replace(small_instance(), targets=np.zeros(0, dtype=np.int64))
+    instance = small_instance()
+    said = words.radius(instance, ThreatModel(), radius(instance, ThreatModel(), "attr_del", "0"))
+    assert said.keys == ("radius.nothing_asked", "guarantee.subject")
+    assert out(capsys, "radius", file, "--vary", "attr_del", "--at-least", "0") == f"{said}\n"
+    instance = dataclasses.replace(instance, targets=np.zeros(0, dtype=np.int64))
     found = radius(instance, ThreatModel(), "attr_del", "0.5")
     assert words.radius(instance, ThreatModel(), found).keys == ("guarantee.no_targets",)
 
@@ -81,21 +97,21 @@ def test_a_largest_budget_of_nothing_is_no_promise(capsys: pytest.CaptureFixture
 def test_defend_begins_with_the_guarantee_and_ends_with_what_was_tried(
     capsys: pytest.CaptureFixture[str], file: str
 ) -> None:
-    text = out(capsys, "defend", file, "--attr-del", "2", "--sigma", "1", "--nodes", "40")
+    text = out(capsys, "defend", file, "--attr-del", "2", "--sigma", "1", "--nodes", "40", "--tries", "2")
     instance, threat = small_instance(), ThreatModel(attr_del=2, sigma=1)
     assert text.splitlines()[0] == str(words.guarantee(instance, certify(instance, threat)))
-    assert "no further node helps" not in text
-    assert "candidates tried next" in text.splitlines()[-1]
+    assert re.findall(r"\d+", text.splitlines()[-1]) == ["2"], "how many were tried, not that no other node helps"
 
 
 def test_the_bound_beside_an_unverified_count_begins_with_what_is_proven() -> None:
     exact = certify(small_instance(), ThreatModel(attr_del=4), relaxation="exact")
     proven = exact.targets - exact.verified_certified
     claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=Fraction(proven - 2))
-    told = str(words.limit_words(claim))
-    assert told.startswith(f"at most {proven} (proven in exact arithmetic); at most {proven - 2}.")
+    told, say = words.limit_words(claim), words.SENTENCES["limit.solver"].say
+    assert told == say(proven, Fraction(proven - 2), "exact", True)
+    assert [int(number) for number in re.findall(r"\bat most (\d+)", str(told))] == [proven, proven - 2]
     same = dataclasses.replace(exact, certified=exact.verified_certified, bound=Fraction(proven))
-    assert str(words.limit_words(same)) == f"at most {proven} (proven in exact arithmetic)"
+    assert words.limit_words(same) == say(proven, Fraction(proven), "exact", False)
 
 
 def test_shares_of_a_base_certificate_are_rounded_down(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -183,10 +199,13 @@ def test_a_local_edge_budget_of_a_directed_graph_says_which_edges_it_counts() ->
 def test_what_only_the_file_says_is_told_as_such() -> None:
     plain, convex = chain(), chain(meta={"types": "convex"})
     threat = ThreatModel(attr_del=1)
-    said = str(words.guarantee(convex, certify(convex, threat)))
-    assert "deterministic, according to the file" in said
-    assert "needs no samples" not in said
-    assert "deterministic" not in str(words.guarantee(plain, certify(plain, threat)))
+    say = words.SENTENCES["confidence.given"].say
+    assert say(True) != say(False)
+    for instance, told in ((convex, say(True)), (plain, say(False))):
+        said = words.guarantee(instance, certify(instance, threat))
+        assert words.confidence(instance) == told
+        assert set(told.pieces) < set(said.pieces)
+        assert not {"confidence.sampled", "confidence.division"} & set(said.keys)
 
 
 def test_hit_and_lost_are_two_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,9 +257,10 @@ def test_accuracy_counts_abstaining_as_wrong_and_names_the_other() -> None:
     assert found is not None
     speaks = quiet.base.fronts().certified((0, 0, 0, 0))
     assert (found.right, found.right_anyway, found.nodes) == (int(speaks.sum()), 40, 40)
-    told = str(words.accuracy_words(found))
-    assert "abstain count as wrong" in told
-    assert "100.0 %" in told, "the other definition has its own label"
+    told = words.accuracy_words(found)
+    assert told.keys == ("accuracy",)
+    shares = [share_down(number, 40) for number in (found.right, 40)]
+    assert re.findall(r"[\d.]+ %", str(told)) == shares, "the other definition comes after the usual one"
 
 
 def test_the_report_says_what_the_terminal_says(tmp_path: Path) -> None:
@@ -251,8 +271,12 @@ def test_the_report_says_what_the_terminal_says(tmp_path: Path) -> None:
     report = build_report(instance, ThreatModel(attr_del=3), relaxation="exact", quick=True)
     assert report.guarantee == str(words.statement(instance, report.certificate))
     claim = dataclasses.replace(report.certificate, certified=report.certificate.verified_certified + 1)
-    page = report_html(dataclasses.replace(report, certificate=claim))
-    assert "certified together, proven" in page
-    assert f"{claim.verified_certified:,} of {claim.targets:,}" in page
-    assert "on the solver&#x27;s word, not verified" in page
-    assert "abstain count as wrong" in page
+    page, without = report_html(dataclasses.replace(report, certificate=claim)), report_html(report)
+    proven, told = (f"{number:,} of {claim.targets:,} (" for number in (claim.verified_certified, claim.certified))
+    assert told not in without
+    assert page.index(proven) < page.index(told), "what is proven comes first"
+    right = words.accuracy(instance)
+    assert right is not None
+    assert words.status(claim).keys == ("status.solver",)
+    for said in (words.status(claim), words.limit_words(claim), words.accuracy_words(right)):
+        assert html.escape(str(said)) in page

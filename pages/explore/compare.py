@@ -35,8 +35,8 @@ def draw(view: View) -> None:
     others = [name for name in names if name != view.name]
     if st.session_state["with"] is None:
         ranked = bundles.most_alike(view.name, others)[:2]
-        beside = [name for name in ranked if bundles.comparable(view.name, name)] or ranked[:1]
-        state.replace("with", beside, "nothing to compare with was named")
+        neighbours = [name for name in ranked if bundles.comparable(view.name, name)] or ranked[:1]
+        state.replace("with", neighbours, "nothing to compare with was named")
     here = [name for name in st.session_state["with"] if name in others]
     if here != st.session_state["with"]:
         state.replace("with", here, "not all of these are here, or beside the present one")

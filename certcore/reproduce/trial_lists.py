@@ -35,7 +35,7 @@ TEXTS = (
     _text("split-10", "10 instead of 20 nodes per class to train and to stop on", per_class=10),
 )
 
-#: The trial that came closest to both radii on both graphs, with the paper's votes.
+#: The trial whose ratio of collective to naive radius was nearest to the paper's on both graphs, with its votes.
 TEXT_WITH_PAPER_VOTES = replace(
     next(trial for trial in TEXTS if trial.label == "two-nearest"), samples=PAPER_VOTES, first=VOTES
 )

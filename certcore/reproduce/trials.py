@@ -29,7 +29,8 @@ SELECTION = 1000
 
 @dataclass(frozen=True)
 class Documents:
-    """How a graph is made from words. The fields are those of the reconstruction the other results rest on."""
+    """How a graph is made from words. The defaults are those of the reconstruction that WebKB's other results rest on;
+    Reuters' neighbours there came with the data."""
 
     neighbours: int = 3
     direction: str = "symmetric"

@@ -86,9 +86,9 @@ def test_units_are_done_once_and_again_when_something_changed(tmp_path: Path) ->
     save_instance(folders.bundle(source, 0), toy())
     save_instance(folders.bundle(source, 3), toy())
 
-    def run(budget: int) -> list[bool]:
+    def run(budget: int, **options: Any) -> list[bool]:
         experiment = Experiment("toy", "Toy", "fig_toy", work, (source,), settings={"budget": budget})
-        return [unit.skipped for unit in run_experiment(experiment, folders)]
+        return [unit.skipped for unit in run_experiment(experiment, folders, **options)]
 
     assert run(1) == [False] * 4, "two splits in two variants"
     assert run(1) == [True] * 4
@@ -97,6 +97,8 @@ def test_units_are_done_once_and_again_when_something_changed(tmp_path: Path) ->
     damaged.write_text("{")
     assert run(2) == [True, True, True, False], "only what is damaged is done again"
     assert len(calls) == 9
+    assert run(2, force=True) == [False] * 4
+    assert len(calls) == 13, "by force everything is computed, not copied"
     found = Results(folders.results).find("toy", "toy-gcn-attr", "tight")
     assert [r.split for r in found] == [0, 3]
     assert found[0].provenance["made_by"] == "by hand"

@@ -85,7 +85,7 @@ def _ignored() -> None:
         said = [f"- {markdown(note, 400)}" for note in notes[:8]]
         said += [f"- and {len(notes) - 8} more"] if len(notes) > 8 else []
         st.warning(
-            "Not all of this link counts. This was taken out of the address:\n\n" + "\n".join(said),
+            "Not all of this link counts. This was left out:\n\n" + "\n".join(said),
             icon=":material/link_off:",
         )
 

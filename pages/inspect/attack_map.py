@@ -19,7 +19,7 @@ from certcore.result.states import FORMER, TargetState
 from ..background import work
 from ..canvas import attack, film, situation
 from ..canvas import view as canvas
-from ..parts import exports, headline
+from ..parts import exports, frames, headline
 from ..parts.charts import is_dark
 from ..parts.protect import suggestions
 from ..parts.search import search
@@ -180,8 +180,9 @@ def draw(view: View) -> None:
     def table(frame: pd.DataFrame, name: str, alt: str) -> None:
         """One of the two tables; a chosen row is chosen in the picture too."""
         key = f"{name}_{hash((adversary, *view.key))}"  # another attack, another selection
+        shown = frames.harmless(frame)
         choice = st.dataframe(
-            frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=330, alt=alt
+            shown, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=330, alt=alt
         )
         rows = choice["selection"]["rows"] if choice else []
         now = (key, rows[0] if rows and rows[0] < len(frame) else None)
@@ -193,7 +194,7 @@ def draw(view: View) -> None:
             state.move(picked=int(line["node"]), edge="", role="site" if name == "sites" else "target")
         st.download_button(
             "Download as CSV",
-            lambda: frame.to_csv(index=False).encode(),
+            lambda: frames.csv(frame),
             f"{name}.csv",
             "text/csv",
             on_click="ignore",

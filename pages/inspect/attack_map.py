@@ -11,6 +11,7 @@ import streamlit as st
 from certcore import figures, words
 from certcore.common.errors import InputError
 from certcore.figures.style import STATES
+from certcore.result.assemble import result_facts
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.result.reach import Reach, reach
@@ -258,7 +259,7 @@ def _figure(view: View, picture: Picture, colour: str, only: list[str]) -> figur
         found=picture.found,
         title=picture.title,
         recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed, **seen),
-        facts=result.facts,
+        facts=result_facts(view.instance),
     )
 
 

@@ -28,7 +28,7 @@ from ..parts.selection import selected_nodes
 from ..state import controls, menu, state
 from ..state.state import View
 from ..words.names import node_name
-from ..words.text import count
+from ..words.text import count, markdown
 
 TITLE = "Attack map"
 #: There is a picture to which the keyboard can go at once.
@@ -226,7 +226,7 @@ def draw(view: View) -> None:
         chosen is not None
         and "node" in chosen
         and st.button(
-            f"Open {node_name(instance, chosen['node'])}",
+            f"Open {markdown(node_name(instance, chosen['node']))}",
             icon=":material/center_focus_strong:",
             help="The page of the chosen node: its field, its front and its votes.",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -36,7 +37,10 @@ def server() -> Iterator[Server]:
         running.wait()
         yield running
     finally:
-        running.stop()
+        log = running.stop()
+    # Whatever the tests below did to it, every line is one of ours.
+    for line in log.splitlines():
+        assert json.loads(line)["event"], line
 
 
 class Visit:
@@ -134,6 +138,18 @@ def test_a_stranger_cannot_leave_long_texts_either(server: Server) -> None:
         stranger.socket.send(rerun(entered=(stranger._form[0], "x" * (uploads.MOST_SAID + 1), stranger._form[1])))
         while True:
             stranger.socket.recv(timeout=60)
+
+
+def test_what_is_no_message_ends_the_connection_and_nothing_else(server: Server) -> None:
+    """Text where Streamlit expects bytes is a fault of the web server, told in one line of the log (see `server`)."""
+    for nonsense in ("text", b"\xff\xff\xff"):
+        stranger = Visit(server.port)
+        with pytest.raises(ConnectionClosed):  # noqa: PT012
+            stranger.socket.send(nonsense)
+            while True:
+                stranger.socket.recv(timeout=60)
+        stranger.close()
+    Visit(server.port).close()
 
 
 class Sessions:

@@ -47,15 +47,20 @@ def most() -> int:
     return (int(told) if told.isascii() and told.isdigit() and len(told) < 8 else MOST_MB) * MB
 
 
+def _sessions() -> Any:
+    """The sessions of this server; None where there is no server (tests of single pages have half of one)."""
+    return getattr(runtime.get_instance(), "_session_mgr", None) if runtime.exists() else None
+
+
 def may_upload(session: str) -> bool:
     """Whether this is a session with a connection whose visitor has been let in."""
-    found = runtime.get_instance()._session_mgr.get_active_session_info(session)
+    found = _sessions().get_active_session_info(session)
     return found is not None and admitted(found.session.session_state)
 
 
 def forget_ended(files: MemoryUploadedFileManager, *, all_away: bool = False) -> None:
     """Free files of sessions that are gone; with `all_away` also of those that might still come back."""
-    sessions = runtime.get_instance()._session_mgr
+    sessions = _sessions()
     with files._lock:
         owners = list(files.file_storage)
     for owner in owners:
@@ -127,7 +132,7 @@ def _create_upload_routes(server: Any, files: MemoryUploadedFileManager, base: s
 
 def _add_file(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
     """The last look before a file is kept: its session may have ended while it was arriving."""
-    if runtime.exists():
+    if _sessions() is not None:
         if not may_upload(session_id):
             raise HTTPException(403, "only visitors who have been let in can upload files")
         _check(self, session_id, len(file.data), arriving={})
@@ -137,7 +142,7 @@ def _add_file(self: MemoryUploadedFileManager, session_id: str, file: UploadedFi
 def _tidy() -> None:
     while True:
         time.sleep(TIDY)
-        if runtime.exists():
+        if _sessions() is not None:
             files = runtime.get_instance().uploaded_file_mgr
             if isinstance(files, MemoryUploadedFileManager):
                 forget_ended(files)

@@ -120,18 +120,15 @@ class Instance:
         if self.base_rule is not BaseRule.BINARY:
             # The same votes give another base certificate under another rule: no cache may mix the two.
             arrays["base_rule"] = np.array(str(self.base_rule))
-        digest = hashlib.sha256(b"certcore-instance-1")
-        for key in sorted(arrays):
-            array = np.asarray(arrays[key])
-            if array.dtype.kind in "iu":
-                array = array.astype("<i8")
-            elif array.dtype.kind == "f":
-                array = array.astype("<f8")
-            elif array.dtype.kind == "U":
-                array = np.frombuffer("\0".join(array.reshape(-1).tolist()).encode(), dtype=np.uint8)
-            head = f"{key}|{array.dtype.str}|{array.shape}|".encode()
-            digest.update(head + np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return _sha256(b"certcore-instance-1", arrays)
+
+    @cached_property
+    def full_digest(self) -> str:
+        """SHA-256 over all that a file of this instance holds: names, labels, layout and provenance as well.
+
+        Whoever keeps something that shows these keeps it by this digest: two people's files may differ in them alone.
+        """
+        return _sha256(b"certcore-instance-file-1", instance_to_arrays(self))
 
     def select_targets(self, which: str | None) -> np.ndarray:
         """Targets by name: None (the instance's own), `all`, `test`, `class:K`, indices such as
@@ -336,6 +333,22 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         rule=rule,
         graph=graph,
     )
+
+
+def _sha256(start: bytes, arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(start)
+    for key in sorted(arrays):
+        array = np.asarray(arrays[key])
+        if array.dtype.kind in "iu":
+            array = array.astype("<i8")
+        elif array.dtype.kind == "f":
+            array = array.astype("<f8")
+        elif array.dtype.kind == "U":
+            text = "\0".join(array.reshape(-1).tolist())
+            array = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        head = f"{key}|{array.dtype.str}|{array.shape}|".encode()
+        digest.update(head + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _graph_arrays(graph: Graph) -> dict[str, np.ndarray]:

@@ -27,8 +27,11 @@ from .work import Work, ask
 
 
 def session(instance: Instance) -> Session:
-    """The engine's memory of one instance, shared by all visitors."""
-    return _session(instance.digest, instance)
+    """The engine's memory of one instance, shared by visitors whose files are equal in everything that can be shown.
+
+    Certificates carry names and provenance; by the digest of what is solved alone, one visitor would get another's.
+    """
+    return _session(instance.full_digest, instance)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -54,7 +57,7 @@ def certificate(view: View) -> Work:
         ("certify", *view.key),
         run,
         what[view.relaxation],
-        same=view.instance.digest,
+        same=view.instance.full_digest,
         exact=exact,
         program=program,
     )
@@ -92,7 +95,7 @@ def attacked(view: View, result: Certificate) -> Work:
         relaxation = view.relaxation.relaxed
         return session(view.instance).certify(view.threat, relaxation=relaxation, cancel=job.cancel)
 
-    same = ("attack", view.instance.digest)
+    same = ("attack", view.instance.full_digest)
     return ask("attack", ("attack", *view.key), run, "Looking for an attack", same=same, patience=0.25)
 
 
@@ -140,7 +143,9 @@ def per_class(view: View) -> Work:
             rows.append((label, result.verified_certified, result.naive_certified, result.targets))
         return rows
 
-    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.instance.digest, patience=0.0)
+    return ask(
+        "classes", ("classes", *view.key), run, "Certifying each class", same=view.instance.full_digest, patience=0.0
+    )
 
 
 def suggest(view: View, number: int) -> Work:
@@ -181,7 +186,7 @@ def report(view: View, source: str) -> Work:
         )
         return report_zip(made)
 
-    # Names, labels and provenance are in the report and not in the digest: two files may differ in them alone.
+    # The name of the file is in the report, and nowhere in the instance.
     asked = None if view.counted is None else view.counted.tobytes()
     key = ("report", view.name, asked, *view.key)
     return ask("report", key, run, "Writing the report", same=key, patience=0.2)

@@ -60,7 +60,7 @@ def draw(view: View) -> None:
                 )
                 if search.running:
                     work.watch(search)
-        charts.show_latest(figure, view.instance.digest, key="mini", height=330)
+        charts.show_latest(figure, view.instance.full_digest, key="mini", height=330)
         if beside:
             st.caption(words.why_controls().markdown)
         if view.relaxation is Relaxation.EXACT:
@@ -88,7 +88,7 @@ def draw(view: View) -> None:
                     bars_figure = figures.class_figure(
                         names, certified, naive, sizes, recipe=exports.recipe(view, "classes")
                     )
-            charts.show_latest(bars_figure, view.instance.digest, key="classes", height=330)
+            charts.show_latest(bars_figure, view.instance.full_digest, key="classes", height=330)
             if ready:
                 work.line(task)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from ..files import bundles
+from ..server import uploads
 from ..server.gate import gate
 from ..state import menu, state
 from ..words.text import markdown
@@ -49,6 +50,7 @@ def run() -> None:
         layout="wide",
         initial_sidebar_state=352,
     )
+    uploads.guard()
     gate()
     with st.sidebar:
         place = st.container(key="menu")

@@ -11,6 +11,7 @@ import streamlit as st
 from certcore import figures, words
 from certcore.common.errors import InputError
 from certcore.figures.style import STATES
+from certcore.result.assemble import result_facts
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.result.reach import Reach, reach
@@ -19,7 +20,7 @@ from certcore.result.states import FORMER, TargetState
 from ..background import work
 from ..canvas import attack, film, situation
 from ..canvas import view as canvas
-from ..parts import exports, headline
+from ..parts import exports, frames, headline
 from ..parts.charts import is_dark
 from ..parts.protect import suggestions
 from ..parts.search import search
@@ -27,7 +28,7 @@ from ..parts.selection import selected_nodes
 from ..state import controls, menu, state
 from ..state.state import View
 from ..words.names import node_name
-from ..words.text import count
+from ..words.text import count, markdown
 
 TITLE = "Attack map"
 #: There is a picture to which the keyboard can go at once.
@@ -180,8 +181,9 @@ def draw(view: View) -> None:
     def table(frame: pd.DataFrame, name: str, alt: str) -> None:
         """One of the two tables; a chosen row is chosen in the picture too."""
         key = f"{name}_{hash((adversary, *view.key))}"  # another attack, another selection
+        shown = frames.harmless(frame)
         choice = st.dataframe(
-            frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=330, alt=alt
+            shown, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=330, alt=alt
         )
         rows = choice["selection"]["rows"] if choice else []
         now = (key, rows[0] if rows and rows[0] < len(frame) else None)
@@ -193,7 +195,7 @@ def draw(view: View) -> None:
             state.move(picked=int(line["node"]), edge="", role="site" if name == "sites" else "target")
         st.download_button(
             "Download as CSV",
-            lambda: frame.to_csv(index=False).encode(),
+            lambda: frames.csv(frame),
             f"{name}.csv",
             "text/csv",
             on_click="ignore",
@@ -224,7 +226,7 @@ def draw(view: View) -> None:
         chosen is not None
         and "node" in chosen
         and st.button(
-            f"Open {node_name(instance, chosen['node'])}",
+            f"Open {markdown(node_name(instance, chosen['node']))}",
             icon=":material/center_focus_strong:",
             help="The page of the chosen node: its field, its front and its votes.",
         )
@@ -257,7 +259,7 @@ def _figure(view: View, picture: Picture, colour: str, only: list[str]) -> figur
         found=picture.found,
         title=picture.title,
         recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed, **seen),
-        facts=result.facts,
+        facts=result_facts(view.instance),
     )
 
 

@@ -144,7 +144,7 @@ def per_class(view: View) -> Work:
             rows.append((label, result.verified_certified, result.naive_certified, result.targets))
         return rows
 
-    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.instance.digest, patience=0.0)
+    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.key, patience=0.0)
 
 
 def suggest(view: View, number: int) -> Work:

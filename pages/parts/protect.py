@@ -51,7 +51,7 @@ def suggestions(view: View, result: Certificate) -> None:
     protected = np.asarray(view.threat.protected).tolist()
     if protected:
         shown = result.threat
-        if shown.budgets == view.threat.budgets and np.array_equal(shown.protected, view.threat.protected):
+        if shown.to_json() == view.threat.to_json():
             _gain(view, result)
         names = ", ".join(markdown(node_name(view.instance, node), 24) for node in protected[:12])
         more = f" and {len(protected) - 12} more" if len(protected) > 12 else ""

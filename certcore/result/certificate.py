@@ -15,7 +15,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.result.allocation import Allocation
 from certcore.result.states import NOTHING, TargetState, target_states
-from certcore.result.tripwire import KnownAttack, check, contradiction
+from certcore.result.tripwire import KnownAttack, check, contradiction, remember
 from certcore.solve.status import Status
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Certificate(Shown):
     def __post_init__(self) -> None:
         found = self.attack_found
         if self.instance is not None and found is not None and self.certified > self.targets - found:
+            remember(self.instance, self.threat, found)  # other counts meet it as well
             own = KnownAttack(self.threat, found)
             raise contradiction(self.instance, self.threat, self.targets, self.certified, own)
         check(self)

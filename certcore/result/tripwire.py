@@ -106,7 +106,11 @@ def check(claim: Claim) -> None:
         memory = _memory(instance, claim.threat)
         memory.claims.add(claim)
         attacks = list(memory.attacks)
-    _hold(instance, claim, attacks)
+    try:
+        _hold(instance, claim, attacks)
+    except SoundnessError:
+        memory.claims.discard(claim)  # nobody gets it
+        raise
 
 
 def check_count(instance: Instance, threat: ThreatModel, targets: int, certified: int) -> None:

@@ -31,7 +31,7 @@ _TURN = 0.001
 #: a server that is busy answering "not yet" gets nothing else done.
 _FEW = 4
 #: No message is longer: one about a contradiction tells all that is needed to find its cause.
-_MESSAGE = 1500
+LONGEST_MESSAGE = 1500
 Arguments = ParamSpec("Arguments")
 
 
@@ -160,7 +160,7 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
             st.session_state.setdefault("_previews", {})[work.slot] = preview
             st.fragment(_poll, run_every=_interval(work.slot))(work.slot)
         elif work.error:
-            st.markdown(f":red[:material/error: {markdown(work.error, _MESSAGE)}]")
+            st.markdown(f":red[:material/error: {markdown(work.error, LONGEST_MESSAGE)}]")
         elif work.cancelled:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(":orange[:material/block: Cancelled.] What you see is older or weaker.", width="content")

@@ -18,6 +18,7 @@ from certcore.cli import main
 from certcore.common.rounding import share_down
 from certcore.figures.serial import from_json, to_json
 from certcore.result.states import FORMER, TargetState
+from certcore.solve.status import Status
 from certcore.sweep import Session, curve, radius, surface
 from tests.export.instances import small_instance
 
@@ -101,6 +102,35 @@ def test_defend_begins_with_the_guarantee_and_ends_with_what_was_tried(
     instance, threat = small_instance(), ThreatModel(attr_del=2, sigma=1)
     assert text.splitlines()[0] == str(words.guarantee(instance, certify(instance, threat)))
     assert re.findall(r"\d+", text.splitlines()[-1]) == ["2"], "how many were tried, not that no other node helps"
+
+
+@pytest.mark.parametrize(
+    ("status", "relaxation", "said", "option"),
+    [
+        (Status.FAILED, "tight", "no usable answer", "--relaxation"),
+        (Status.TIME_LIMIT, "tight", "time limit ended the search", "--time-limit"),
+        (Status.TIME_LIMIT, "strong", "None of the up to 3 candidates", "--time-limit"),
+        (Status.INTERRUPTED, "tight", "cancelled", "--tries"),
+        (Status.OPTIMAL, "tight", "None of the up to 3 candidates", "--tries"),
+    ],
+)
+def test_defend_says_why_it_ended(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    status: Status,
+    relaxation: str,
+    said: str,
+    option: str,
+) -> None:
+    solved = Session.certify
+    monkeypatch.setattr(Session, "certify", lambda *a, **k: dataclasses.replace(solved(*a, **k), status=status))
+    monkeypatch.setattr("certcore.sweep.defences._ranking", lambda look: [])  # no candidate, so it ends at once
+    text = out(capsys, "defend", file, "--attr-del", "2", "--nodes", "2", "--relaxation", relaxation)
+    last = text.splitlines()[-1]
+    assert said in last
+    assert f"(option {option})" in last
+    assert ("time limit" in last) == (said.startswith("time"))
 
 
 def test_the_bound_beside_an_unverified_count_begins_with_what_is_proven() -> None:

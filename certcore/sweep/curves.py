@@ -58,7 +58,10 @@ class Curve(Counts):
         axis = Axis(self.vary)
         if not len(over) or (axis.is_local and self.threat.local_mode is LocalMode.RELATIVE):  # shares are rounded here
             return None
-        threat = axis.at(self.threat, int(self.values[over[-1]]))
+        value, least = int(self.values[over[-1]]), None if axis.is_local else axis.of(attack.threat)
+        if least is not None and least > value:  # so it is for most attacks, and much quicker to see
+            return None
+        threat = axis.at(self.threat, value)
         return (threat, int(self.certified[over[-1]])) if attack.within(instance, threat) else None
 
     @property

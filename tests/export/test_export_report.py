@@ -308,8 +308,9 @@ def test_the_numbers_of_a_report_never_promise_too_much() -> None:
     instance = small_instance(("attr_del",), n=12)
     report = export.build_report(instance, ThreatModel(attr_del=2), quick=True)
     close = dataclasses.replace(
-        report.certificate, certified=1999, targets=2000, bound=Fraction(1000001, 1000000), verified_certified=1999
-    )
+        report.certificate, certified=1999, targets=2000, bound=Fraction(1000001, 1000000), verified_certified=1999,
+        instance=None,
+    )  # fmt: skip
     page = export.report_html(dataclasses.replace(report, certificate=close))
     assert "1,999 of 2,000 (99.95 %)" in page
     assert "at most 1.0001 (" in page, "what can be attacked is rounded up"

@@ -713,18 +713,9 @@ class StrongRows:
                         taken += self.threat.limits[k][block[0]]
                 need(is_whole(q, taken + 1, self.most[k]), "cover: no such level, or the blocks take everything")
                 return 0, self._points(g, k, q, q - taken) + self._flips(k, rest, -1)
-            case ["pack", k, g, [_, *_] as parts]:  # flips outside the field are missing inside it
-                used, total, entries = self._field(k, g), 0, []
-                for u, levels in parts:
-                    kind, sites, last, _ = self._of(u)
-                    need(kind == k and not used & sites and is_whole(levels, 1, last), "pack: a set does not fit")
-                    used, total = used | sites, total + levels
-                    entries += self._levels(u, 1, levels, 1)
-                missing = [max(total - self.most[k] + point[k], 0) for point in self.program.fronts[g]]
-                return total, [*entries, *zip(self.program.points[g], missing)]
             case ["shift", g, chosen, list(shifts), weights]:
                 return 0, self._shift(g, chosen, shifts, weights)
-        raise ValueError("a row has an unknown tag or another form")
+        raise ValueError(f"a row has an unknown tag or another form: {str(tag)[:40]}")
 
     def _shift(self, g: Any, chosen: Any, shifts: list[Any], weights: Any) -> Entries:
         """The chosen points, κ flips in the sets conceded, still weigh M: higher levels and other flips must pay."""

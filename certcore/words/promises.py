@@ -24,6 +24,10 @@ from certcore.words.text import Text, code, count, listing, name, paragraph, sam
 _DATASETS = {"citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed"}
 
 
+#: Explicit fields are a claim of whoever wrote the file: nothing in it shows that the model reads nothing else.
+AS_GIVEN = "fields as given in the file"
+
+
 def dataset_title(name: str) -> str:
     """A dataset's name as people write it."""
     return _DATASETS.get(name, name)
@@ -195,19 +199,21 @@ def subject(instance: Instance, holds: bool = True) -> Text:
         whose = f"the majority vote over {some(votes.n_groups, 'group', 'groups')} of edges"
     else:
         whose = "the classifier that the base certificate speaks about"
-    return about(whose, dataset_title(told) if isinstance(told, str) else "", holds)
+    explicit = instance.node_field is not None
+    return about(whose, dataset_title(told) if isinstance(told, str) else "", holds, explicit)
 
 
 @sentence(
     "guarantee.subject",
     "always, after a guarantee and after the word that there is none",
-    "the smoothed classifier", "Citeseer", True,
-    others=(("the classifier that the base certificate speaks about", "", False),
-            ("the majority vote over 3 groups of edges", "Cora", True)),
+    "the smoothed classifier", "Citeseer", True, False,
+    others=(("the classifier that the base certificate speaks about", "", False, True),
+            ("the majority vote over 3 groups of edges", "Cora", True, False)),
 )  # fmt: skip
-def about(whose: str, dataset: str, holds: bool) -> Text:
+def about(whose: str, dataset: str, holds: bool, explicit: bool) -> Text:
     called = say(" (", name(dataset, 40), " according to its file)") if dataset.strip() else say()
-    return say(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, ".")
+    fields = f", with the receptive {AS_GIVEN}" if explicit else ""
+    return say(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, fields, ".")
 
 
 # --- remarks --------------------------------------------------------------------------------------------------------
@@ -265,8 +271,36 @@ def not_per_node() -> Text:
 
 
 def accepted(instance: Instance, threat: ThreatModel, certified: int, targets: int) -> Text:
-    """What an accepted proof shows: the same sentence as for a certificate, and the remarks that belong to it."""
-    return paragraph([promise(instance, threat, targets, certified, certified), *remarks(instance, threat)])
+    """What an accepted proof shows: the guarantee, what it rests on, and the remarks that belong to it."""
+    told = promise(instance, threat, targets, certified, certified)
+    return paragraph([told, _rests_on(instance, threat), *remarks(instance, threat)])
+
+
+def _rests_on(instance: Instance, threat: ThreatModel) -> Text:
+    if whole_graph(instance, threat):
+        fields = "fields: the whole graph"
+    elif instance.node_field is not None:
+        fields = AS_GIVEN
+    else:
+        fields = f"fields: {instance.layers} layers with the edge rule {instance.edge_field}"
+    votes, alpha = votes_over_groups(instance), instance.base.facts.get("alpha")
+    if votes is not None:
+        base = f"votes over {votes.n_groups} groups of edges, for certain: no sampling"
+    elif alpha is None:
+        base = "a grid, as far as it holds"
+    else:
+        sure = f"confidence {confidence_text(str(alpha), 100)} % for all nodes together"
+        base = f"votes by the {instance.base_rule} rule, {sure}"
+    return rests_on(fields, base)
+
+
+@sentence(
+    "accepted.rests_on", "a proof was accepted; the small checker says it in the same words",
+    "fields: 2 layers with the edge rule degrees", "votes by the binary rule, confidence 99 % for all nodes together",
+    others=((AS_GIVEN, "a grid, as far as it holds"),),
+)  # fmt: skip
+def rests_on(fields: str, base: str) -> Text:
+    return say(f"It rests on these: {fields}; base certificate: {base}.")
 
 
 @sentence("preview", "a solve is under way and multipliers known before prove something", 1100, 1870)

@@ -118,7 +118,8 @@ def proof(view: View) -> Work:
 def preview(view: View) -> str:
     """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
     known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
-    return str(words.known_already(known.certified, known.targets))
+    whole = known.targets if view.counted is None else len(view.counted)
+    return str(words.known_already(known.certified, whole))
 
 
 def per_class(view: View) -> Work:

@@ -19,6 +19,7 @@ from certcore.instance.instance import save_instance
 from certcore.notebook import cards
 from certcore.program.relaxation import Relaxation
 from pages.parts import headline
+from pages.server.health import GUARANTEE
 from pages.state.state import View
 from tests.pages.toys import division_instance, grid_instance
 
@@ -46,6 +47,7 @@ def test_the_sentence_says_correct_labels_and_tells_one_share(instance: Instance
     assert f"{found.verified_certified} of {len(right)} correct labels" in said
     assert shares(said) == ({share_down(found.verified_certified, len(asked))} if found.verified_certified else set())
     assert ("certified accuracy of" in said) == (found.verified_certified > 0)
+    assert GUARANTEE.search(words.guarantee(instance, found, len(asked)).markdown), "a healthy page is known by it"
     line = str(words.summary(found, len(asked)))
     assert line.startswith(f"{found.verified_certified} of {len(asked)} labels correct and certified")
     assert "correct" not in str(words.guarantee(instance, found))

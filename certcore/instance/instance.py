@@ -267,6 +267,11 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
     layers: int | None = None
     node_field = None
     if "field_indptr" in arrays or "field_indices" in arrays:
+        if "layers" in arrays:
+            raise InputError(
+                "the file has both layers and explicit fields (field_indptr, field_indices); expected one declaration "
+                "of the receptive fields: remove the one that is not meant"
+            )
         n = graph.n_nodes
         indptr, indices = _csr_arrays(_need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field")
         node_field = sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))

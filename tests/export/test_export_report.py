@@ -32,6 +32,7 @@ from certcore import (
     words,
 )
 from certcore.cli import main
+from certcore.common.rounding import share_down
 from certcore.export.curve_range import curve_values, zero_budget
 from certcore.export.report import build_report, default_threat
 from certcore.export.report_page import report_html
@@ -219,6 +220,10 @@ def test_a_report_on_right_labels_speaks_of_certified_accuracy() -> None:
         page = report_html(report)
         assert "<h1>Certified accuracy: " in page
         assert f"{report.certificate.certified} of {len(asked)} labels are right and stay" in page
+        certified = report.certificate.certified
+        assert f"{certified} of {len(right)} correct labels" in page
+        assert f"{certified} of {len(asked)} ({share_down(certified, len(asked), 2)})" in page
+        assert f"({share_down(certified, len(right), 2)})" not in page, "no share that looks like an accuracy"
         assert "Certified ratio against" not in page
         assert "accuracy at first value" in page
         assert "ratio at first value" not in page

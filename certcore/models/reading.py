@@ -161,7 +161,7 @@ def read_module(module: nn.Module, x: Tensor, edge_index: Tensor) -> Reading:
         where = f"{name or 'the model'} ({type(part).__name__})"
         if part.training:
             raise Unreadable(f"{where} is in training mode; call model.eval() first")
-        _require_plain(part, where)
+        require_plain(part, where)
     try:
         return _read(module, x, edge_index)
     except Unreadable:
@@ -216,21 +216,22 @@ class _Tracer(fx.Tracer):
         return super().is_leaf_module(module, name)
 
 
-def _require_plain(module: nn.Module, where: str) -> None:
+def require_plain(module: nn.Module, where: str, *, traced: bool = True) -> None:
     """Refuse what a trace does not show: hooks, odd tensors, and methods of known layers that were replaced."""
     if any(hooks for name, hooks in vars(module).items() if name.endswith("_hooks") and "forward" in name):
         raise Unreadable(f"{where} has hooks, which may read anything")
     for name, tensor in [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]:
         if type(tensor) not in (Tensor, nn.Parameter):
             raise Unreadable(f"{name} of {where} is a {type(tensor).__name__}, which may compute anything")
-    if type(module) is geometric.Sequential or not type(module).__module__.startswith(("torch.", "torch_geometric.")):
+    known = type(module).__module__.startswith(("torch.", "torch_geometric."))
+    if traced and (type(module) is geometric.Sequential or not known):
         return  # traced through, as it is
     for name in vars(module):
         if isinstance(inspect.getattr_static(type(module), name, None), types.FunctionType):
             raise Unreadable(f"{name} of {where} was replaced by something else")
     for name in ("forward", "__call__", "propagate", "message", "aggregate", "update", "edge_update"):
         code = getattr(inspect.getattr_static(type(module), name, None), "__code__", None)
-        if code is not None and not code.co_filename.startswith(_HOMES):
+        if known and code is not None and not code.co_filename.startswith(_HOMES):
             raise Unreadable(f"{name} of the class {type(module).__name__} was replaced by something else")
 
 

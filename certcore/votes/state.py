@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dis
 import functools
+import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules import module as torch_module
+from torch.nn.parameter import is_lazy
 from torch_geometric.nn import MessagePassing
 
 from certcore.common.errors import InputError
@@ -24,6 +27,7 @@ from certcore.votes.identity import globals_of, identity
 
 #: How deep lists, functions and objects are looked through for modules.
 _DEEPEST = 12
+_STDLIB = sysconfig.get_paths()["stdlib"]
 _NO_MODULES = (Tensor, types.ModuleType, type, str, bytes, int, float, type(None))
 
 
@@ -70,6 +74,8 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, types.MethodType):
         return [value.__self__, value.__func__]
     if isinstance(value, types.FunctionType):
+        if _of_a_library(value):
+            return []
         inside = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *vars(value).values()]
         for cell in value.__closure__ or ():
             with contextlib.suppress(ValueError):  # an empty cell
@@ -79,8 +85,18 @@ def _parts(value: Any) -> list[Any]:
     return list(vars(value).values()) if hasattr(value, "__dict__") else []
 
 
+def _of_a_library(function: types.FunctionType) -> bool:
+    """Whether installed code stands behind a function: what it keeps is its own business."""
+    home = function.__code__.co_filename
+    return "-packages" in home or home.startswith((_STDLIB, "<frozen"))
+
+
 def require_evaluation(called: Called) -> None:
     """Refuse parts in training mode that `eval` did not reach: behind functions, in plain lists, or stubborn ones."""
+    if any(is_lazy(tensor) for tensor in [*called.parameters(), *called.buffers()]):
+        raise InputError(
+            "the model has lazy layers that have seen no data yet, so it has no weights; train it, or run it once"
+        )
     for part in modules_of(called):
         if part.training:
             raise InputError(
@@ -162,16 +178,19 @@ def _undoing(value: Any) -> Iterator[Callable[[], None]]:
         yield functools.partial(_refill, value, value.copy())
     elif type(value) is list:
         yield functools.partial(value.__setitem__, slice(None), value.copy())
-    elif isinstance(value, types.FunctionType):
+    elif isinstance(value, types.FunctionType) and not _of_a_library(value):
         for cell in value.__closure__ or ():
             with contextlib.suppress(ValueError):  # an empty cell
                 yield functools.partial(setattr, cell, "cell_contents", cell.cell_contents)
-        names = set(globals_of(value.__code__)) & set(value.__globals__)
-        yield functools.partial(value.__globals__.update, {name: value.__globals__[name] for name in names})
+        written = {step.argval for step in dis.get_instructions(value) if step.opname == "STORE_GLOBAL"}
+        kept = {name: value.__globals__[name] for name in written if name in value.__globals__}
+        yield functools.partial(value.__globals__.update, kept)
     elif isinstance(value, nn.Module):
         inside = [vars(value), *(held for held in vars(value).values() if type(held) is dict)]
         yield from (functools.partial(_refill, held, held.copy()) for held in reversed(inside))
         for tensor in [*value.parameters(recurse=False), *value.buffers(recurse=False)]:
+            if is_lazy(tensor) or tensor.layout is not torch.strided:
+                continue
             yield functools.partial(_write_back, tensor, tensor.detach().clone())
     elif type(getattr(value, "__dict__", None)) is dict and not isinstance(value, types.MethodType):
         yield functools.partial(_refill, vars(value), vars(value).copy())

@@ -82,7 +82,18 @@ def _parts(value: Any) -> list[Any]:
                 inside.append(cell.cell_contents)
         names = set(globals_of(value.__code__))
         return [*inside, *(value.__globals__[name] for name in names if name in value.__globals__)]
-    return list(vars(value).values()) if hasattr(value, "__dict__") else []
+    return [*_methods_called(type(value)), *vars(value).values()] if hasattr(value, "__dict__") else []
+
+
+def _methods_called(kind: type) -> list[types.FunctionType]:
+    """Somebody's own methods that run when an object is called: `forward`, and those named in it, and so on."""
+    methods = [part for base in kind.__mro__ for part in vars(base).values() if isinstance(part, types.FunctionType)]
+    methods = [method for method in methods if not _of_a_library(method)]
+    names, found = {"forward", "__call__"}, 0
+    while len(names) > found:
+        found = len(names)
+        names |= {name for method in methods if method.__name__ in names for name in method.__code__.co_names}
+    return [method for method in methods if method.__name__ in names]
 
 
 def _of_a_library(function: types.FunctionType) -> bool:

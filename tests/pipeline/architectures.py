@@ -300,6 +300,16 @@ def function_over(net: nn.Module) -> Callable[..., Any]:
     return call
 
 
+HIDDEN = Residual()
+
+
+class Outside(nn.Module):
+    """Calls a network that is none of its parts."""
+
+    def forward(self, x, edge_index):
+        return HIDDEN(x, edge_index)
+
+
 def remembering():
     """A function that keeps the first graph in a dictionary of its own."""
     net, kept = Two().eval(), {}
@@ -421,6 +431,7 @@ CASES: dict[str, Case] = {
     "function over a module in training mode": Case(lambda: function_over(Residual()), DECLARED, "training mode"),
     "function over a cached module": Case(lambda: function_over(cached_and_used()), DECLARED, "cached=True"),
     "function that remembers": Case(remembering, DECLARED, "changes what it refers to"),
+    "a global network in training mode": Case(Outside, DECLARED, "training mode"),
     "bound method": Case(lambda: Two().eval().forward, DECLARED),
     "partial": Case(lambda: functools.partial(Two.forward, Two().eval()), DECLARED),
 }

@@ -6,7 +6,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from certcore import __version__
 from certcore.cli.parser import Parser
@@ -29,8 +29,13 @@ COMMANDS = (
     "figures",
     "report",
     "dashboard",
-    "reproduce",
 )
+
+#: Commands that were here once, and what does their work now.
+MOVED = {
+    "reproduce": "the paper's experiments are no command of certcore any more; in a clone of the project run "
+    "`python -m experiments` with the same arguments",
+}
 
 INTRODUCTION = """\
 Collective robustness certificates for graph neural networks.
@@ -54,19 +59,31 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    return guarded("certcore", lambda: _run(argv))
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    words = sys.argv[1:] if argv is None else argv
+    if words and words[0] in MOVED:
+        raise InputError(MOVED[words[0]])
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if args.command is None:
+        parser.print_help()
+        return 0
+    return int(importlib.import_module(f"certcore.cli.{args.command}").run(args))
+
+
+def guarded(name: str, work: Callable[[], int]) -> int:
+    """Do the work of a command; what went wrong is one sentence and an exit code, never a traceback."""
     try:
-        parser = build_parser()
-        args = parser.parse_args(argv)
-        if args.command is None:
-            parser.print_help()
-            return 0
-        return int(importlib.import_module(f"certcore.cli.{args.command}").run(args))
+        return work()
     except InputError as error:
-        print(f"certcore: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{name}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(
-            "certcore: interrupted; commands that take long continue where they stopped when run again",
+            f"{name}: interrupted; commands that take long continue where they stopped when run again",
             file=sys.stderr,
         )
         return 130
@@ -76,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except MemoryError:
         print(
-            "certcore: out of memory; use a smaller graph or budget, or a machine with more memory",
+            f"{name}: out of memory; use a smaller graph or budget, or a machine with more memory",
             file=sys.stderr,
         )
         return 2

@@ -171,7 +171,7 @@ def environment(image: Path) -> dict[str, str]:
 def test_the_paper_page_finds_its_results(image: Path) -> None:
     assert not (image / "certcore").exists(), "the engine is installed, not copied beside the dashboard"
     code = (
-        "from certcore.reproduce.source import RESULTS; print(RESULTS.resolve(), len(list(RESULTS.glob('*/*.json'))))"
+        "from certcore.figures.paper import *; print(paper_file().resolve(), len(read_paper(paper_file())['claims']))"
     )
     command = [sys.executable, "-c", code]
     said = subprocess.run(command, cwd=image, env=environment(image), capture_output=True, text=True)

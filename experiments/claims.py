@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from certcore.reproduce import findings, tier_findings
-from certcore.reproduce.measure import Ours
-from certcore.reproduce.store import Results
+from experiments import findings, tier_findings
+from experiments.measure import Ours
+from experiments.store import Results
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Row:
     def sentence(self) -> str:
         """What there is to say about the row."""
         if self.ours is None:
-            return self.claim.missing or f"Not run yet: `certcore reproduce {self.claim.how.split()[0]}`."
+            return self.claim.missing or f"Not run yet: `python -m experiments {self.claim.how.split()[0]}`."
         words = [self.claim.why] if self.claim.why else []
         if self.ours.samples is not None and self.ours.samples < 10**6 and "seconds" not in self.claim.how:
             words.append(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from certcore.common.rounding import percent_down, rounded_down, rounded_up, share_down
-from certcore.reproduce.measure import (
+from experiments.measure import (
     Ours,
     at_budget,
     fewest,
@@ -20,7 +20,7 @@ from certcore.reproduce.measure import (
     radius,
     sub_curve,
 )
-from certcore.reproduce.store import Result, Results
+from experiments.store import Result, Results
 
 Find = Callable[[Results], Ours | None]
 #: Numbers of votes that more splits, and all classifiers, have.

@@ -21,7 +21,7 @@ from certcore.data.texts import nearest_neighbours
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.instance.instance import Instance
-from certcore.reproduce.unit import Variant
+from experiments.unit import Variant
 
 #: Samples that choose the label, as in the paper.
 SELECTION = 1000

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from certcore.common.files import atomic_write
 from certcore.common.rounding import percent_up, rounded_up
-from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Row, rows
-from certcore.reproduce.experiments import EXPERIMENTS
-from certcore.reproduce.measure import Ours, radius
-from certcore.reproduce.store import Result, Results
-from certcore.reproduce.tier_findings import (
+from experiments.claims import CLAIMS, EXTENSIONS, Row, rows
+from experiments.definitions import EXPERIMENTS, command
+from experiments.measure import Ours, radius
+from experiments.store import Result, Results
+from experiments.tier_findings import (
     JOINT_HEADINGS,
     TEXT_HEADINGS,
     TIER_HEADINGS,
@@ -42,14 +42,14 @@ INTRODUCTION = """\
 # The paper, reproduced
 
 Every number and every checkable sentence of the experiments in "Collective Robustness Certificates: Exploiting
-Interdependence in Graph Neural Networks", next to ours. This page is written by `certcore reproduce table` from the
+Interdependence in Graph Neural Networks", next to ours. This page is written by `python -m experiments table` from the
 files in `docs/results/`; each of those names the command, the seed, the votes, the split, the versions and the digest
 of the instance it was computed from. No number of the column *ours* is typed by hand; remarks are.
 
 - *ours* is a mean over splits, ± the sample standard deviation, where there is more than one split. r̄ is computed from
   the averaged ratios, as in the paper; its ± is that of the splits' own r̄. Numbers from different numbers of votes are
   never averaged. Certified numbers are rounded down, deviations and what an attack reaches up.
-- *verdict*: `reproduced` (within 10 % or the tolerance that `certcore/reproduce/claims.toml` states, or the sentence
+- *verdict*: `reproduced` (within 10 % or the tolerance that `experiments/claims.toml` states, or the sentence
   holds), `better` (outside of it, in the certificate's or the clock's favour, or beyond the paper), `corrected` (what
   may be claimed where the paper's rule is not sound), `bracketed` (the paper's value lies within our proven bracket, or
   what the paper solved to the end is bracketed by ours), `differs`, `not run` (the remark says why).
@@ -144,15 +144,8 @@ def _computed(results: Results) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
     for experiment in EXPERIMENTS:
         found = [result for result in results if result.experiment == experiment.name]
-        data = " --data DIR" if any(source.local for source in experiment.sources) else ""
-        lines.append(
-            (
-                experiment.title,
-                experiment.figure,
-                str(len(found)) if found else "none yet",
-                f"`certcore reproduce {experiment.name}{data}`",
-            )
-        )
+        number = str(len(found)) if found else "none yet"
+        lines.append((experiment.title, experiment.figure, number, command(experiment.name)))
     return lines
 
 

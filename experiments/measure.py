@@ -9,7 +9,7 @@ import numpy as np
 
 from certcore.common.rounding import percent_down, percent_up, rounded_down
 from certcore.common.splits import average_radius, deviation, mean
-from certcore.reproduce.store import Result
+from experiments.store import Result
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
 from certcore.domain.edge_field import EdgeField
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
-from certcore.reproduce.findings import on_equal_terms
-from certcore.reproduce.measure import map_ratio, sub_curve
-from certcore.reproduce.store import Result, Results
+from experiments.findings import on_equal_terms
+from experiments.measure import map_ratio, sub_curve
+from experiments.store import Result, Results
 
 NAMES = {
     "citeseer": "Citeseer",
@@ -121,11 +120,6 @@ def section_of(text: str) -> tuple[str, ...]:
     """The section whose labels are named in a text; the empty one if there is none."""
     said = re.findall(r"\w+", text)
     return next((labels for labels in SECTIONS if any(label in said for label in labels)), ())
-
-
-def pictures(results: Results) -> list[Picture]:
-    """Every figure for which there are results, in its first form."""
-    return [shown.pictures[shown.first] for part in shelf(results).values() for shown in part]
 
 
 def mean_lines(
@@ -520,14 +514,3 @@ PLACES = (
         )
     ),
 )
-
-
-def make(recipe: Recipe) -> Figure:
-    """The figure of a recipe of kind `paper`, by its name."""
-    named = {place.file(form): (place, form) for place in PLACES for form in place.forms}
-    place, form = named.get(recipe.instances[0] if len(recipe.instances) == 1 else "", (None, ""))
-    made = None if place is None else place.picture(Results(), form)
-    if made is None:
-        known = [p.figure.name for part in shelf(Results()).values() for shown in part for p in shown.pictures.values()]
-        raise InputError(f"there is no such figure of the paper; expected one of {', '.join(known)}")
-    return made.figure

@@ -8,10 +8,10 @@ import numpy as np
 
 from certcore.common.rounding import percent_down, percent_up, rounded_down
 from certcore.common.splits import deviation, mean
-from certcore.reproduce.measure import Ours, fewest, radius
-from certcore.reproduce.store import Result, Results
-from certcore.reproduce.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
-from certcore.reproduce.trials import Trial
+from experiments.measure import Ours, fewest, radius
+from experiments.store import Result, Results
+from experiments.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
+from experiments.trials import Trial
 
 Find = Callable[[Results], Ours | None]
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certcore.cli import main
-from certcore.reproduce import findings
-from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Claim, Row, rows
-from certcore.reproduce.experiments import BY_NAME, EXPERIMENTS, chosen
-from certcore.reproduce.measure import Ours, sub_curve
-from certcore.reproduce.source import RESULTS
-from certcore.reproduce.store import Result, Results, write_result
-from certcore.reproduce.table import HEADINGS, cells, write_table
+from experiments import findings
+from experiments.__main__ import main
+from experiments.claims import CLAIMS, EXTENSIONS, Claim, Row, rows
+from experiments.definitions import BY_NAME, EXPERIMENTS, chosen
+from experiments.measure import Ours, sub_curve
+from experiments.source import RESULTS
+from experiments.store import Result, Results, write_result
+from experiments.table import HEADINGS, cells, write_table
 
 #: The numbers the paper states, which must all have a row.
 STATED = (
@@ -55,7 +55,7 @@ def test_no_row_is_empty(folder: str, tmp_path: Path) -> None:
 def test_the_page_is_as_new_as_the_results(tmp_path: Path) -> None:
     write_table(Results(RESULTS), tmp_path / "page.md")
     stored = RESULTS.parent / "REPRODUCTION.md"
-    assert stored.read_text() == (tmp_path / "page.md").read_text(), "run `certcore reproduce table`"
+    assert stored.read_text() == (tmp_path / "page.md").read_text(), "run `python -m experiments table`"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_five_splits_and_a_million_votes_stand_behind_the_main_curves(experiment
 def test_stored_results_tell_where_they_come_from() -> None:
     for result in Results(RESULTS):
         assert re.fullmatch(r"[0-9a-f]{64}", result.provenance["instance"]), result.name
-        assert result.provenance["command"].startswith("certcore reproduce ")
+        assert result.provenance["command"].startswith(("certcore reproduce ", "python -m experiments "))
         assert result.provenance["made_by"].startswith("certcore bundle "), result.name
         assert result.experiment in BY_NAME
         text = json.dumps([result.provenance, result.settings])
@@ -106,7 +106,7 @@ def test_fewer_votes_are_said_aloud() -> None:
 
 def made(experiment: str, source: str, variant: str, split: int = 0, **values: Any) -> Result:
     facts = {"targets": 100, "samples": 10**6, "accuracy": {}, "nodes": 2110, "edges": 3668, "degree_over_16": 0.0}
-    provenance = {"instance": "0" * 64, "command": "certcore reproduce x", "made_by": "certcore bundle x"}
+    provenance = {"instance": "0" * 64, "command": "python -m experiments x", "made_by": "certcore bundle x"}
     return Result(experiment, source, split, variant, {"time_limit": 60.0}, facts, values, provenance)
 
 
@@ -215,10 +215,10 @@ def test_more_attackers_leave_no_more() -> None:
 
 
 def test_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "list"]) == 0
+    assert main(["list"]) == 0
     assert "fig_datasets" in capsys.readouterr().out
     for bad in (["fig_9"], ["keep-votes"], ["table", "x.npz"], ["all", "--data", str(tmp_path / "none")]):
-        assert main(["reproduce", *bad]) == 2
+        assert main([*bad]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
     assert chosen("robust_models") == (BY_NAME["classifiers"],)
     assert chosen("all") == EXPERIMENTS
@@ -226,7 +226,7 @@ def test_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_command_writes_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "docs" / "results"
-    assert main(["reproduce", "convex", "--bundles", str(tmp_path), "--results", str(results), "--json"]) == 0
+    assert main(["convex", "--bundles", str(tmp_path), "--results", str(results), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["computed"] == 0
     assert "not run" in report["verdicts"]

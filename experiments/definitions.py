@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from certcore.common.errors import InputError
 from certcore.domain.edge_field import EdgeField
-from certcore.reproduce import computations, findings
-from certcore.reproduce.source import Source
-from certcore.reproduce.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
-from certcore.reproduce.unit import Experiment, Variant
+from experiments import computations, findings
+from experiments.source import Source
+from experiments.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
+from experiments.unit import Experiment, Variant
 
 PAPER, TIGHT, STRONG = Variant("paper"), Variant("tight"), Variant("strong")
 MULTICLASS = Variant("tight", rule="multiclass")
@@ -275,3 +275,9 @@ def chosen(name: str) -> tuple[Experiment, ...]:
             f"there is no experiment {name!r}; expected all, {', '.join(BY_NAME)}, or a figure ({', '.join(labels)})"
         )
     return found
+
+
+def command(name: str) -> str:
+    """What computes an experiment again; graphs that are not part of the project come from a folder."""
+    local = any(source.local for experiment in chosen(name) for source in experiment.sources)
+    return f"`python -m experiments {name}{' --data DIR' if local else ''}`"

@@ -12,8 +12,8 @@ import numpy as np
 
 from certcore.base.smoothing import SmoothingBase
 from certcore.instance.instance import Instance
-from certcore.reproduce.source import Folders, Source
-from certcore.reproduce.store import (
+from experiments.source import Folders, Source
+from experiments.store import (
     Result,
     facts_of,
     is_fresh,
@@ -150,7 +150,7 @@ def _run_split(
         else:
             values = experiment.work(instance, **settings)
         seconds = time.perf_counter() - started
-        command = f"certcore reproduce {experiment.name}{option}" + (" --data DIR" if source.local else "")
+        command = f"python -m experiments {experiment.name}{option}" + (" --data DIR" if source.local else "")
         result = Result(
             experiment=experiment.name,
             source=source.group,

@@ -13,11 +13,11 @@ from certcore import Graph, GridBase, Instance, certify, save_instance
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
-from certcore.reproduce.findings import radius_of
-from certcore.reproduce.measure import at_budget, mean_ratio, radius, whole_radius
-from certcore.reproduce.source import Folders, Source
-from certcore.reproduce.store import Result, Results, read_result, write_result
-from certcore.reproduce.unit import Experiment, Variant, run_experiment, thinned
+from experiments.findings import radius_of
+from experiments.measure import at_budget, mean_ratio, radius, whole_radius
+from experiments.source import Folders, Source
+from experiments.store import Result, Results, read_result, write_result
+from experiments.unit import Experiment, Variant, run_experiment, thinned
 
 
 def result(split: int = 0, samples: int = 1000, **values: Any) -> Result:

@@ -14,13 +14,13 @@ from certcore import Graph, Instance, save_instance
 from certcore.base.smoothing import SmoothingBase
 from certcore.data.dataset import Dataset
 from certcore.data.texts import nearest_neighbours
-from certcore.reproduce import computations, tier_findings
-from certcore.reproduce.measure import radius
-from certcore.reproduce.source import Folders, Source
-from certcore.reproduce.store import Result, Results, write_result
-from certcore.reproduce.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
-from certcore.reproduce.trials import Documents, Trial, nearest_by
-from certcore.reproduce.unit import Experiment, run_experiment
+from experiments import computations, tier_findings
+from experiments.measure import radius
+from experiments.source import Folders, Source
+from experiments.store import Result, Results, write_result
+from experiments.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
+from experiments.trials import Documents, Trial, nearest_by
+from experiments.unit import Experiment, run_experiment
 
 WORDS = sp.csr_array((np.random.default_rng(5).random((40, 30)) < 0.2).astype(np.int8))
 LABELS = np.arange(40) % 2

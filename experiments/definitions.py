@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from certcore.common.errors import InputError
 from certcore.domain.edge_field import EdgeField
-from experiments import computations, findings
+from experiments import computations, look_up
 from experiments.source import Source
 from experiments.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
 from experiments.unit import Experiment, Variant
 
 PAPER, TIGHT, STRONG = Variant("paper"), Variant("tight"), Variant("strong")
 MULTICLASS = Variant("tight", rule="multiclass")
-FEWER, FEWEST = (Variant("paper", samples=number) for number in (findings.FEWER, findings.FEWEST))
+FEWER, FEWEST = (Variant("paper", samples=number) for number in (look_up.FEWER, look_up.FEWEST))
 _SMALL = [*range(0, 10), *range(10, 31, 2)]
 _LOG = [
     0, 1, 2, 4, 6, 8, 10, 15, 21, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10000,

@@ -1,14 +1,17 @@
-"""How claims in words, and numbers that need more than one result, are read off the results."""
+"""The readings that claims.toml names (`how`): each compares lists of results, one list per entry of `of`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from certcore.common.rounding import percent_down, rounded_down, rounded_up, share_down
+from certcore.common.rounding import percent_down, percent_up, rounded_down, rounded_up, share_down
+from certcore.common.splits import deviation, mean
+from experiments.look_up import Lists, reading, shared_splits
 from experiments.measure import (
     Ours,
     at_budget,
@@ -20,361 +23,296 @@ from experiments.measure import (
     radius,
     sub_curve,
 )
-from experiments.store import Result, Results
-
-Find = Callable[[Results], Ours | None]
-#: Numbers of votes that more splits, and all classifiers, have.
-FEWER, FEWEST = 10**5, 10**4
+from experiments.store import Result
+from experiments.trial_lists import JOINT, TEXTS
+from experiments.trials import Trial
 
 
-def radius_of(experiment: str, source: str, variant: str = "paper", key: str = "certified") -> Find:
-    """r̄ of an experiment; more splits with fewer votes are mentioned, never mixed in."""
-
-    def find(results: Results) -> Ours | None:
-        ours = radius(results.find(experiment, source, variant), key)
-        less = radius(results.find(experiment, source, f"{variant}-{FEWER}"), key)
-        if ours is None or less is None or less.splits <= ours.splits:
-            return ours
-        spread = f" ± {rounded_up(less.spread, 2)}" if less.spread is not None else ""
-        return replace(ours, also=f"With {FEWER:,} votes on {less.splits} splits: {less.text}{spread}.")
-
-    return find
+@reading
+def average_radius(lists: Lists, *, key: str = "certified", beside: Lists = ([],)) -> Ours | None:
+    """r̄; more splits with fewer votes are mentioned, never mixed in."""
+    ours, less = radius(lists[0], key), radius(beside[0], key)
+    if ours is None or less is None or less.splits <= ours.splits:
+        return ours
+    spread = f" ± {rounded_up(less.spread, 2)}" if less.spread is not None else ""
+    return replace(ours, also=f"With {less.samples:,} votes on {less.splits} splits: {less.text}{spread}.")
 
 
-def ratio_at(source: str, budget: int, variant: str = "paper", key: str = "certified") -> Find:
-    """Certified ratio of a classifier at one budget; where it has fewer votes, what they make of GCN is told too."""
-    dataset, model, types = source.split("-")
-
-    def find(results: Results) -> Ours | None:
-        ours = at_budget(results.find("classifiers", source, variant), budget, key)
-        if ours is None or model == "gcn":
-            return ours
-        gcn = f"{dataset}-gcn-{types}"
-        few = at_budget(results.find("classifiers", gcn, f"{variant}-{ours.samples}"), budget, key)
-        most = at_budget(results.find("classifiers", gcn, variant), budget, key)
-        if few is None or most is None or few.samples == most.samples:
-            return ours
-        told = f"GCN has {few.text} with as many votes and {most.text} with {most.samples:,} ({most.splits} splits)."
-        return replace(ours, also=f"What the votes do: {told}")
-
-    return find
+@reading
+def ratio(lists: Lists, *, budget: int, beside: Lists = ()) -> Ours | None:
+    """Certified ratio at one budget; what as many votes, and all of them, make of GCN is told beside it."""
+    ours = at_budget(lists[0], budget)
+    few, most = (at_budget(found, budget) for found in beside) if beside else (None, None)
+    if ours is None or few is None or most is None or few.samples == most.samples:
+        return ours
+    told = f"GCN has {few.text} with as many votes and {most.text} with {most.samples:,} ({most.splits} splits)."
+    return replace(ours, also=f"What the votes do: {told}")
 
 
-def seconds_of(experiment: str, source: str, variant: str = "paper", tight: str = "tight") -> Find:
+@reading
+def seconds(lists: Lists, *, beside: Lists) -> Ours | None:
     """Seconds per certificate of the paper's program, from scratch; those of the tight one are told beside them."""
-
-    def find(results: Results) -> Ours | None:
-        ours = mean_seconds(results.find(experiment, source, variant))
-        other = mean_seconds(results.find(experiment, source, tight))
-        if ours is None or other is None:
-            return ours
-        return replace(ours, also=f"The tight program{_field_of(tight)}: {other.text}.")
-
-    return find
+    ours, other = mean_seconds(lists[0]), mean_seconds(beside[0])
+    if ours is None or other is None:
+        return ours
+    rule = " with the sound field" if beside[0][0].variant.endswith("-degrees") else ""
+    return replace(ours, also=f"The tight program{rule}: {other.text}.")
 
 
-def _field_of(variant: str) -> str:
-    return " with the sound field" if variant.endswith("-degrees") else ""
-
-
-def largest_at(level: float, source: str, key: str = "certified", variant: str = "paper") -> Find:
-    """The largest budget at which at least `level` of the targets are certified, on the edge of the joint map."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find("joint-edge", source, variant)
-        if not found:
-            return None
-        reached = np.flatnonzero(mean_ratio(found, key) >= level)
-        if not len(reached):
-            return None
-        value = int(found[0].values["budgets"][reached[-1]])
-        ours = Ours(float(value), str(value), None, len(found), found[0].samples)
-        less = results.find("joint-edge", source, f"{variant}-{FEWER}")
-        if not less or less[0].samples == ours.samples or not (mean_ratio(less, key) >= level).any():
-            return ours
-        last = np.flatnonzero(mean_ratio(less, key) >= level)[-1]
-        return replace(ours, also=f"With {FEWER:,} votes: {less[0].values['budgets'][last]}.")
-
-    return find
-
-
-def order_of_datasets(results: Results) -> Ours | None:
-    """Cora-ML first for the base certificate, PubMed first for the collective one."""
-    parts = {
-        "Cora-ML": results.find("datasets", "cora_ml-gcn-attr", "paper"),
-        "Citeseer": results.find("datasets", "citeseer-gcn-attr", "paper"),
-        "PubMed": results.find("pubmed", "pubmed-gcn-attr", "tight"),
-    }
-    if not all(parts.values()):
+@reading
+def largest(lists: Lists, *, level: float, key: str = "certified", beside: Lists) -> Ours | None:
+    """The largest budget at which at least `level` of the targets are certified; with fewer votes beside it."""
+    value, less = (_last(found, mean_ratio(found, key) >= level) if found else None for found in (lists[0], beside[0]))
+    if value is None:
         return None
-    single = {name: at_budget(found, 2, "naive") for name, found in parts.items()}
-    shared = {name: at_budget(found, 500, "certified") for name, found in parts.items()}
-    if None in single.values() or None in shared.values():
-        return None
-    base = {name: ours.value or 0.0 for name, ours in single.items() if ours}
-    together = {name: ours.value or 0.0 for name, ours in shared.items() if ours}
-    best_base, best_together = max(base, key=base.__getitem__), max(together, key=together.__getitem__)
-    text = (
-        f"naive at 2 deletions: {_list(base)}; collective at 500: {_list(together)}; "
-        f"{best_base} and {best_together} lead"
+    ours = Ours(float(value), str(value))
+    if less is None or beside[0][0].samples == lists[0][0].samples:
+        return ours
+    return replace(ours, also=f"With {beside[0][0].samples:,} votes: {less}.")
+
+
+def _last(found: list[Result], there: np.ndarray) -> int | None:
+    """The last budget at which something is so."""
+    budgets = max((result.values["budgets"] for result in found), key=len)
+    return int(budgets[np.flatnonzero(there)[-1]]) if there.any() else None
+
+
+@reading
+def reach(lists: Lists, *, level: int) -> Ours | None:
+    """The largest budget that still certifies something."""
+    last = _last(lists[0], mean_ratio(lists[0]) > 0) or 0
+    text = f"{last:,}" + (f" (the farthest of {len(lists[0])} splits)" if len(lists[0]) > 1 else "")
+    return Ours(float(last), text, holds=last >= level)
+
+
+@reading
+def leaders(lists: Lists, *, names: list[str], single: int, shared: int, paper: list[str]) -> Ours | None:
+    """Which graph leads in the naive certificate at one budget, and which in the collective one at another."""
+    naive, collective = (
+        [at_budget(found, budget, key) for found in lists] for budget, key in ((single, "naive"), (shared, "certified"))
     )
-    splits, samples = fewest(*parts.values())
-    return Ours(None, text, None, splits, samples, best_base == "Cora-ML" and best_together == "PubMed")
+    if None in (*naive, *collective):
+        return None
+    best = [
+        max(zip(names, part), key=lambda pair: (pair[1] and pair[1].value) or 0.0)[0] for part in (naive, collective)
+    ]
+    listed = [
+        ", ".join(f"{name} {ours.text}" for name, ours in zip(names, part) if ours) for part in (naive, collective)
+    ]
+    text = (
+        f"naive at {single} deletions: {listed[0]}; collective at {shared}: {listed[1]}; {best[0]} and {best[1]} lead"
+    )
+    return Ours(None, text, holds=best == paper)
 
 
-def never_below_naive(results: Results) -> Ours | None:
+@reading
+def never_below_naive(lists: Lists) -> Ours | None:
     """The collective certificate is at least the naive one at every budget of every stored result."""
     points = broken = 0
-    for result in results:
+    for result in lists[0]:
         for values in [result.values, *result.values.get("curves", []), *result.values.get("rows", [])]:
             for key in ("certified", "relaxed", "exact"):
                 if key in values and "naive" in values:
                     certified, naive = np.array(values[key], float), np.array(values["naive"], float)
                     points += certified.size
                     broken += int((certified < naive).sum())
-    if not points:
+    return Ours(None, f"at {points - broken:,} of {points:,} computed budgets", holds=broken == 0) if points else None
+
+
+@reading
+def proven(lists: Lists) -> Ours | None:
+    """How many of the stored counts rest on a bound that was verified in exact arithmetic."""
+    points = checked = 0
+    for result in lists[0]:
+        for values in [result.values, *result.values.get("curves", [])]:
+            if "verified" in values and "budgets" in values:
+                points += len(values["budgets"])
+                checked += len(values["budgets"]) if values["verified"] else 0
+        if result.experiment.startswith("seconds"):
+            points += len(result.values["rows"])
+            checked += sum(row["verified"] for row in result.values["rows"])
+    return Ours(None, f"{checked:,} of {points:,} bounds that record it", holds=checked == points) if points else None
+
+
+@reading
+def same_order(lists: Lists, *, most: int) -> Ours | None:
+    """Whether classifiers stand in the same order in the naive and in the collective ratio, averaged over budgets."""
+    shown = np.array(lists[0][0].values["budgets"]) <= most
+    orders = [
+        sorted((model_of(found) for found in lists), key=lambda name: -scores[name])
+        for key in ("naive", "certified")
+        if (scores := {model_of(found): mean_ratio(found, key)[shown].mean() for found in lists})
+    ]
+    naive, collective = (" > ".join(order) for order in orders)
+    text = f"naive: {naive}; collective: {collective} (mean ratio up to {most} deletions)"
+    return Ours(None, text, holds=naive == collective)
+
+
+def model_of(found: list[Result]) -> str:
+    return found[0].source.split("-")[1].upper()
+
+
+@reading
+def several(
+    lists: Lists,
+    *,
+    budget: int,
+    names: list[str] | None = None,
+    naive: str = "",
+    votes: int | None = None,
+    falling: Sequence[str] = (),
+    paper: dict[str, float] | None = None,
+    tolerance: float = 0.0,
+) -> Ours | None:
+    """Certified ratios at one budget, each over its splits: in a falling order, or near the paper's, if it names one.
+
+    The naive count is told of `each`, or of the first one as the `last`; `votes` asks for so many.
+    """
+    if votes is not None and any(found[0].samples != votes for found in lists):
         return None
-    return Ours(None, f"at {points - broken:,} of {points:,} computed budgets", None, 0, None, broken == 0)
+    known = dict(zip(names or [model_of(found) for found in lists], lists, strict=True))
+    told = [f"{name} {over_splits(found, budget)}" for name, found in known.items()]
+    if naive == "each":
+        singles = [f"naive {over_splits(found, budget, 'naive')}" for found in lists]
+        splits = [", ".join(str(result.split) for result in found) for found in lists]
+        told = [f"{text} ({single}; splits {which})" for text, single, which in zip(told, singles, splits)]
+    elif naive == "last":
+        told.append(f"naive {over_splits(lists[0], budget, 'naive')}")
+    holds = None
+    if falling:
+        holds = all(mean_at(known[high], budget) > mean_at(known[low], budget) for high, low in pairwise(falling))
+    if paper:
+        holds = all(abs(mean_at(known[name], budget) / number - 1) <= tolerance for name, number in paper.items())
+    return Ours(None, ", ".join(told), holds=holds)
 
 
-def reach(source: str, experiment: str, level: int) -> Find:
-    """The largest budget that still certifies something."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find(experiment, source, "paper") or results.find(experiment, source, "tight")
-        if not found:
-            return None
-        ratio = mean_ratio(found)
-        budgets = np.array(max((r.values["budgets"] for r in found), key=len))
-        last = int(budgets[np.flatnonzero(ratio > 0)[-1]]) if (ratio > 0).any() else 0
-        text = f"{last:,}" + (f" (the farthest of {len(found)} splits)" if len(found) > 1 else "")
-        return Ours(float(last), text, None, len(found), found[0].samples, last >= level)
-
-    return find
+def _place(result: Result, budget: int) -> int:
+    return int(result.values["budgets"].index(budget))
 
 
-def on_equal_terms(results: Results, dataset: str, models: tuple[str, ...]) -> list[list[Result]]:
-    """Results of several classifiers on the splits that all of them have, with the largest number of votes for which
-    there are such splits; empty if there is none."""
-    return next((lists for number in (FEWER, FEWEST) if (lists := _with_votes(results, dataset, models, number))), [])
+def mean_at(found: list[Result], budget: int, key: str = "certified") -> float:
+    return float(np.mean([result.ratios(key)[_place(result, budget)] for result in found]))
 
 
-def _with_votes(results: Results, dataset: str, models: tuple[str, ...], number: int) -> list[list[Result]]:
-    """The same with one number of votes."""
-    lists = [results.find("classifiers", f"{dataset}-{model}-attr", f"paper-{number}") for model in models]
-    common = set.intersection(*({result.split for result in found} for found in lists))
-    return [[result for result in found if result.split in common] for found in lists] if common else []
+def over_splits(found: list[Result], budget: int, key: str = "certified") -> str:
+    """Mean and sample deviation; what an attack leaves is rounded up, as nothing may be said to be lost that is not."""
+    numbers = [result.ratios(key)[_place(result, budget)] for result in found]
+    spread = deviation(numbers)
+    share = float(mean(numbers))
+    text = percent_up(1 - share) if key == "attack" else percent_down(share)
+    return text if spread is None else f"{text} ± {percent_up(float(spread))}"
 
 
-def better_base_better_collective(dataset: str) -> Find:
-    """Whether classifiers stand in the same order in naive and collective r̄ over the budgets shown."""
-
-    def find(results: Results) -> Ours | None:
-        models = ("gat", "gcn", "appnp")
-        scores = {}
-        lists = on_equal_terms(results, dataset, models)
-        if not lists:
-            return None
-        for model, found in zip(models, lists):
-            shown = np.array(found[0].values["budgets"]) <= 20
-            scores[model.upper()] = (mean_ratio(found, "naive")[shown].mean(), mean_ratio(found)[shown].mean())
-        naive = sorted(scores, key=lambda name: -scores[name][0])
-        collective = sorted(scores, key=lambda name: -scores[name][1])
-        splits, samples = fewest(*lists)
-        text = f"naive: {' > '.join(naive)}; collective: {' > '.join(collective)} (mean ratio up to 20 deletions)"
-        return Ours(None, text, None, splits, samples, naive == collective)
-
-    return find
+@reading
+def where_singles_end(lists: Lists, *, paper: list[float], tolerance: float) -> Ours | None:
+    """The same where each naive certificate has something for the last time; all near the paper's, and falling."""
+    ends = [singles_end(found) for found in lists]
+    values = [mean_at(found, end) for found, end in zip(lists, ends)]
+    close = all(abs(value / number - 1) <= tolerance for value, number in zip(values, paper, strict=True))
+    told = ", ".join(f"{model_of(found)} {percent_down(value)}" for found, value in zip(lists, values))
+    falling = all(high > low for high, low in pairwise(values))
+    return Ours(None, f"{told} at {min(ends)} deletions", holds=close and falling)
 
 
-def robust_order(dataset: str) -> Find:
-    """SMA above GCN above RGCN at 21 deletions."""
-
-    def find(results: Results) -> Ours | None:
-        models = ("sma", "gcn", "rgcn")
-        at = {}
-        lists = on_equal_terms(results, dataset, models)
-        for model, found in zip(models, lists):
-            ours = at_budget(found, 21)
-            if ours is None or ours.value is None:
-                return None
-            at[model.upper()] = ours.value
-        if not at:
-            return None
-        splits, samples = fewest(*lists)
-        return Ours(None, _list(at), None, splits, samples, at["SMA"] > at["GCN"] > at["RGCN"])
-
-    return find
-
-
-def where_singles_end(dataset: str, paper: list[float], tolerance: float) -> Find:
-    """SMA, GCN and RGCN at the last budget at which some node alone is certified, with the votes all three have."""
-
-    def find(results: Results) -> Ours | None:
-        models = ("sma", "gcn", "rgcn")
-        at, ends, close = {}, [], []
-        lists = on_equal_terms(results, dataset, models)
-        if not lists:
-            return None
-        for model, value, found in zip(models, paper, lists, strict=True):
-            end = _singles_end(found)
-            ours = at_budget(found, end)
-            if ours is None or ours.value is None:
-                return None
-            at[model.upper()] = ours.value
-            ends.append(end)
-            close.append(abs(ours.value / value - 1) <= tolerance)
-        splits, samples = fewest(*lists)
-        text = f"{_list(at)} at {min(ends)} deletions"
-        return Ours(None, text, None, splits, samples, all(close) and at["SMA"] > at["GCN"] > at["RGCN"])
-
-    return find
-
-
-def _singles_end(found: list[Result]) -> int:
+def singles_end(found: list[Result]) -> int:
     """The largest budget at which the naive certificate still has something."""
-    budgets = np.array(found[0].values["budgets"])
-    return int(budgets[np.flatnonzero(mean_ratio(found, "naive") > 0)[-1]])
+    return _last(found, mean_ratio(found, "naive") > 0) or 0
 
 
-def base_close_to_collective(dataset: str, almost: float) -> Find:
-    """SMA's naive curve against RGCN's collective one, up to where single certificates end and beyond."""
-
-    def find(results: Results) -> Ours | None:
-        lists = on_equal_terms(results, dataset, ("sma", "rgcn"))
-        if not lists:
-            return None
-        end = _singles_end(lists[0])
-        near, whole = _base_gap(lists, end), _base_gap(lists, 21)
-        splits, samples = fewest(*lists)
-        text = (
-            f"RGCN collective − SMA naive: {gain_text(near.mean())} on average up to {end} deletions, between "
-            f"{gain_text(near.min())} and {gain_text(near.max(), up=True)}; {gain_text(whole.mean())} up to 21"
-        )
-        return Ours(None, text, None, splits, samples, bool(abs(near.mean()) <= almost))
-
-    return find
+@reading
+def base_close_to_collective(lists: Lists, *, almost: float) -> Ours | None:
+    """One's naive curve against the other's collective one, up to where single certificates end and beyond."""
+    end = singles_end(lists[0])
+    near, whole = _base_gap(lists, end), _base_gap(lists, 21)
+    base, other = map(model_of, lists)
+    text = (
+        f"{other} collective − {base} naive: {gain_text(near.mean())} on average up to {end} deletions, between "
+        f"{gain_text(near.min())} and {gain_text(near.max(), up=True)}; {gain_text(whole.mean())} up to 21"
+    )
+    return Ours(None, text, holds=bool(abs(near.mean()) <= almost))
 
 
-def _base_gap(lists: list[list[Result]], most: int) -> np.ndarray:
-    """How far RGCN's collective certificate is above SMA's single ones at the budgets from 1 to `most`."""
-    sma, rgcn = lists
-    budgets = np.array(sma[0].values["budgets"])
-    return (mean_ratio(rgcn) - mean_ratio(sma, "naive"))[(budgets >= 1) & (budgets <= most)]
+def _base_gap(lists: Lists, most: int) -> np.ndarray:
+    """How far the second's collective certificate is above the first's single ones at the budgets from 1 to `most`."""
+    base, other = lists
+    budgets = np.array(base[0].values["budgets"])
+    return (mean_ratio(other) - mean_ratio(base, "naive"))[(budgets >= 1) & (budgets <= most)]
 
 
-def base_gap_by_votes(dataset: str) -> Find:
-    """The same difference at the same budgets with few votes and with ten times as many: is it the votes?"""
-
-    def find(results: Results) -> Ours | None:
-        few, many = (_with_votes(results, dataset, ("sma", "rgcn"), number) for number in (FEWEST, FEWER))
-        if not few or not many:
-            return None
-        end = _singles_end(few[0])
-        before, after = (gain_text(_base_gap(lists, end).mean()) for lists in (few, many))
-        splits, samples = fewest(*many)
-        text = f"on average up to {end} deletions: {before} with {FEWEST:,} votes, {after} with {FEWER:,}"
-        return Ours(None, text, None, splits, samples)
-
-    return find
+@reading
+def base_gap_by_votes(lists: Lists) -> Ours | None:
+    """The same difference at the same budgets with few votes (the first two) and with more: is it the votes?"""
+    few, many = shared_splits(lists[:2]), shared_splits(lists[2:])
+    if not few or not many:
+        return None
+    end = singles_end(few[0])
+    told = [f"{gain_text(_base_gap(part, end).mean())} with {part[0][0].samples:,}" for part in (few, many)]
+    splits, samples = fewest(*many)
+    return Ours(None, f"on average up to {end} deletions: {told[0]} votes, {told[1]}", None, splits, samples)
 
 
-def local_factor(source: str, variant: str, budget: int = 1000) -> Find:
+@reading
+def local_factor(lists: Lists, *, budget: int) -> Ours | None:
     """Certified ratio with one deletion per node over that without a local budget."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find("local", source, variant)
-        if not found:
-            return None
-        strict = [part for result in found if (part := sub_curve(result, "local", 1))]
-        free = [part for result in found if (part := sub_curve(result, "local", None))]
-        high, low = at_budget(strict, budget), at_budget(free, budget)
-        if high is None or low is None or high.value is None or low.value is None:
-            return None
-        factor = high.value / low.value if low.value else float("inf")
-        times = f"factor {rounded_down(factor, 2)}" if low.value else "from nothing"
-        text = f"{high.text} against {low.text}, {times}"
-        return Ours(factor, text, None, len(found), found[0].samples, factor > 2)
-
-    return find
+    high, low = (at_budget(found, budget) for found in lists)
+    if high is None or low is None or high.value is None or low.value is None:
+        return None
+    factor = high.value / low.value if low.value else float("inf")
+    times = f"factor {rounded_down(factor, 2)}" if low.value else "from nothing"
+    return Ours(factor, f"{high.text} against {low.text}, {times}", holds=factor > 2)
 
 
-def plateaus(source: str, variant: str) -> Find:
+@reading
+def plateaus(lists: Lists) -> Ours | None:
     """For each number of attackers the curve must end in a constant above zero."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find("attackers", source, variant)
-        if not found:
-            return None
-        texts, flat = [], True
-        for curve in found[0].values["curves"]:
-            counts = np.array(curve["certified"])
-            start = int(np.flatnonzero(counts == counts[-1])[0])
-            share = share_down(counts[-1], found[0].targets)
-            texts.append(f"σ={curve['sigma']}: {share} from {curve['budgets'][start]:,} on")
-            flat = flat and bool(start < len(counts) - 1 and counts[-1] > 0)
-        return Ours(None, "; ".join(texts), None, len(found), found[0].samples, flat)
-
-    return find
+    result = lists[0][0]
+    texts, flat = [], True
+    for curve in result.values["curves"]:
+        counts = np.array(curve["certified"])
+        start = int(np.flatnonzero(counts == counts[-1])[0])
+        share = share_down(counts[-1], result.targets)
+        texts.append(f"σ={curve['sigma']}: {share} from {curve['budgets'][start]:,} on")
+        flat = flat and bool(start < len(counts) - 1 and counts[-1] > 0)
+    return Ours(None, "; ".join(texts), holds=flat)
 
 
-def where_naive_is_nothing(source: str, variant: str) -> Find:
-    """Certified ratios in the part of the additions × deletions map where the naive certificate has nothing."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find("attributes", source, variant)
-        if not found:
-            return None
-        ratio, naive = map_ratio(found), map_ratio(found, "naive")
-        there = ratio[(naive == 0) & np.isfinite(ratio)]
-        if not there.size:
-            return Ours(
-                None, "the naive certificate has something everywhere on the map", None, len(found), None, False
-            )
-        low, high, middle = (percent_down(float(part), 0) for part in (there.min(), there.max(), np.median(there)))
-        spread = f"{low} to {high} (median {middle})"
-        inside = int(((there >= 0.3) & (there <= 0.6)).sum())
-        text = f"{spread} on {there.size} of {ratio.size} cells, 30 % to 60 % on {inside} of them"
-        return Ours(None, text, None, len(found), found[0].samples, inside > 0)
-
-    return find
+@reading
+def where_naive_is_nothing(lists: Lists, *, low: float, high: float) -> Ours | None:
+    """Certified ratios in the part of a map where the naive certificate has nothing."""
+    certified, naive = map_ratio(lists[0]), map_ratio(lists[0], "naive")
+    there = certified[(naive == 0) & np.isfinite(certified)]
+    if not there.size:
+        return Ours(None, "the naive certificate has something everywhere on the map", holds=False)
+    least, most, middle = (percent_down(float(part), 0) for part in (there.min(), there.max(), np.median(there)))
+    inside = int(((there >= low) & (there <= high)).sum())
+    text = (
+        f"{least} to {most} (median {middle}) on {there.size} of {certified.size} cells, "
+        f"{100 * low:.0f} % to {100 * high:.0f} % on {inside} of them"
+    )
+    return Ours(None, text, holds=inside > 0)
 
 
-def largest_gap(experiment: str, source: str, variant: str, most: int, paper: float | None = None) -> Find:
+@reading
+def largest_gap(lists: Lists, *, most: int, paper: float | None = None) -> Ours | None:
     """The largest difference between integer and relaxed certificate in per cent of the targets, as a bracket.
 
     The integer optimum lies between the solver's bound and the best attack found, so the gap does, too. "Relative to
     the certified ratio" can also mean a share of the certified targets, which is told beside it.
     """
-
-    def find(results: Results) -> Ours | None:
-        found = _brackets(results, experiment, source, variant)
-        if not found:
-            return None
-        rows = [row for row in found[0].values["rows"] if row["value"] <= most]
-        targets = found[0].targets
-        low, high = _gaps(rows, targets)
-        known = [row for row in rows if _solved(row)]
-        text = f"{_ends(low, high)} of the targets, {_ends(*_shares(rows, targets))} of those the integer program "
-        text += f"certifies ({len(known)} of {len(rows)} budgets solved to the end"
-        if known:
-            most_known = max(row["value"] for row in known)
-            largest = rounded_down(_gaps(known, targets)[0], 2)
-            text += f", the largest {most_known}; largest gap among them {largest} % of the targets"
-        if paper is None:
-            return Ours(None, text + ")", None, len(found), found[0].samples)
-        # The paper says "at most": below it the sentence holds, around it our bracket holds the paper's number.
-        label = "reproduced" if high <= paper else "bracketed"
-        return Ours(None, text + ")", None, len(found), found[0].samples, low <= paper, label=label)
-
-    return find
-
-
-def _brackets(results: Results, experiment: str, source: str, variant: str) -> list[Result]:
-    """The strong form's brackets; those of the integer program where there are no others."""
-    return results.find(experiment, source, variant) or results.find(
-        experiment, source, variant.replace("strong", "exact")
-    )
+    rows = [row for row in lists[0][0].values["rows"] if row["value"] <= most]
+    targets = lists[0][0].targets
+    low, high = _gaps(rows, targets)
+    known = [row for row in rows if _solved(row)]
+    text = f"{_ends(low, high)} of the targets, {_ends(*_shares(rows, targets))} of those the integer program "
+    text += f"certifies ({len(known)} of {len(rows)} budgets solved to the end"
+    if known:
+        most_known = max(row["value"] for row in known)
+        gap = rounded_down(_gaps(known, targets)[0], 2)
+        text += f", the largest {most_known}; largest gap among them {gap} % of the targets"
+    if paper is None:
+        return Ours(None, text + ")")
+    # The paper says "at most": below it the sentence holds, around it our bracket holds the paper's number.
+    return Ours(None, text + ")", holds=low <= paper, label="reproduced" if high <= paper else "bracketed")
 
 
 def _solved(row: dict[str, Any]) -> bool:
@@ -401,74 +339,61 @@ def _ends(low: float, high: float) -> str:
     return f"between {rounded_down(low, 2)} % and {rounded_up(high, 2)} %"
 
 
-def integer_seconds(experiment: str, source: str, variant: str, most: int) -> Find:
+@reading
+def integer_seconds(lists: Lists, *, most: int) -> Ours | None:
     """From the fastest to the slowest integer certificate."""
-
-    def find(results: Results) -> Ours | None:
-        found = _brackets(results, experiment, source, variant)
-        if not found:
-            return None
-        rows = [row for row in found[0].values["rows"] if row["value"] <= most]
-        times = [row["exact_seconds"] for row in rows]
-        solved = sum(_solved(row) for row in rows)
-        limit = found[0].settings["time_limit"]
-        text = (
-            f"{min(times):.2f} s to {max(times):.1f} s (limit {limit:g} s; {solved} of {len(rows)} solved to the end)"
-        )
-        label = "better" if solved == len(rows) else "bracketed"
-        return Ours(None, text, None, len(found), found[0].samples, label=label)
-
-    return find
+    result = lists[0][0]
+    rows = [row for row in result.values["rows"] if row["value"] <= most]
+    times = [row["exact_seconds"] for row in rows]
+    solved = sum(_solved(row) for row in rows)
+    limit = result.settings["time_limit"]
+    text = f"{min(times):.2f} s to {max(times):.1f} s (limit {limit:g} s; {solved} of {len(rows)} solved to the end)"
+    return Ours(None, text, label="better" if solved == len(rows) else "bracketed")
 
 
-def program_size(source: str) -> Find:
+@reading
+def program_size(lists: Lists) -> Ours | None:
     """Rows and columns we solve next to the paper's formula."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find("seconds-attributes", source, "paper")
-        if not found:
-            return None
-        row = max(found[0].values["rows"], key=lambda row: (row["size"] or {"rows": 0})["rows"])
-        size = row["size"]
-        text = (
-            f"{size['rows']:,} rows and {size['columns']:,} columns against {size['paper_rows']:,} and "
-            f"{size['paper_columns']:,} by the formula"
-        )
-        return Ours(size["rows"] / size["paper_rows"], text, None, len(found), found[0].samples)
-
-    return find
+    rows = lists[0][0].values["rows"]
+    size = max(rows, key=lambda row: (row["size"] or {"rows": 0})["rows"])["size"]
+    text = (
+        f"{size['rows']:,} rows and {size['columns']:,} columns against {size['paper_rows']:,} and "
+        f"{size['paper_columns']:,} by the formula"
+    )
+    return Ours(size["rows"] / size["paper_rows"], text)
 
 
-def rules_of_the_base(source: str) -> Find:
+@reading
+def rules_of_the_base(lists: Lists) -> Ours | None:
     """r̄ with the multi-class and with the binary rule on the same votes."""
-
-    def find(results: Results) -> Ours | None:
-        many = radius(results.find("datasets", source, "tight-multiclass"))
-        two = radius(results.find("datasets", source, "paper"))
-        if many is None or two is None or many.value is None or two.value is None:
-            return None
-        text = f"{many.text} against {two.text} with the binary rule on the same votes"
-        return Ours(None, text, None, many.splits, many.samples, many.value >= two.value)
-
-    return find
+    many, two = (radius(found) for found in lists)
+    if many is None or two is None or many.value is None or two.value is None:
+        return None
+    text = f"{many.text} against {two.text} with the binary rule on the same votes"
+    return Ours(None, text, holds=many.value >= two.value)
 
 
-def same_in_one_dimension(results: Results) -> Ours | None:
-    """Attributes alone: where both were computed, the tight program gives what the paper's gives; edges beside it."""
+@reading
+def same_program(lists: Lists, *, beside: Lists) -> Ours | None:
+    """Whether tight and paper's program certify the same where both were computed on the same votes; the curves
+    `beside` (tight, then paper) tell where they do not."""
+    everything = [result for found in lists for result in found]
+    tight, paper = ([result for result in everything if result.variant == name] for name in ("tight", "paper"))
     points = equal = 0
-    for experiment in ("datasets", "texts", "convex"):
-        for one in results.find(experiment, variant="tight"):
-            for other in results.find(experiment, one.source, "paper"):
-                if one.split == other.split and one.facts == other.facts:
-                    a, b = np.array(one.values["certified"]), np.array(other.values["certified"])
-                    points += len(a)
-                    equal += int((a == b[: len(a)]).sum())
+    for one in tight:
+        for other in paper:
+            if (one.experiment, one.source, one.split, one.facts) == (
+                other.experiment, other.source, other.split, other.facts,
+            ):  # fmt: skip
+                a, b = np.array(one.values["certified"]), np.array(other.values["certified"])
+                points += len(a)
+                equal += int((a == b[: len(a)]).sum())
     if not points:
         return None
-    ours = Ours(None, f"at {equal:,} of {points:,} budgets", None, 0, None, equal == points)
+    ours = Ours(None, f"at {equal:,} of {points:,} budgets", holds=equal == points)
     gains = []
-    for one in results.find("local", variant="tight-messages"):
-        for other in results.find("local", one.source, "paper-messages"):
+    for one in beside[0]:
+        for other in beside[1]:
             for curve in one.values["curves"]:
                 same = sub_curve(other, "local", curve["local"])
                 if same is not None and one.provenance["instance"] == other.provenance["instance"]:
@@ -480,106 +405,129 @@ def same_in_one_dimension(results: Results) -> Ours | None:
     return replace(ours, also=f"Not so for edge deletions alone: {told}.")
 
 
-def edge_rules(budget: int) -> Find:
-    """Certified ratio at one number of edge deletions: the paper's field, the sound one, and the remedy."""
-
-    def find(results: Results) -> Ours | None:
-        numbers = {}
-        lists = []
-        for name, source, variant in (
-            ("GCN, paper's field", "cora_ml-gcn-adj", "tight-messages"),
-            ("GCN, sound field", "cora_ml-gcn-adj", "tight-degrees"),
-            ("row-normalised GCN, sound", "cora_ml-gcn_mean-adj", "tight-messages"),
-        ):
-            found = results.find("local", source, variant)
-            free = [part for result in found if (part := sub_curve(result, "local", None))]
-            ours = at_budget(free, budget) if free else None
-            if ours is None or ours.value is None:
-                return None
-            numbers[name] = ours.value
-            lists.append(found)
-        splits, samples = fewest(*lists)
-        return Ours(None, _list(numbers), None, splits, samples)
-
-    return find
-
-
-def proven(results: Results) -> Ours | None:
-    """How many of the stored counts rest on a bound that was verified in exact arithmetic."""
-    points = checked = 0
-    for result in results:
-        for values in [result.values, *result.values.get("curves", [])]:
-            if "verified" in values and "budgets" in values:
-                points += len(values["budgets"])
-                checked += len(values["budgets"]) if values["verified"] else 0
-        if result.experiment.startswith("seconds"):
-            points += len(result.values["rows"])
-            checked += sum(row["verified"] for row in result.values["rows"])
-    if not points:
-        return None
-    return Ours(None, f"{checked:,} of {points:,} bounds that record it", None, 0, None, checked == points)
-
-
-def counts(source: str, experiment: str, nodes: int, edges: int) -> Find:
+@reading
+def counts(lists: Lists, *, nodes: int, edges: int) -> Ours | None:
     """Nodes and edges of a graph, and whether they are the paper's."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find(experiment, source)
-        if not found:
-            return None
-        facts = found[0].facts
-        text = f"{facts['nodes']:,} nodes, {facts['edges']:,} edges"
-        return Ours(None, text, None, 0, None, facts["nodes"] == nodes and facts["edges"] == edges)
-
-    return find
+    facts = lists[0][0].facts
+    text = f"{facts['nodes']:,} nodes, {facts['edges']:,} edges"
+    return Ours(None, text, holds=(facts["nodes"], facts["edges"]) == (nodes, edges))
 
 
-def high_degrees(source: str) -> Find:
+@reading
+def high_degrees(lists: Lists) -> Ours | None:
     """The share of nodes with a degree above 16."""
-
-    def find(results: Results) -> Ours | None:
-        found = results.find("datasets", source)
-        if not found:
-            return None
-        share = float(found[0].facts["degree_over_16"])
-        return Ours(share, f"{100 * share:.1f} %")
-
-    return find
+    share = float(lists[0][0].facts["degree_over_16"])
+    return Ours(share, f"{100 * share:.1f} %")
 
 
-def gain(experiment: str, source: str, better: str, worse: str) -> Find:
+@reading
+def gain(lists: Lists) -> Ours | None:
     """Mean and largest gain of one variant over another, over all budgets both have."""
-
-    def find(results: Results) -> Ours | None:
-        high, low = results.find(experiment, source, better), results.find(experiment, source, worse)
-        if not high or not low:
-            return None
-        gains = []
-        for one in high:
-            for other in low:
-                if one.split == other.split:
-                    a, b = one.ratios(), other.ratios()
-                    if a.ndim == 1:
-                        n = min(len(a), len(b))
-                        a, b = a[:n], b[:n]
-                    known = np.isfinite(a) & np.isfinite(b)
-                    gains.append((a - b)[known])
-        if not gains:
-            return None
-        all_gains = np.concatenate(gains)
-        text = (
-            f"{gain_text(all_gains.mean())} certified on average, {gain_text(all_gains.max(), up=True)} at most, "
-            f"{gain_text(all_gains.min())} at least"
-        )
-        return Ours(None, text, None, len(high), high[0].samples, bool(all_gains.min() >= 0))
-
-    return find
+    gains = []
+    for one in lists[0]:
+        for other in lists[1]:
+            if one.split == other.split:
+                a, b = one.ratios(), other.ratios()
+                if a.ndim == 1:
+                    n = min(len(a), len(b))
+                    a, b = a[:n], b[:n]
+                gains.append((a - b)[np.isfinite(a) & np.isfinite(b)])
+    if not gains:
+        return None
+    every = np.concatenate(gains)
+    text = (
+        f"{gain_text(every.mean())} certified on average, {gain_text(every.max(), up=True)} at most, "
+        f"{gain_text(every.min())} at least"
+    )
+    return Ours(None, text, holds=bool(every.min() >= 0))
 
 
-def stated(text: str, holds: bool) -> Find:
+@reading
+def stated(lists: Lists, *, text: str, holds: bool) -> Ours | None:
     """What needs no result: a remark on the paper's own text."""
-    return lambda results: Ours(None, text, holds=holds)
+    return Ours(None, text, holds=holds)
 
 
-def _list(numbers: dict[str, float]) -> str:
-    return ", ".join(f"{name} {percent_down(number)}" for name, number in numbers.items())
+@reading
+def half_contour(lists: Lists, *, paper: int | None = None) -> Ours | None:
+    """How far half of the targets are certified: paper's program, strong program, and what the best attack allows."""
+    texts, reached = [], []
+    for result in lists[0]:
+        enough = result.settings["share"] * result.targets
+        rows = result.values["rows"]
+        strong = max([result.values["paper"], *(row["value"] for row in rows if row["certified"] >= enough)])
+        reached.append(strong)
+        broken = [row["value"] for row in rows if result.targets - (row["attack"] or 0) < enough]
+        limit = f"; an attack breaks more than half at {min(broken)}" if broken else ""
+        texts.append(f"paper's and tight program {result.values['paper']}, strong {strong} deletions{limit}")
+    return Ours(None, " / ".join(texts), holds=None if paper is None else min(reached) >= paper)
+
+
+def by_trial(found: list[Result], trials: tuple[Trial, ...]) -> list[tuple[Trial, Result]]:
+    """Trials with their results, in the order of the trials."""
+    known = {result.variant: result for result in found}
+    return [(trial, known[trial.name]) for trial in trials if trial.name in known]
+
+
+def reaches_half(result: Result, key: str) -> int:
+    return _last([result], result.ratios(key) >= 0.5) or 0
+
+
+@reading
+def nearest_text(lists: Lists, *, naive: float, collective: float) -> Ours | None:
+    """Which of the graphs that were tried moves the collective radius most, and whether one meets both numbers.
+
+    Trials rest on fewer votes than the paper's numbers, so what is compared is how far each moves from the first.
+    """
+    tried = by_trial(lists[0], TEXTS)
+    radii: dict[str, tuple[float, float, str]] = {}
+    for trial, result in tried:
+        single, together = radius([result], "naive"), radius([result])
+        if single and together:
+            radii[trial.label] = (single.value or 0.0, together.value or 0.0, trial.says)
+    if "as-is" not in radii or len(radii) < 2:
+        return None
+    base_low, base_high, _ = radii.pop("as-is")
+    up = [entry for entry in radii.values() if entry[1] > base_high]
+    low, high, says = max(radii.values(), key=lambda entry: entry[1])
+    wanted = collective / naive
+    met = [entry[2] for entry in radii.values() if abs(entry[1] / entry[0] / wanted - 1) <= 0.15]
+    text = (
+        f"{len(up)} of {len(radii)} changes raise it; most: {says}, "
+        f"{rounded_down(base_high, 2)} → {rounded_down(high, 2)} (naive {rounded_down(base_low, 2)} → "
+        f"{rounded_down(low, 2)})"
+    )
+    if met:
+        text += f"; collective / naive as in the paper ({rounded_down(wanted, 1)}): {'; '.join(met)}"
+    return Ours(None, text, None, 1, tried[0][1].samples)
+
+
+@reading
+def meets_both(lists: Lists, *, naive: float, collective: float) -> Ours | None:
+    """Whether a trial meets the paper's two radii, each within 15 %."""
+    single, together = radius(lists[0], "naive"), radius(lists[0])
+    if single is None or together is None or not single.value or not together.value:
+        return None
+    shares = single.value / naive, together.value / collective
+    quotient, wanted = (rounded_down(number, 1) for number in (together.value / single.value, collective / naive))
+    text = (
+        f"naive {single.text} ({shares[0]:.2f} of it), collective {together.text} ({shares[1]:.2f} of it); "
+        f"collective / naive {quotient} (paper {wanted})"
+    )
+    return Ours(None, text, holds=all(abs(share - 1) <= 0.15 for share in shares))
+
+
+@reading
+def what_moves_the_contour(lists: Lists) -> Ours | None:
+    """Which noise or schedule moves the 50 % contour of the joint map, and how far."""
+    tried = by_trial(lists[0], JOINT)
+    if len(tried) < 2 or tried[0][0].label != "as-is":
+        return None
+    moved = [(trial, reaches_half(result, "naive"), reaches_half(result, "certified")) for trial, result in tried]
+    _, naive, collective = moved[0]
+    best, worst = (choose(moved[1:], key=lambda entry: entry[2]) for choose in (max, min))
+    text = (
+        f"naive {naive}, collective {collective} with the appendix's settings; up to {best[1]} and {best[2]} with "
+        f"{best[0].says}; down to {worst[1]} and {worst[2]} with {worst[0].says}"
+    )
+    return Ours(None, text, None, 1, tried[0][1].samples)

@@ -82,15 +82,6 @@ def map_ratio(results: list[Result], key: str = "certified") -> np.ndarray:
     return mean([result.ratios(key) for result in results])
 
 
-def contour(results: list[Result], level: float, key: str = "certified") -> int | None:
-    """The largest x on the map at which the ratio is still at least `level` for the smallest y."""
-    if not results:
-        return None
-    ratio = map_ratio(results, key)[:, 0]
-    reached = np.flatnonzero(ratio >= level)
-    return int(results[0].values["x_values"][reached[-1]]) if len(reached) else None
-
-
 def mean_seconds(results: list[Result], column: str = "processor_seconds") -> Ours | None:
     """Mean over the budgets of a timing experiment: processor time, which other work does not stretch."""
     numbers = [row[column] for result in results for row in result.values["rows"]]

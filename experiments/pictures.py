@@ -12,7 +12,7 @@ import numpy as np
 from certcore.common.splits import average_radius, band, mean
 from certcore.domain.edge_field import EdgeField
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
-from experiments.findings import on_equal_terms
+from experiments.look_up import on_equal_terms
 from experiments.measure import map_ratio, sub_curve
 from experiments.store import Result, Results
 
@@ -285,7 +285,11 @@ def _texts(results: Results, form: str) -> Picture | None:
 def _classifiers(results: Results, form: str, dataset: str) -> Picture | None:
     """All on the splits and the number of votes that all of them have."""
     models = ("gcn", "gat", "appnp", "rgcn", "sma")
-    lists = on_equal_terms(results, dataset, models) if form != "strong" else []
+    lists = (
+        on_equal_terms(results, [f"classifiers/{dataset}-{model}-attr/paper" for model in models])
+        if form != "strong"
+        else []
+    )
     if not lists:
         return None
     lines = [line for k, found in enumerate(lists) for line in mean_lines(found, MODELS[models[k]], k)]

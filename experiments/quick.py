@@ -144,7 +144,7 @@ def smaller(experiment: Experiment, samples: int) -> Experiment:
     ]
     plain = [variant for variant in experiment.variants if not isinstance(variant, Trial)]
     settings = {name: _fewer(name, value) for name, value in experiment.settings.items()}
-    return replace(experiment, variants=(*plain, *trials[:2]), settings=settings, per_source={}, first_split_only=True)
+    return replace(experiment, variants=(*plain, *trials[:2]), settings=settings, first_split_only=True)
 
 
 def _fewer(name: str, value: Any) -> Any:

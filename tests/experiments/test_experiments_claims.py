@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import findings
 from experiments.__main__ import main
 from experiments.claims import CLAIMS, EXTENSIONS, Claim, Row, rows
 from experiments.definitions import BY_NAME, EXPERIMENTS, chosen
+from experiments.look_up import READINGS, Find
 from experiments.measure import Ours, sub_curve
 from experiments.source import RESULTS
 from experiments.store import Result, Results, write_result
@@ -36,6 +36,9 @@ def test_every_number_of_the_paper_has_a_row() -> None:
     assert len(set(names)) == len(names)
     for claim in (*CLAIMS, *EXTENSIONS):
         assert claim.how in BY_NAME or claim.how == "all", claim.name
+        assert claim.find.how in READINGS, claim.name
+    unused = set(READINGS) - {claim.find.how for claim in (*CLAIMS, *EXTENSIONS)}
+    assert not unused, "a reading that no claim names is dead"
 
 
 @pytest.mark.parametrize("folder", ["nothing", "stored"])
@@ -93,13 +96,13 @@ def test_stored_results_tell_where_they_come_from() -> None:
     ],
 )
 def test_verdicts(value: float, better: str, verdict: str) -> None:
-    claim = Claim("x", "here", "a number", "10", lambda results: None, 10.0, better=better)
+    claim = Claim("x", "here", "a number", "10", Find("stated"), 10.0, better=better)
     assert Row(claim, Ours(value, str(value))).verdict == verdict
     assert Row(claim, None).verdict == "not run"
 
 
 def test_fewer_votes_are_said_aloud() -> None:
-    claim = Claim("x", "here", "a number", "10", lambda results: None, 10.0, how="datasets")
+    claim = Claim("x", "here", "a number", "10", Find("stated"), 10.0, how="datasets")
     assert "100,000 votes" in Row(claim, Ours(10.0, "10", samples=10**5)).sentence
     assert Row(claim, Ours(10.0, "10", samples=10**6)).sentence == ""
 
@@ -150,15 +153,20 @@ def test_classifiers_are_compared_on_the_votes_that_all_have(tmp_path: Path) -> 
     for number, naive in ((10**4, [90, 60, 0, 0]), (10**5, [90, 70, 50, 0])):
         for model, certified in (("sma", [90, 80, 80, 60]), ("rgcn", [90, 80, 70, 60])):
             values = budgets | {"certified": certified, "naive": naive}
-            write_result(tmp_path, made("classifiers", f"citeseer-{model}-attr", f"paper-{number}", **values), "key")
+            result = made("classifiers", f"citeseer-{model}-attr", f"paper-{number}", **values)
+            write_result(tmp_path, replace(result, facts=result.facts | {"samples": number}), "key")
     results = Results(tmp_path)
-    by_votes = findings.base_gap_by_votes("citeseer")(results)
+    by_votes = next(claim.find for claim in EXTENSIONS if claim.name == "sma-base-citeseer")(results)
     assert by_votes is not None
     assert by_votes.text == "on average up to 1 deletions: +20.0 % with 10,000 votes, +10.0 % with 100,000"
-    close = findings.base_close_to_collective("citeseer", 0.1)(results)
+    pair = tuple(f"classifiers/citeseer-{model}-attr/paper" for model in ("sma", "rgcn"))
+    base_close = Find("base_close_to_collective", pair, equal=True, arguments={"almost": 0.1})
+    close = base_close(results)
     assert close is not None
     assert close.text.startswith("RGCN collective − SMA naive: +15.0 % on average up to 2 deletions")
-    ours = findings.ratio_at("citeseer-rgcn-attr", 2, "paper-10000")(results)
+    gcn = ("classifiers/citeseer-gcn-attr/paper-{votes}", "classifiers/citeseer-gcn-attr/paper")
+    ratio = Find("ratio", ("classifiers/citeseer-rgcn-attr/paper-10000",), gcn, arguments={"budget": 2})
+    ours = ratio(results)
     assert ours is not None
     assert (ours.text, ours.also) == ("70.0 %", "")
     write_result(tmp_path, made("classifiers", "citeseer-rgcn-attr", "paper", **values), "key")
@@ -167,12 +175,12 @@ def test_classifiers_are_compared_on_the_votes_that_all_have(tmp_path: Path) -> 
         result = made("classifiers", "citeseer-gcn-attr", variant, **values)
         facts = result.facts | {"samples": 10**7 if variant == "paper" else 10**6}
         write_result(tmp_path, replace(result, facts=facts), "key")
-    ours = findings.ratio_at("citeseer-rgcn-attr", 2)(Results(tmp_path))
+    ours = replace(ratio, of=("classifiers/citeseer-rgcn-attr/paper",))(Results(tmp_path))
     assert ours is not None
     assert "GCN has 65.0 % with as many votes and 85.0 % with 10,000,000 (1 splits)." in ours.also
     for path in tmp_path.glob("classifiers/*rgcn*100000.json"):
         path.unlink()
-    fewer = findings.base_close_to_collective("citeseer", 0.1)(Results(tmp_path))
+    fewer = base_close(Results(tmp_path))
     assert fewer is not None
     assert "+20.0 % on average up to 1 deletions" in fewer.text
 
@@ -185,14 +193,15 @@ def test_classifiers_are_compared_on_the_splits_that_all_have(tmp_path: Path) ->
             values = {"budgets": [0, 1], "certified": [count, count], "naive": [count, 0]}
             result = made("classifiers", f"citeseer-{model}-attr", "paper-100000", split, **values)
             write_result(tmp_path, result, "key")
-    ours = findings.better_base_better_collective("citeseer")(Results(tmp_path))
+    order = next(claim.find for claim in EXTENSIONS if claim.name == "models-order-citeseer")
+    ours = order(Results(tmp_path))
     assert ours is not None
     assert ours.text.startswith("naive: GCN > GAT > APPNP; collective: GCN > GAT > APPNP")
     assert ours.splits == 1
     values = {"budgets": [0, 1], "certified": [95, 95], "naive": [95, 0]}
     for model in ("gat", "appnp"):
         write_result(tmp_path, made("classifiers", f"citeseer-{model}-attr", "paper-100000", 1, **values), "key")
-    ours = findings.better_base_better_collective("citeseer")(Results(tmp_path))
+    ours = order(Results(tmp_path))
     assert ours is not None
     assert (ours.splits, ours.text.split(";")[0]) == (2, "naive: GAT > APPNP > GCN")
 

@@ -26,13 +26,14 @@ COMMANDS = (
     "radius",
     "defend",
     "draw",
-    "figures",
     "report",
     "dashboard",
 )
 
 #: Commands that were here once, and what does their work now.
 MOVED = {
+    "figures": "there is no command figures any more; `certcore draw` makes one figure, `certcore report` "
+    "all figures of an instance",
     "reproduce": "the paper's experiments are no command of certcore any more; in a clone of the project run "
     "`python -m experiments` with the same arguments",
 }

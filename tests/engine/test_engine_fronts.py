@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certcore import InputError, flood_fill, fronts_from_grid
+from certcore import InputError
+from certcore.domain.fronts import flood_fill, fronts_from_grid
 from certcore.domain.perturbations import TYPES
 from tests.support import random_grid
 

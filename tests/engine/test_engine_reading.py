@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certcore import BaseLocal, Graph, GridBase, InputError, Instance, ThreatModel, certify, load_instance
+from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, load_instance
 from certcore.base import SmoothingBase
+from certcore.base.grid import BaseLocal
 from certcore.cli import main
 from certcore.common.npz import read_npz
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers

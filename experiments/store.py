@@ -124,7 +124,7 @@ def read_result(path: Path) -> tuple[Result, str]:
             raise InputError(f"{path.name} has the format {record['format']!r}; expected {FORMAT}")
         names = ("experiment", "source", "split", "variant", "settings", "facts", "values", "provenance")
         return Result(**{name: record[name] for name in names}), record["key"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (InputError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path.name} cannot be read as a result ({type(error).__name__}); delete it and run "
             "`python -m experiments` again"

@@ -13,7 +13,7 @@ from certcore import Graph, GridBase, Instance, certify, save_instance
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
-from experiments.look_up import Find
+from experiments.claims import Find
 from experiments.measure import at_budget, mean_ratio, radius, whole_radius
 from experiments.source import Folders, Source
 from experiments.store import Result, Results, read_result, write_result

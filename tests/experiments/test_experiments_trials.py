@@ -15,7 +15,7 @@ from certcore.base.smoothing import SmoothingBase
 from certcore.data.dataset import Dataset
 from certcore.data.texts import nearest_neighbours
 from experiments import computations
-from experiments.look_up import Find
+from experiments.claims import Find
 from experiments.measure import radius
 from experiments.source import Folders, Source
 from experiments.store import Result, Results, write_result

@@ -166,11 +166,6 @@ def _padded(row: np.ndarray, length: int) -> np.ndarray:
     return np.pad(row, (0, length - len(row)), mode="edge")
 
 
-def _label(result: Result) -> tuple[str, str]:
-    dataset, model, _ = result.source.split("-")
-    return NAMES.get(dataset, dataset), MODELS.get(model, model)
-
-
 def _behind(found: Iterable[Result]) -> str:
     """Splits and votes behind a figure, in words."""
     parts: dict[str, tuple[int, int | None]] = {}

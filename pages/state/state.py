@@ -352,7 +352,7 @@ def _read(key: str, control: Control, link: Link) -> Any:
         return first
     try:
         value = read(st.query_params[key])
-    except ValueError as error:
+    except (InputError, ValueError) as error:
         link.notes[key] = f"{_said(key)}: {error}"
         return first
     if value != first:

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.data.dataset import load_dataset_file, save_dataset
 from certcore.instance.instance import load_instance
 from certcore.pipeline.bundle import dataset_digest
-from certcore.reproduce import computations
-from certcore.reproduce.cost import costs
-from certcore.reproduce.experiments import EXPERIMENTS
-from certcore.reproduce.quick import Quick, smaller
-from certcore.reproduce.source import BUNDLES, LOCAL, RESULTS, Folders, Source
-from certcore.reproduce.store import Result, Results, write_result
-from certcore.reproduce.trials import Trial
-from certcore.reproduce.unit import Experiment, Variant
-from tests.reproduce.test_reproduce_votes import small_dataset
+from experiments import computations
+from experiments.__main__ import main
+from experiments.cost import costs
+from experiments.definitions import EXPERIMENTS
+from experiments.quick import Quick, smaller
+from experiments.source import BUNDLES, LOCAL, RESULTS, Folders, Source
+from experiments.store import Result, Results, write_result
+from experiments.trials import Trial
+from experiments.unit import Experiment, Variant
+from tests.experiments.test_experiments_votes import small_dataset
 
 #: torch-geometric still compiles with torch.jit when it is imported.
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
@@ -51,7 +51,7 @@ def test_from_training_to_the_table_and_nothing_twice(tmp_path: Path, monkeypatc
     (result,) = Results(quick.folders.results)
     assert result.samples == 60
     assert result.values["budgets"] == [0, 1, 2, 3]
-    assert result.provenance["command"] == "certcore reproduce datasets --quick --data DIR"
+    assert result.provenance["command"] == "python -m experiments datasets --quick --data DIR"
     assert "certcore bundle small.npz gcn attr" in result.provenance["made_by"]
     page = quick.write().read_text(encoding="utf-8")
     assert page.startswith("# A quick run: not results")
@@ -110,11 +110,11 @@ def test_a_run_says_first_what_it_will_cost(tmp_path: Path) -> None:
 
 def test_where_nobody_can_answer_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = ["--bundles", str(tmp_path / "none"), "--results", str(tmp_path / "results")]
-    assert main(["reproduce", "datasets", *empty]) == 0
+    assert main(["datasets", *empty]) == 0
     assert "datasets: none missing (0 there)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [["--split", "1"], ["--force"], ["--bundles", "x"]])
 def test_what_a_quick_run_does_not_take(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "all", "--quick", *more]) == 2
+    assert main(["all", "--quick", *more]) == 2
     assert "trains and votes itself" in capsys.readouterr().err

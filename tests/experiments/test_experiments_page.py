@@ -11,11 +11,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import Graph, GridBase, Instance, save_instance
+from certcore.common.errors import InputError
 from certcore.figures.geometry import plateau
-from certcore.reproduce.claims import CLAIMS, EXTENSIONS
-from certcore.reproduce.pictures import FORMS, make, mean_lines, pictures, shelf
-from certcore.reproduce.source import RESULTS
-from certcore.reproduce.store import Result, Results, write_result
+from certcore.figures.making import make
+from certcore.figures.paper import paper_file, read_paper
+from certcore.figures.recipe import Recipe
+from certcore.figures.serial import to_json
+from experiments.claims import CLAIMS, EXTENSIONS
+from experiments.pictures import FORMS, mean_lines, shelf
+from experiments.source import RESULTS
+from experiments.store import Result, Results, write_result
+from experiments.stored import write_paper
 from pages.learn import the_paper
 from tests.pages.opening import at_page
 
@@ -84,9 +90,9 @@ def test_a_link_shows_one_figure_with_the_program_it_names(monkeypatch: pytest.M
 
 def test_rows_without_a_figure_name_their_commands_too() -> None:
     at = at_page("the_paper", {"figure": "numbers"}).run(timeout=60)
-    told = next(part.value for part in at.caption if part.value.startswith("`certcore reproduce"))
-    assert "`certcore reproduce seconds-convex`" in told
-    assert "`certcore reproduce seconds-joint --data DIR`" in told
+    told = next(part.value for part in at.caption if part.value.startswith("`python -m experiments"))
+    assert "`python -m experiments seconds-convex`" in told
+    assert "`python -m experiments seconds-joint --data DIR`" in told
     assert told.count("seconds-attributes") == 1
 
 
@@ -111,9 +117,24 @@ def test_every_figure_of_the_results_can_be_drawn_in_every_form() -> None:
         assert picture.caption.endswith(".")
         assert "split" in picture.caption
         assert picture.figure.recipe is not None
-        again = make(picture.figure.recipe)
-        assert again.name == picture.figure.name
-    assert {p.figure.name for p in pictures(Results(RESULTS))} <= set(names)
+        assert to_json(make(picture.figure.recipe)) == to_json(picture.figure), "as it is stored"
+    with pytest.raises(InputError, match="expected one of datasets, "):
+        make(Recipe("paper", ("nonsense",)))
+
+
+def test_the_stored_file_is_as_new_as_the_results(tmp_path: Path) -> None:
+    write_paper(Results(RESULTS), tmp_path / "paper.json")
+    assert (tmp_path / "paper.json").read_text() == paper_file().read_text(), "run `python -m experiments table`"
+
+
+def test_without_the_file_the_page_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(the_paper, "paper_file", lambda: tmp_path / "paper.json")
+    at = at_page("the_paper").run(timeout=60)
+    assert not at.exception
+    assert "python -m experiments table" in at.info[0].value
+    (tmp_path / "paper.json").write_text('{"format": "another"}')
+    with pytest.raises(InputError, match="certcore-paper-1"):
+        read_paper(tmp_path / "paper.json")
 
 
 def test_what_is_not_sound_says_so_in_the_figure_itself() -> None:

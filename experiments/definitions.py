@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from certcore.common.errors import InputError
 from certcore.domain.edge_field import EdgeField
-from certcore.reproduce import computations, findings
-from certcore.reproduce.source import Source
-from certcore.reproduce.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
-from certcore.reproduce.unit import Experiment, Variant
+from experiments import computations, look_up
+from experiments.source import Source
+from experiments.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
+from experiments.unit import Experiment, Variant
 
 PAPER, TIGHT, STRONG = Variant("paper"), Variant("tight"), Variant("strong")
 MULTICLASS = Variant("tight", rule="multiclass")
-FEWER, FEWEST = (Variant("paper", samples=number) for number in (findings.FEWER, findings.FEWEST))
+FEWER, FEWEST = (Variant("paper", samples=number) for number in (look_up.FEWER, look_up.FEWEST))
 _SMALL = [*range(0, 10), *range(10, 31, 2)]
 _LOG = [
     0, 1, 2, 4, 6, 8, 10, 15, 21, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10000,
@@ -275,3 +275,9 @@ def chosen(name: str) -> tuple[Experiment, ...]:
             f"there is no experiment {name!r}; expected all, {', '.join(BY_NAME)}, or a figure ({', '.join(labels)})"
         )
     return found
+
+
+def command(name: str) -> str:
+    """What computes an experiment again; graphs that are not part of the project come from a folder."""
+    local = any(source.local for experiment in chosen(name) for source in experiment.sources)
+    return f"`python -m experiments {name}{' --data DIR' if local else ''}`"

@@ -17,11 +17,11 @@ from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.data.dataset import save_dataset
 from certcore.instance.instance import load_instance
-from certcore.reproduce.source import BUNDLES, LOCAL, RESULTS, Folders, Source
-from certcore.reproduce.store import Result, Results
-from certcore.reproduce.table import markdown_table
-from certcore.reproduce.trials import Trial, dataset_in
-from certcore.reproduce.unit import Done, Experiment, Variant, run_experiment
+from experiments.source import BUNDLES, LOCAL, RESULTS, Folders, Source
+from experiments.store import Result, Results
+from experiments.table import markdown_table
+from experiments.trials import Trial, dataset_in
+from experiments.unit import Done, Experiment, Variant, run_experiment
 
 SAMPLES, SELECTION, EPOCHS = 400, 100, 120
 #: A convex certificate costs a third of a second for each node.
@@ -130,7 +130,7 @@ class Quick:
                 f"Every experiment of the paper from training to the table, on {self.samples} votes per node instead "
                 f"of a million, {self.epochs} epochs at most, one split and few budgets. Few votes give small radii: "
                 "compare nothing here with the paper; the results are in docs/REPRODUCTION.md. Written by "
-                "`certcore reproduce all --quick`.\n\n"
+                "`python -m experiments all --quick`.\n\n"
                 + (f"Left out:\n{left_out}\n" if left_out else "")
                 + markdown_table(headings, lines)
             )
@@ -144,7 +144,7 @@ def smaller(experiment: Experiment, samples: int) -> Experiment:
     ]
     plain = [variant for variant in experiment.variants if not isinstance(variant, Trial)]
     settings = {name: _fewer(name, value) for name, value in experiment.settings.items()}
-    return replace(experiment, variants=(*plain, *trials[:2]), settings=settings, per_source={}, first_split_only=True)
+    return replace(experiment, variants=(*plain, *trials[:2]), settings=settings, first_split_only=True)
 
 
 def _fewer(name: str, value: Any) -> Any:

@@ -7,23 +7,17 @@ from pathlib import Path
 
 from certcore.common.files import atomic_write
 from certcore.common.rounding import percent_up, rounded_up
-from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Row, rows
-from certcore.reproduce.experiments import EXPERIMENTS
-from certcore.reproduce.measure import Ours, radius
-from certcore.reproduce.store import Result, Results
-from certcore.reproduce.tier_findings import (
-    JOINT_HEADINGS,
-    TEXT_HEADINGS,
-    TIER_HEADINGS,
-    joint_lines,
-    text_lines,
-    tier_lines,
-)
+from experiments.claims import CLAIMS, EXTENSIONS, Row, rows
+from experiments.definitions import EXPERIMENTS, command
+from experiments.findings import by_trial, over_splits, reaches_half
+from experiments.measure import Ours, radius
+from experiments.store import Result, Results
+from experiments.trial_lists import JOINT, TEXTS
 
 VERDICTS = ("reproduced", "better", "corrected", "bracketed", "differs", "not run")
 HEADINGS = ("what the paper reports", "paper", "ours", "ours / paper", "verdict", "splits", "votes", "remark", "where")
 
-TEXT, JOINT = "text-variants", "joint-variants"
+TIERS = {"tight": "tight", "tight-multiclass": "tight, multi-class", "strong": "strong"}
 TIER_NOTE = """\
 GCN, attribute deletions, mean ± sample deviation over splits. Here the tight program is the paper's.
 *Certified accuracy* counts test nodes that are certified and have the right label, certified among themselves. What the
@@ -42,14 +36,14 @@ INTRODUCTION = """\
 # The paper, reproduced
 
 Every number and every checkable sentence of the experiments in "Collective Robustness Certificates: Exploiting
-Interdependence in Graph Neural Networks", next to ours. This page is written by `certcore reproduce table` from the
+Interdependence in Graph Neural Networks", next to ours. This page is written by `python -m experiments table` from the
 files in `docs/results/`; each of those names the command, the seed, the votes, the split, the versions and the digest
 of the instance it was computed from. No number of the column *ours* is typed by hand; remarks are.
 
 - *ours* is a mean over splits, ± the sample standard deviation, where there is more than one split. r̄ is computed from
   the averaged ratios, as in the paper; its ± is that of the splits' own r̄. Numbers from different numbers of votes are
   never averaged. Certified numbers are rounded down, deviations and what an attack reaches up.
-- *verdict*: `reproduced` (within 10 % or the tolerance that `certcore/reproduce/claims.toml` states, or the sentence
+- *verdict*: `reproduced` (within 10 % or the tolerance that `experiments/claims.toml` states, or the sentence
   holds), `better` (outside of it, in the certificate's or the clock's favour, or beyond the paper), `corrected` (what
   may be claimed where the paper's rule is not sound), `bracketed` (the paper's value lies within our proven bracket, or
   what the paper solved to the end is bracketed by ours), `differs`, `not run` (the remark says why).
@@ -100,7 +94,11 @@ def write_table(results: Results, path: Path) -> list[Row]:
 
 def _sections(results: Results) -> list[str]:
     """Tables of their own: tiers over splits, and what was tried where numbers differ."""
-    votes = {name: _votes(found[0].samples or 0) for name in (TEXT, JOINT) if (found := results.find(name))}
+    votes = {
+        name: _votes(found[0].samples or 0)
+        for name in ("text-variants", "joint-variants")
+        if (found := results.find(name))
+    }
     parts = (
         ("Tiers over splits", TIER_NOTE, TIER_HEADINGS, tier_lines(results)),
         ("What was tried: graphs made from words", TEXT_NOTE, TEXT_HEADINGS, text_lines(results)),
@@ -111,6 +109,59 @@ def _sections(results: Results) -> list[str]:
         if lines:
             told += [f"## {title}\n", note.format(**votes) + "\n", markdown_table(headings, lines)]
     return told
+
+
+TIER_HEADINGS = (
+    "source", "deletions", "program", "splits", "certified", "certified accuracy", "naive", "left by the best attack",
+)  # fmt: skip
+
+
+def tier_lines(results: Results) -> list[tuple[str, ...]]:
+    """The table of tiers: certified ratio and certified accuracy, mean ± sample deviation over splits."""
+    lines = []
+    for source in sorted({result.source for result in results.find("tiers")}):
+        for budget in results.find("tiers", source)[0].values["budgets"]:
+            for variant, name in TIERS.items():
+                found = results.find("tiers", source, variant)
+                if found:
+                    cells = [over_splits(found, budget, key) for key in ("certified", "accurate", "naive", "attack")]
+                    lines.append((source, str(budget), name, str(len(found)), *cells))
+    return lines
+
+
+TEXT_HEADINGS = ("graph", "one change", "nodes", "edges", "naive r̄", "collective r̄", "smoothed accuracy")
+JOINT_HEADINGS = ("change", "naive, 50 %", "collective, 50 %", "smoothed accuracy")
+
+
+def text_lines(results: Results) -> list[tuple[str, ...]]:
+    """The table of graphs that were tried for WebKB and Reuters."""
+    lines = []
+    for source in sorted({result.source for result in results.find("text-variants")}, reverse=True):
+        for trial, result in by_trial(results.find("text-variants", source), TEXTS):
+            radii = [radius([result], key) for key in ("naive", "certified")]
+            lines.append(
+                (
+                    source.split("_")[0],
+                    trial.says,
+                    f"{result.facts['nodes']:,}",
+                    f"{result.facts['edges']:,}",
+                    *("–" if found is None else found.text for found in radii),
+                    f"{result.facts['accuracy']['smoothed']:.3f}",
+                )
+            )
+    return lines
+
+
+def joint_lines(results: Results) -> list[tuple[str, ...]]:
+    """The table of noises and schedules that were tried for the joint map."""
+    return [
+        (
+            trial.says,
+            *(str(reaches_half(result, key)) for key in ("naive", "certified")),
+            f"{result.facts['accuracy']['smoothed']:.3f}",
+        )
+        for trial, result in by_trial(results.find("joint-variants", "cora_ml-gcn-joint"), JOINT)
+    ]
 
 
 def _radii(results: Results) -> list[tuple[str, ...]]:
@@ -144,15 +195,8 @@ def _computed(results: Results) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
     for experiment in EXPERIMENTS:
         found = [result for result in results if result.experiment == experiment.name]
-        data = " --data DIR" if any(source.local for source in experiment.sources) else ""
-        lines.append(
-            (
-                experiment.title,
-                experiment.figure,
-                str(len(found)) if found else "none yet",
-                f"`certcore reproduce {experiment.name}{data}`",
-            )
-        )
+        number = str(len(found)) if found else "none yet"
+        lines.append((experiment.title, experiment.figure, number, command(experiment.name)))
     return lines
 
 

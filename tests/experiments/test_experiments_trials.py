@@ -14,13 +14,15 @@ from certcore import Graph, Instance, save_instance
 from certcore.base.smoothing import SmoothingBase
 from certcore.data.dataset import Dataset
 from certcore.data.texts import nearest_neighbours
-from certcore.reproduce import computations, tier_findings
-from certcore.reproduce.measure import radius
-from certcore.reproduce.source import Folders, Source
-from certcore.reproduce.store import Result, Results, write_result
-from certcore.reproduce.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
-from certcore.reproduce.trials import Documents, Trial, nearest_by
-from certcore.reproduce.unit import Experiment, run_experiment
+from experiments import computations
+from experiments.claims import Find
+from experiments.measure import radius
+from experiments.source import Folders, Source
+from experiments.store import Result, Results, write_result
+from experiments.table import text_lines, tier_lines
+from experiments.trial_lists import JOINT, TEXT_WITH_PAPER_VOTES, TEXTS
+from experiments.trials import Documents, Trial, nearest_by
+from experiments.unit import Experiment, run_experiment
 
 WORDS = sp.csr_array((np.random.default_rng(5).random((40, 30)) < 0.2).astype(np.int8))
 LABELS = np.arange(40) % 2
@@ -50,14 +52,11 @@ def test_directions_are_what_they_say() -> None:
     assert len(nearest) == 3 * 40
 
 
-@pytest.mark.parametrize("similarity", ["cosine", "jaccard"])
-def test_neighbours_are_the_most_similar(similarity: str) -> None:
+def test_neighbours_are_the_most_similar() -> None:
     dense = WORDS.toarray() > 0
-    for node, found in enumerate(nearest_by(WORDS, 2, similarity)):
+    for node, found in enumerate(nearest_by(WORDS, 2, "cosine")):
         shared = (dense & dense[node]).sum(axis=1)
-        either = (dense | dense[node]).sum(axis=1)
-        lengths = np.sqrt(dense.sum(axis=1) * dense[node].sum())
-        score = shared / (either if similarity == "jaccard" else np.maximum(lengths, 1))
+        score = shared / np.maximum(np.sqrt(dense.sum(axis=1) * dense[node].sum()), 1)
         score[node] = -1
         np.testing.assert_allclose(np.sort(score[found]), np.sort(score)[-2:])
 
@@ -139,11 +138,13 @@ def test_what_was_tried_is_told(tmp_path: Path) -> None:
         values = {"budgets": [0, 1, 2, 3], "certified": [90] * (reach + 1) + [0] * (3 - reach), "naive": [90, 0, 0, 0]}
         write_result(tmp_path, made("joint-variants", "cora_ml-gcn-joint", trial.name, **values), "key")
     results = Results(tmp_path)
-    assert [line[5] for line in tier_findings.text_lines(results)] == ["0.50", "0.25", "1.50"]
-    ours = tier_findings.nearest_text("webkb_knn3", 8.08, 309.32)(results)
+    assert [line[5] for line in text_lines(results)] == ["0.50", "0.25", "1.50"]
+    ours = Find("nearest_text", (f"text-variants/{source}",), arguments={"naive": 8.08, "collective": 309.32})(results)
     assert ours is not None
     assert ours.text.startswith("1 of 2 changes raise it; most: two nearest")
-    assert tier_findings.meets_both("webkb_knn3", 0.5, 1.5)(results) is None, "fewer votes are no verdict"
+    both = Find("meets_both", (f"text-variants/{source}/{TEXT_WITH_PAPER_VOTES.name}",))
+    told = {"naive": 0.5, "collective": 1.5}
+    assert replace(both, arguments=told)(results) is None, "fewer votes are no verdict"
     values = {"budgets": [0, 1, 2, 3, 4], "certified": [90, 90, 90, 90, 0], "naive": [90, 50, 0, 0, 0]}
     write_result(tmp_path, made("text-variants", source, TEXT_WITH_PAPER_VOTES.name, **values), "key")
     single, together = (
@@ -151,29 +152,36 @@ def test_what_was_tried_is_told(tmp_path: Path) -> None:
         for key in ("naive", "certified")
     )
     for wrong in ((1, 1), (1.3, 1), (1, 1.3)):
-        met = tier_findings.meets_both("webkb_knn3", single * wrong[0], together * wrong[1])(Results(tmp_path))
+        told = {"naive": single * wrong[0], "collective": together * wrong[1]}
+        met = replace(both, arguments=told)(Results(tmp_path))
         assert met is not None
         assert met.holds == (wrong == (1, 1))
-    at = tier_findings.tiers_at("cora_ml-gcn-attr", 20)(results)
+    at = Find(
+        "several",
+        ("tiers/cora_ml-gcn-attr/tight", "tiers/cora_ml-gcn-attr/strong"),
+        arguments={"names": ["tight", "strong"], "budget": 20, "falling": ["strong", "tight"]},
+    )(results)
     assert at is not None
     assert at.text == "tight 60.0 % ± 0.0 %, strong 75.0 % ± 7.1 %"
     left = "85.0 % ± 0.0 %"
-    assert tier_findings.tier_lines(results)[1][4:] == ("75.0 % ± 7.1 %", "55.0 % ± 7.1 %", "0.0 % ± 0.0 %", left)
-    half = tier_findings.half_contour("cora_ml-gcn-joint")(results)
+    assert tier_lines(results)[1][4:] == ("75.0 % ± 7.1 %", "55.0 % ± 7.1 %", "0.0 % ± 0.0 %", left)
+    contour = Find("half_contour", ("joint-contour/cora_ml-gcn-joint/strong",))
+    half = contour(results)
     assert half is not None
     assert half.text == "paper's and tight program 7, strong 8 deletions; an attack breaks more than half at 9"
     for paper, holds in ((8, True), (9, False)):
-        half = tier_findings.half_contour("cora_ml-gcn-joint", paper)(results)
+        half = replace(contour, arguments={"paper": paper})(results)
         assert half is not None
         assert half.holds is holds, "less than the paper's is not better"
     for model, count in (("gcn", 76), ("appnp", 50)):
         values = {"budgets": [20], "certified": [count], "naive": [0]}
         write_result(tmp_path, made("classifiers", f"cora_ml-{model}-attr", "paper", 1, **values), "key")
     for votes, paper, holds in ((1000, 0.74, True), (1000, 0.85, False), (10**6, 0.74, None)):
-        told = ("cora_ml", 20, ["gcn", "appnp"], votes, {"gcn": paper}, 0.05)
-        by_model = tier_findings.classifiers_at(*told)(Results(tmp_path))
+        told = {"budget": 20, "naive": "each", "votes": votes, "paper": {"GCN": paper}, "tolerance": 0.05}
+        models = tuple(f"classifiers/cora_ml-{model}-attr/paper" for model in ("gcn", "appnp"))
+        by_model = Find("several", models, arguments=told)(Results(tmp_path))
         assert (by_model and by_model.holds) is holds
         assert by_model is None or by_model.text.startswith("GCN 76.0 % (naive 0.0 %; splits 1), APPNP 50.0 %")
-    moves = tier_findings.what_moves_the_contour()(results)
+    moves = Find("what_moves_the_contour", ("joint-variants/cora_ml-gcn-joint",))(results)
     assert moves is not None
     assert "naive 0, collective 1 with the appendix's settings; up to 0 and 3" in moves.text

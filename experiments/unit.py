@@ -12,8 +12,8 @@ import numpy as np
 
 from certcore.base.smoothing import SmoothingBase
 from certcore.instance.instance import Instance
-from certcore.reproduce.source import Folders, Source
-from certcore.reproduce.store import (
+from experiments.source import Folders, Source
+from experiments.store import (
     Result,
     facts_of,
     is_fresh,
@@ -84,11 +84,7 @@ class Experiment:
     sources: tuple[Source, ...]
     variants: tuple[Variant, ...] = (Variant("paper"), Variant("tight"))
     settings: dict[str, Any] = field(default_factory=dict)
-    per_source: dict[str, dict[str, Any]] = field(default_factory=dict)
     first_split_only: bool = False
-
-    def settings_for(self, source: Source) -> dict[str, Any]:
-        return self.settings | self.per_source.get(source.dataset, {})
 
 
 @dataclass(frozen=True)
@@ -135,7 +131,7 @@ def _run_split(
     for variant in experiment.variants:
         if not variant.fits(original):
             continue
-        settings = {"relaxation": variant.relaxation, **experiment.settings_for(source)}
+        settings = {"relaxation": variant.relaxation, **experiment.settings}
         key = variant.key(original, settings)
         path = path_of(folders.results, experiment.name, source.group, split, variant.name)
         if not force and is_fresh(path, key):
@@ -150,7 +146,7 @@ def _run_split(
         else:
             values = experiment.work(instance, **settings)
         seconds = time.perf_counter() - started
-        command = f"certcore reproduce {experiment.name}{option}" + (" --data DIR" if source.local else "")
+        command = f"python -m experiments {experiment.name}{option}" + (" --data DIR" if source.local else "")
         result = Result(
             experiment=experiment.name,
             source=source.group,

@@ -20,7 +20,7 @@ from certcore.common.files import atomic_write
 from certcore.common.plain import to_plain
 from certcore.common.reading import read_json
 from certcore.instance.instance import Instance
-from certcore.reproduce.source import RESULTS
+from experiments.source import RESULTS
 
 FORMAT = "certcore-result-1"
 
@@ -124,10 +124,10 @@ def read_result(path: Path) -> tuple[Result, str]:
             raise InputError(f"{path.name} has the format {record['format']!r}; expected {FORMAT}")
         names = ("experiment", "source", "split", "variant", "settings", "facts", "values", "provenance")
         return Result(**{name: record[name] for name in names}), record["key"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (InputError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path.name} cannot be read as a result ({type(error).__name__}); delete it and run "
-            "`certcore reproduce` again"
+            "`python -m experiments` again"
         ) from error
 
 

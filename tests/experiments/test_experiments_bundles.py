@@ -13,9 +13,9 @@ from certcore.base.division import DivisionBase
 from certcore.data.registry import REGISTRY
 from certcore.domain.threat import ThreatModel
 from certcore.pipeline.bundle import MAX_BYTES
-from certcore.reproduce.source import BUNDLES, LOCAL
 from certcore.sweep import Session
 from certcore.verify.proof import verify_proof
+from experiments.source import BUNDLES, LOCAL
 from pages.files import bundles
 from pages.state.state import START
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from certcore.reproduce.source import Folders
-from certcore.reproduce.store import Results, path_of
-from certcore.reproduce.unit import Experiment
+from experiments.source import Folders
+from experiments.store import Results, path_of
+from experiments.unit import Experiment
 
 
 @dataclass(frozen=True)

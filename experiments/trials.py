@@ -21,7 +21,7 @@ from certcore.data.texts import nearest_neighbours
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.instance.instance import Instance
-from certcore.reproduce.unit import Variant
+from experiments.unit import Variant
 
 #: Samples that choose the label, as in the paper.
 SELECTION = 1000
@@ -37,7 +37,7 @@ class Documents:
     """`symmetric`; `nearest` (a document receives from its nearest); `named` (from those whose nearest it is);
     `mutual` (both are among the other's nearest)."""
     similarity: str = "tfidf"
-    """Cosine of idf-weighted words (`tfidf`) or of plain ones (`cosine`), or `jaccard`."""
+    """Cosine of idf-weighted words (`tfidf`) or of plain ones (`cosine`)."""
     words: int | None = None
     """Keep only so many attributes …"""
     chosen: str = "frequent"
@@ -73,10 +73,7 @@ def nearest_by(words: sp.csr_array, k: int, similarity: str) -> np.ndarray:
     binary = (words != 0).astype(np.int64)
     shared = np.asarray((binary @ binary.T).todense())
     size = np.asarray(binary.sum(axis=1)).ravel()
-    if similarity == "jaccard":
-        close = shared / np.maximum(size[:, None] + size[None] - shared, 1)
-    else:
-        close = shared / np.sqrt(np.maximum(size[:, None] * size[None], 1))
+    close = shared / np.sqrt(np.maximum(size[:, None] * size[None], 1))
     np.fill_diagonal(close, -np.inf)
     return np.argsort(-close, axis=1, kind="stable")[:, :k]
 

@@ -12,7 +12,7 @@ from certcore import Graph, load_instance, save_instance
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz
 from certcore.data.dataset import Dataset, save_dataset
-from certcore.reproduce.source import LOCAL, Folders, Source, directed_neighbours, join_votes, keep_votes
+from experiments.source import LOCAL, Folders, Source, directed_neighbours, join_votes, keep_votes
 
 #: torch-geometric still compiles with torch.jit when it is imported.
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")

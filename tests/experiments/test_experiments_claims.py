@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certcore.cli import main
-from certcore.reproduce import findings
-from certcore.reproduce.claims import CLAIMS, EXTENSIONS, Claim, Row, rows
-from certcore.reproduce.experiments import BY_NAME, EXPERIMENTS, chosen
-from certcore.reproduce.measure import Ours, sub_curve
-from certcore.reproduce.source import RESULTS
-from certcore.reproduce.store import Result, Results, write_result
-from certcore.reproduce.table import HEADINGS, cells, write_table
+from experiments.__main__ import main
+from experiments.claims import CLAIMS, EXTENSIONS, Claim, Row, rows
+from experiments.definitions import BY_NAME, EXPERIMENTS, chosen
+from experiments.look_up import READINGS, Find
+from experiments.measure import Ours, sub_curve
+from experiments.source import RESULTS
+from experiments.store import Result, Results, write_result
+from experiments.table import HEADINGS, cells, write_table
 
 #: The numbers the paper states, which must all have a row.
 STATED = (
@@ -36,6 +36,9 @@ def test_every_number_of_the_paper_has_a_row() -> None:
     assert len(set(names)) == len(names)
     for claim in (*CLAIMS, *EXTENSIONS):
         assert claim.how in BY_NAME or claim.how == "all", claim.name
+        assert claim.find.how in READINGS, claim.name
+    unused = set(READINGS) - {claim.find.how for claim in (*CLAIMS, *EXTENSIONS)}
+    assert not unused, "a reading that no claim names is dead"
 
 
 @pytest.mark.parametrize("folder", ["nothing", "stored"])
@@ -55,7 +58,7 @@ def test_no_row_is_empty(folder: str, tmp_path: Path) -> None:
 def test_the_page_is_as_new_as_the_results(tmp_path: Path) -> None:
     write_table(Results(RESULTS), tmp_path / "page.md")
     stored = RESULTS.parent / "REPRODUCTION.md"
-    assert stored.read_text() == (tmp_path / "page.md").read_text(), "run `certcore reproduce table`"
+    assert stored.read_text() == (tmp_path / "page.md").read_text(), "run `python -m experiments table`"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_five_splits_and_a_million_votes_stand_behind_the_main_curves(experiment
 def test_stored_results_tell_where_they_come_from() -> None:
     for result in Results(RESULTS):
         assert re.fullmatch(r"[0-9a-f]{64}", result.provenance["instance"]), result.name
-        assert result.provenance["command"].startswith("certcore reproduce ")
+        assert result.provenance["command"].startswith(("certcore reproduce ", "python -m experiments "))
         assert result.provenance["made_by"].startswith("certcore bundle "), result.name
         assert result.experiment in BY_NAME
         text = json.dumps([result.provenance, result.settings])
@@ -93,20 +96,20 @@ def test_stored_results_tell_where_they_come_from() -> None:
     ],
 )
 def test_verdicts(value: float, better: str, verdict: str) -> None:
-    claim = Claim("x", "here", "a number", "10", lambda results: None, 10.0, better=better)
+    claim = Claim("x", "here", "a number", "10", Find("stated"), 10.0, better=better)
     assert Row(claim, Ours(value, str(value))).verdict == verdict
     assert Row(claim, None).verdict == "not run"
 
 
 def test_fewer_votes_are_said_aloud() -> None:
-    claim = Claim("x", "here", "a number", "10", lambda results: None, 10.0, how="datasets")
+    claim = Claim("x", "here", "a number", "10", Find("stated"), 10.0, how="datasets")
     assert "100,000 votes" in Row(claim, Ours(10.0, "10", samples=10**5)).sentence
     assert Row(claim, Ours(10.0, "10", samples=10**6)).sentence == ""
 
 
 def made(experiment: str, source: str, variant: str, split: int = 0, **values: Any) -> Result:
     facts = {"targets": 100, "samples": 10**6, "accuracy": {}, "nodes": 2110, "edges": 3668, "degree_over_16": 0.0}
-    provenance = {"instance": "0" * 64, "command": "certcore reproduce x", "made_by": "certcore bundle x"}
+    provenance = {"instance": "0" * 64, "command": "python -m experiments x", "made_by": "certcore bundle x"}
     return Result(experiment, source, split, variant, {"time_limit": 60.0}, facts, values, provenance)
 
 
@@ -150,15 +153,20 @@ def test_classifiers_are_compared_on_the_votes_that_all_have(tmp_path: Path) -> 
     for number, naive in ((10**4, [90, 60, 0, 0]), (10**5, [90, 70, 50, 0])):
         for model, certified in (("sma", [90, 80, 80, 60]), ("rgcn", [90, 80, 70, 60])):
             values = budgets | {"certified": certified, "naive": naive}
-            write_result(tmp_path, made("classifiers", f"citeseer-{model}-attr", f"paper-{number}", **values), "key")
+            result = made("classifiers", f"citeseer-{model}-attr", f"paper-{number}", **values)
+            write_result(tmp_path, replace(result, facts=result.facts | {"samples": number}), "key")
     results = Results(tmp_path)
-    by_votes = findings.base_gap_by_votes("citeseer")(results)
+    by_votes = next(claim.find for claim in EXTENSIONS if claim.name == "sma-base-citeseer")(results)
     assert by_votes is not None
     assert by_votes.text == "on average up to 1 deletions: +20.0 % with 10,000 votes, +10.0 % with 100,000"
-    close = findings.base_close_to_collective("citeseer", 0.1)(results)
+    pair = tuple(f"classifiers/citeseer-{model}-attr/paper" for model in ("sma", "rgcn"))
+    base_close = Find("base_close_to_collective", pair, equal=True, arguments={"almost": 0.1})
+    close = base_close(results)
     assert close is not None
     assert close.text.startswith("RGCN collective − SMA naive: +15.0 % on average up to 2 deletions")
-    ours = findings.ratio_at("citeseer-rgcn-attr", 2, "paper-10000")(results)
+    gcn = ("classifiers/citeseer-gcn-attr/paper-{votes}", "classifiers/citeseer-gcn-attr/paper")
+    ratio = Find("ratio", ("classifiers/citeseer-rgcn-attr/paper-10000",), gcn, arguments={"budget": 2})
+    ours = ratio(results)
     assert ours is not None
     assert (ours.text, ours.also) == ("70.0 %", "")
     write_result(tmp_path, made("classifiers", "citeseer-rgcn-attr", "paper", **values), "key")
@@ -167,12 +175,12 @@ def test_classifiers_are_compared_on_the_votes_that_all_have(tmp_path: Path) -> 
         result = made("classifiers", "citeseer-gcn-attr", variant, **values)
         facts = result.facts | {"samples": 10**7 if variant == "paper" else 10**6}
         write_result(tmp_path, replace(result, facts=facts), "key")
-    ours = findings.ratio_at("citeseer-rgcn-attr", 2)(Results(tmp_path))
+    ours = replace(ratio, of=("classifiers/citeseer-rgcn-attr/paper",))(Results(tmp_path))
     assert ours is not None
     assert "GCN has 65.0 % with as many votes and 85.0 % with 10,000,000 (1 splits)." in ours.also
     for path in tmp_path.glob("classifiers/*rgcn*100000.json"):
         path.unlink()
-    fewer = findings.base_close_to_collective("citeseer", 0.1)(Results(tmp_path))
+    fewer = base_close(Results(tmp_path))
     assert fewer is not None
     assert "+20.0 % on average up to 1 deletions" in fewer.text
 
@@ -185,14 +193,15 @@ def test_classifiers_are_compared_on_the_splits_that_all_have(tmp_path: Path) ->
             values = {"budgets": [0, 1], "certified": [count, count], "naive": [count, 0]}
             result = made("classifiers", f"citeseer-{model}-attr", "paper-100000", split, **values)
             write_result(tmp_path, result, "key")
-    ours = findings.better_base_better_collective("citeseer")(Results(tmp_path))
+    order = next(claim.find for claim in EXTENSIONS if claim.name == "models-order-citeseer")
+    ours = order(Results(tmp_path))
     assert ours is not None
     assert ours.text.startswith("naive: GCN > GAT > APPNP; collective: GCN > GAT > APPNP")
     assert ours.splits == 1
     values = {"budgets": [0, 1], "certified": [95, 95], "naive": [95, 0]}
     for model in ("gat", "appnp"):
         write_result(tmp_path, made("classifiers", f"citeseer-{model}-attr", "paper-100000", 1, **values), "key")
-    ours = findings.better_base_better_collective("citeseer")(Results(tmp_path))
+    ours = order(Results(tmp_path))
     assert ours is not None
     assert (ours.splits, ours.text.split(";")[0]) == (2, "naive: GAT > APPNP > GCN")
 
@@ -215,10 +224,10 @@ def test_more_attackers_leave_no_more() -> None:
 
 
 def test_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "list"]) == 0
+    assert main(["list"]) == 0
     assert "fig_datasets" in capsys.readouterr().out
     for bad in (["fig_9"], ["keep-votes"], ["table", "x.npz"], ["all", "--data", str(tmp_path / "none")]):
-        assert main(["reproduce", *bad]) == 2
+        assert main([*bad]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
     assert chosen("robust_models") == (BY_NAME["classifiers"],)
     assert chosen("all") == EXPERIMENTS
@@ -226,7 +235,7 @@ def test_command_lists_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_command_writes_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "docs" / "results"
-    assert main(["reproduce", "convex", "--bundles", str(tmp_path), "--results", str(results), "--json"]) == 0
+    assert main(["convex", "--bundles", str(tmp_path), "--results", str(results), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["computed"] == 0
     assert "not run" in report["verdicts"]

@@ -13,11 +13,11 @@ from certcore import Graph, GridBase, Instance, certify, save_instance
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
-from certcore.reproduce.findings import radius_of
-from certcore.reproduce.measure import at_budget, mean_ratio, radius, whole_radius
-from certcore.reproduce.source import Folders, Source
-from certcore.reproduce.store import Result, Results, read_result, write_result
-from certcore.reproduce.unit import Experiment, Variant, run_experiment, thinned
+from experiments.claims import Find
+from experiments.measure import at_budget, mean_ratio, radius, whole_radius
+from experiments.source import Folders, Source
+from experiments.store import Result, Results, read_result, write_result
+from experiments.unit import Experiment, Variant, run_experiment, thinned
 
 
 def result(split: int = 0, samples: int = 1000, **values: Any) -> Result:
@@ -118,7 +118,8 @@ def test_more_splits_with_fewer_votes_are_mentioned_apart(tmp_path: Path) -> Non
         less = result(split, 10**5, certified=counts, naive=counts)
         write_result(tmp_path, replace(less, variant="paper-100000"), "key")
     write_result(tmp_path, result(0, 10**6, certified=[10, 10, 0], naive=[10, 10, 0]), "key")
-    ours = radius_of("datasets", "toy-gcn-attr")(Results(tmp_path))
+    toy = "datasets/toy-gcn-attr/paper"
+    ours = Find("average_radius", (toy,), (f"{toy}-100000",))(Results(tmp_path))
     assert ours is not None
     assert (ours.value, ours.splits, ours.samples) == (0.5, 1, 10**6)
     assert ours.also == "With 100,000 votes on 3 splits: 0.40 ± 0.10."

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from certcore.reproduce import findings, tier_findings
-from certcore.reproduce.measure import Ours
-from certcore.reproduce.store import Results
+from experiments import findings  # noqa: F401 - the readings register themselves
+from experiments.look_up import Find
+from experiments.measure import Ours
+from experiments.store import Results
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Claim:
     where: str
     says: str
     paper: str
-    find: findings.Find
+    find: Find
     value: float | None = None
     """The paper's number, if it is one; the ratio ours / paper is shown for it."""
     tolerance: float = 0.1
@@ -72,7 +73,7 @@ class Row:
     def sentence(self) -> str:
         """What there is to say about the row."""
         if self.ours is None:
-            return self.claim.missing or f"Not run yet: `certcore reproduce {self.claim.how.split()[0]}`."
+            return self.claim.missing or f"Not run yet: `python -m experiments {self.claim.how.split()[0]}`."
         words = [self.claim.why] if self.claim.why else []
         if self.ours.samples is not None and self.ours.samples < 10**6 and "seconds" not in self.claim.how:
             words.append(
@@ -95,18 +96,10 @@ def _read(kind: str) -> tuple[Claim, ...]:
 
 
 def _claim(entry: dict[str, Any], texts: dict[str, str]) -> Claim:
-    parts = dict(entry, find=_finder(entry["find"]))
+    parts = dict(entry, find=Find.told(**entry["find"]))
     for key in ("why", "missing"):
         parts[key] = entry.get(key, "").format(**texts)
     return Claim(**parts)
-
-
-def _finder(find: str | list[Any]) -> findings.Find:
-    """A function of `findings` or `tier_findings` by its name, or what it returns for the arguments behind its name."""
-    name, *arguments = [find] if isinstance(find, str) else find
-    function = getattr(findings, name, None) or getattr(tier_findings, name)
-    found: findings.Find = function if isinstance(find, str) else function(*arguments)
-    return found
 
 
 CLAIMS = _read("claims")

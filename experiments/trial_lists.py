@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from certcore.reproduce.trials import Documents, Trial
+from experiments.trials import Documents, Trial
 
 #: Enough to rank trials; never compared with results from more votes.
 VOTES = 10**4

@@ -9,13 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
 from certcore.domain.edge_field import EdgeField
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
-from certcore.reproduce.findings import on_equal_terms
-from certcore.reproduce.measure import map_ratio, sub_curve
-from certcore.reproduce.store import Result, Results
+from experiments.look_up import on_equal_terms
+from experiments.measure import map_ratio, sub_curve
+from experiments.store import Result, Results
 
 NAMES = {
     "citeseer": "Citeseer",
@@ -123,11 +122,6 @@ def section_of(text: str) -> tuple[str, ...]:
     return next((labels for labels in SECTIONS if any(label in said for label in labels)), ())
 
 
-def pictures(results: Results) -> list[Picture]:
-    """Every figure for which there are results, in its first form."""
-    return [shown.pictures[shown.first] for part in shelf(results).values() for shown in part]
-
-
 def mean_lines(
     found: Sequence[Result], name: str, group: int, kind: str = "collective", naive: bool = True
 ) -> list[Line]:
@@ -170,11 +164,6 @@ def _steps(rows: np.ndarray) -> np.ndarray:
 
 def _padded(row: np.ndarray, length: int) -> np.ndarray:
     return np.pad(row, (0, length - len(row)), mode="edge")
-
-
-def _label(result: Result) -> tuple[str, str]:
-    dataset, model, _ = result.source.split("-")
-    return NAMES.get(dataset, dataset), MODELS.get(model, model)
 
 
 def _behind(found: Iterable[Result]) -> str:
@@ -291,7 +280,11 @@ def _texts(results: Results, form: str) -> Picture | None:
 def _classifiers(results: Results, form: str, dataset: str) -> Picture | None:
     """All on the splits and the number of votes that all of them have."""
     models = ("gcn", "gat", "appnp", "rgcn", "sma")
-    lists = on_equal_terms(results, dataset, models) if form != "strong" else []
+    lists = (
+        on_equal_terms(results, [f"classifiers/{dataset}-{model}-attr/paper" for model in models])
+        if form != "strong"
+        else []
+    )
     if not lists:
         return None
     lines = [line for k, found in enumerate(lists) for line in mean_lines(found, MODELS[models[k]], k)]
@@ -520,14 +513,3 @@ PLACES = (
         )
     ),
 )
-
-
-def make(recipe: Recipe) -> Figure:
-    """The figure of a recipe of kind `paper`, by its name."""
-    named = {place.file(form): (place, form) for place in PLACES for form in place.forms}
-    place, form = named.get(recipe.instances[0] if len(recipe.instances) == 1 else "", (None, ""))
-    made = None if place is None else place.picture(Results(), form)
-    if made is None:
-        known = [p.figure.name for part in shelf(Results()).values() for shown in part for p in shown.pictures.values()]
-        raise InputError(f"there is no such figure of the paper; expected one of {', '.join(known)}")
-    return made.figure

@@ -22,8 +22,7 @@ from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.instance.instance import Instance, load_instance
 
-#: Beside the package in a checkout; in the working folder where the package is installed (the container).
-ROOT = next((p for p in (Path(__file__).resolve().parents[2], Path.cwd()) if (p / "docs/results").is_dir()), Path())
+ROOT = Path(__file__).resolve().parents[1]
 BUNDLES = ROOT / "precomputed"
 RESULTS = ROOT / "docs" / "results"
 MOST_SPLITS = 10

@@ -9,7 +9,7 @@ import numpy as np
 
 from certcore.common.rounding import percent_down, percent_up, rounded_down
 from certcore.common.splits import average_radius, deviation, mean
-from certcore.reproduce.store import Result
+from experiments.store import Result
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,6 @@ def at_budget(results: list[Result], budget: int, key: str = "certified") -> Our
 def map_ratio(results: list[Result], key: str = "certified") -> np.ndarray:
     """Mean certified ratio over a map of two budgets."""
     return mean([result.ratios(key) for result in results])
-
-
-def contour(results: list[Result], level: float, key: str = "certified") -> int | None:
-    """The largest x on the map at which the ratio is still at least `level` for the smallest y."""
-    if not results:
-        return None
-    ratio = map_ratio(results, key)[:, 0]
-    reached = np.flatnonzero(ratio >= level)
-    return int(results[0].values["x_values"][reached[-1]]) if len(reached) else None
 
 
 def mean_seconds(results: list[Result], column: str = "processor_seconds") -> Ours | None:

@@ -1,4 +1,4 @@
-"""`certcore reproduce`: the paper's experiments with this engine, resumable."""
+"""`python -m experiments`: the paper's experiments with this engine, resumable."""
 
 from __future__ import annotations
 
@@ -6,28 +6,33 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from certcore.cli import guarded
 from certcore.cli.options import add_json, natural, print_json
-from certcore.cli.parser import Subparsers
+from certcore.cli.parser import Parser
 from certcore.cli.paths import require_file
-
-if TYPE_CHECKING:
-    from certcore.reproduce.source import Folders
-    from certcore.reproduce.unit import Experiment
+from certcore.common.errors import InputError
+from certcore.figures.paper import FILE
+from experiments.cost import costs, minutes
+from experiments.definitions import EXPERIMENTS, chosen
+from experiments.quick import FOLDER, Quick
+from experiments.source import BUNDLES, RESULTS, ROOT, Folders, keep_votes
+from experiments.store import Results
+from experiments.stored import write_paper
+from experiments.table import write_table
+from experiments.unit import Experiment, run_experiment
 
 #: Seconds from which on a person is asked before a run begins.
 LONG = 600.0
 
 
-def add(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser(
-        "reproduce",
-        help="recompute the paper's experiments and write the table of differences",
+def build_parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="python -m experiments",
         description="Recompute the paper's experiments from bundles and kept votes. Every unit (an experiment on one "
         "split in one variant) is kept as a JSON file as soon as it is done; what is already there is not repeated.",
-        epilog="examples: certcore reproduce fig_datasets; certcore reproduce all --data DIR; certcore reproduce table;"
-        " certcore reproduce all --quick",
+        epilog="examples: python -m experiments fig_datasets; python -m experiments all --data DIR; "
+        "python -m experiments table; python -m experiments all --quick",
     )
     parser.add_argument(
         "figure",
@@ -48,12 +53,16 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--yes", action="store_true", help="begin a long run without asking")
     add_json(parser)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    return guarded("experiments", words, lambda: run(build_parser().parse_args(words)))
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.common.errors import InputError
-    from certcore.reproduce.source import BUNDLES, RESULTS, Folders, keep_votes
-
     folders = Folders(
         Path(args.bundles) if args.bundles else BUNDLES,
         Path(args.results) if args.results else RESULTS,
@@ -68,10 +77,6 @@ def run(args: argparse.Namespace) -> int:
             require_file(file, "an instance file (.npz)", suffix=".npz")
             keep_votes(file, folders.votes / Path(file).name)
         return 0
-    from certcore.reproduce.experiments import EXPERIMENTS, chosen
-    from certcore.reproduce.store import Results
-    from certcore.reproduce.table import write_table
-    from certcore.reproduce.unit import run_experiment
 
     if args.figure == "list":
         for experiment in EXPERIMENTS:
@@ -91,7 +96,10 @@ def run(args: argparse.Namespace) -> int:
             for unit in run_experiment(experiment, folders, force=args.force, splits=args.split, say=say):
                 done, skipped = done + (not unit.skipped), skipped + unit.skipped
     page = folders.results.parent / "REPRODUCTION.md"
-    found = write_table(Results(folders.results), page)
+    results = Results(folders.results)
+    found = write_table(results, page)
+    # A table of other results stays beside them; what the dashboard shows rests on those of the project.
+    write_paper(results, ROOT / FILE if folders.results == RESULTS else folders.results.parent / FILE.name)
     verdicts: dict[str, int] = {}
     for row in found:
         verdicts[row.verdict] = verdicts.get(row.verdict, 0) + 1
@@ -108,9 +116,6 @@ def _agreed(
     wanted: Sequence[Experiment], folders: Folders, args: argparse.Namespace, say: Callable[[str], None]
 ) -> bool:
     """Tell what a run will cost; at a terminal, ask before a long one."""
-    from certcore.reproduce.cost import costs, minutes
-    from certcore.reproduce.source import RESULTS
-    from certcore.reproduce.store import Results
 
     told = costs(wanted, folders, Results(RESULTS), force=args.force, splits=args.split)
     for cost in told:
@@ -125,9 +130,6 @@ def _agreed(
 
 
 def _quick(args: argparse.Namespace, data: Path | None, say: Callable[[str], None]) -> int:
-    from certcore.common.errors import InputError
-    from certcore.reproduce.experiments import chosen
-    from certcore.reproduce.quick import FOLDER, Quick
 
     if args.figure == "table" or args.bundles or args.split or args.force:
         raise InputError(
@@ -142,3 +144,7 @@ def _quick(args: argparse.Namespace, data: Path | None, say: Callable[[str], Non
     else:
         print(f"{computed} computed, {len(units) - computed} already there, on few votes: no results; see {page}")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

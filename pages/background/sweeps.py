@@ -17,7 +17,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
+from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen, surfaces
 from certcore.sweep.bracket import attacks_along, attacks_over, best_below
 from certcore.sweep.surface_maps import around
 
@@ -252,9 +252,7 @@ def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
                 def told(points: int, total: int) -> None:
                     job.report(points / max(total, 1), f"point {points + 1:,} of {total:,}, widest bracket first")
 
-                for better in strengthen_curve(
-                    known, one, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told
-                ):
+                for better in strengthen(known, one, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told):
                     done[i][j] = better
                     job.report(job.share, job.note, [list(part) for part in done])
         return done
@@ -276,7 +274,7 @@ def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
 
         known = session(view.instance)
         limits: dict[str, Any] = {"time_limit": SECONDS_PER_POINT, "cancel": job.cancel, "progress": told}
-        for better in strengthen_surface(known, found.result, **limits):
+        for better in strengthen(known, found.result, **limits):
             best = better
             job.report(job.share, job.note, best)
         return best
@@ -436,7 +434,7 @@ def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: R
     near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
 
     def run(job: Job) -> list[tuple[int, int, int]]:
-        cells = [(xs[i], ys[j]) for i, j in around((len(xs), len(ys)), (xs, ys), near)]
+        cells = [(xs[i], ys[j]) for i, j in around((xs, ys), near)]
         found: list[tuple[int, int, int]] = []
         told = 0.0
         for one in attacks_over(session(view.instance), fixed, x, y, cells, relaxation=kind, cancel=job.cancel):

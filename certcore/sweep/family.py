@@ -60,7 +60,7 @@ class Question:
     @property
     def key(self) -> str:
         """Equal keys, equal results; names and provenance count as well, because results show them."""
-        return digest_of(self.stored() | {"shown": self.instance.full_digest})
+        return digest_of(self.stored() | {"varied": self.varied, "shown": self.instance.full_digest})
 
 
 def digest_of(fields: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen, surfaces
 from certcore.sweep.bracket import attacks_along, attacks_over, best_below
+from certcore.sweep.family import Question
 from certcore.sweep.surface_maps import around
 
 from ..files import bundles
@@ -53,10 +54,8 @@ class Member:
     value: int = 0
 
     @property
-    def key(self) -> tuple[Any, ...]:
-        plain = self.threat.to_json()
-        targets = () if self.threat.targets is None else self.threat.targets.tobytes()
-        return (self.name, repr(sorted(plain.items(), key=str)), targets, *(i.full_digest for i in self.instances))
+    def key(self) -> tuple[str, ...]:
+        return (self.name, *(Question(instance, self.threat).key for instance in self.instances))
 
 
 def varied(instance: Instance) -> dict[str, str]:
@@ -412,9 +411,9 @@ def map_over(
         assert last is not None
         return last
 
-    others = (fixed.budgets, fixed.sigma, *view.family)
-    key = ("map", x, y, ends, finest, relaxation, *others)
-    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *others), patience=0.6)
+    question = Question(view.instance, fixed).key
+    key = ("map", x, y, ends, finest, relaxation, question)
+    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, question), patience=0.6)
 
 
 def _free(threat: ThreatModel, x: str, y: str) -> ThreatModel:
@@ -444,8 +443,7 @@ def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: R
             told = now if now - told > 2 * REFRESH else told
         return found
 
-    others = (fixed.budgets, fixed.sigma, *view.family)
-    key = ("map attacks", x, y, ends, kind, *others)
+    key = ("map attacks", x, y, ends, kind, Question(view.instance, fixed).key)
     return ask(slot, key, run, "Looking for attacks on the map", same=key, patience=0.1)
 
 

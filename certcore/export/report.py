@@ -16,7 +16,7 @@ from certcore.common.progress import StepsDone, tell
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.export.certificate import allocation, guarantee, provenance
-from certcore.export.curve_range import curve_values, zero_budget
+from certcore.export.curve_range import FARTHEST, curve_values
 from certcore.export.scripts import certify_command, draw_command, untold
 from certcore.figures import (
     base_figure,
@@ -37,6 +37,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.sweep import Session, curve, surface
+from certcore.sweep.radii import first_uncertified
 
 _MAP_SIDE = 9
 _MOST_CLASSES = 12
@@ -229,7 +230,9 @@ class _Maker:
 
     def full_curve(self, vary: str) -> Figure | None:
         """The curve over every whole number to where nothing is certified: it has an average radius."""
-        end = zero_budget(self.session, self.threat, vary, relaxation=self.swept, cancel=self.cancel)
+        end = first_uncertified(
+            self.session, self.threat, vary, most=FARTHEST, relaxation=self.swept, cancel=self.cancel
+        )
         if end is None or end < 2:
             return None
         values = list(range(end + 1))

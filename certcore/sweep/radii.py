@@ -101,28 +101,9 @@ def radius(
     problem = Problem(session.instance, axis.at(threat, 0))
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
-    search = _RadiusSearch(session, threat, axis, effort, cancel)
+    search = _RadiusSearch(session, threat, axis, effort, cancel, progress)
     largest, all_there_is = largest_useful(problem, axis)
-    low, high = -1, largest + 1  # certified enough at `low`, not at `high`
-    if search.enough(0, needed):
-        low = 0
-        step = 1
-        while low < largest:
-            guess = min(largest, low + step)
-            if not search.enough(guess, needed):
-                high = guess
-                break
-            low, step = guess, step * 2
-    else:
-        high = 0
-    while high - low > 1 and search.status is not Status.INTERRUPTED:
-        middle = (low + high) // 2
-        if search.enough(middle, needed):
-            low = middle
-        else:
-            high = middle
-        if progress is not None:
-            progress(1 / (high - low))
+    low, high = search.last_and_first(needed, largest)
     value = low if low >= 0 else None
     return Radius(
         vary=axis.name,
@@ -140,6 +121,23 @@ def radius(
         solves=search.solves,
         seconds=time.perf_counter() - started,
     )
+
+
+def first_uncertified(
+    source: Instance | Session,
+    threat: ThreatModel,
+    vary: str,
+    *,
+    most: int | None = None,
+    relaxation: str = "tight",
+    cancel: threading.Event | None = None,
+) -> int | None:
+    """The smallest value at which nothing is certified; None if there is none (up to `most`), or if cancelled."""
+    session, axis = as_session(source), Axis.parse(vary, local=False)
+    end = largest_useful(Problem(session.instance, axis.at(threat, 0)), axis)[0] if most is None else most
+    search = _RadiusSearch(session, threat, axis, Effort.read(relaxation, None), cancel)
+    _, first = search.last_and_first(1, end)
+    return first if first <= end and search.status is not Status.INTERRUPTED else None
 
 
 def read_share(value: float | str | Fraction) -> Fraction:
@@ -190,11 +188,37 @@ class _RadiusSearch:
         axis: Axis,
         effort: Effort,
         cancel: threading.Event | None,
+        progress: Callable[[float], None] | None = None,
     ) -> None:
-        self.session, self.threat, self.axis, self.effort, self.cancel = session, threat, axis, effort, cancel
+        self.session, self.threat, self.axis, self.effort = session, threat, axis, effort
+        self.cancel, self.progress = cancel, progress
         self.counts: dict[int, int] = {}
         self.status = Status.OPTIMAL
         self.solves = 0
+
+    def last_and_first(self, needed: int, largest: int) -> tuple[int, int]:
+        """The last value that certifies enough (−1: none does), and the first known not to; by doubling and bisection.
+
+        Certified counts fall as the value grows. `largest` + 1 is never asked: it stands for none of them.
+        """
+        if not self.enough(0, needed):
+            return -1, 0
+        low, high, step = 0, largest + 1, 1
+        while low < largest:
+            guess = min(largest, low + step)
+            if not self.enough(guess, needed):
+                high = guess
+                break
+            low, step = guess, step * 2
+        while high - low > 1 and self.status is not Status.INTERRUPTED:
+            middle = (low + high) // 2
+            if self.enough(middle, needed):
+                low = middle
+            else:
+                high = middle
+            if self.progress is not None:
+                self.progress(1 / (high - low))
+        return low, high
 
     def enough(self, value: int, needed: int) -> bool:
         """Whether the value certifies enough; a preview that shows it already saves the solve."""

@@ -20,6 +20,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen, surfaces
 from certcore.sweep.bracket import attacks_along, attacks_over, best_below
 from certcore.sweep.family import Question
+from certcore.sweep.radii import first_uncertified
 from certcore.sweep.surface_maps import around
 
 from ..files import bundles
@@ -111,10 +112,8 @@ def _to_zero(members: list[Member], vary: str, relaxation: Relaxation, job: Job)
     for member in members:
         for instance in member.instances:
             job.report(None, "looking for the end of the axis")
-            targets = member.threat.targets if member.threat.targets is not None else instance.targets
-            one = Fraction(1, max(1, instance.graph.n_nodes if targets is None else len(targets)))
-            found = radius(session(instance), member.threat, vary, one, relaxation=relaxation, cancel=job.cancel)
-            end = end_of(instance, vary) if found.unbounded else 0 if found.value is None else found.value + 1
+            found = first_uncertified(session(instance), member.threat, vary, relaxation=relaxation, cancel=job.cancel)
+            end = end_of(instance, vary) if found is None else found
             last = max(last, min(end, MOST_VALUES))
     return list(range(last + 1))
 

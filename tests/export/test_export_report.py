@@ -33,11 +33,10 @@ from certcore import (
 )
 from certcore.cli import main
 from certcore.common.rounding import share_down
-from certcore.export.curve_range import curve_values, zero_budget
+from certcore.export.curve_range import curve_values
 from certcore.export.report import build_report, default_threat
 from certcore.export.report_page import report_html
 from certcore.result.states import TargetState
-from certcore.sweep import Session, curve
 from tests.export.instances import small_instance
 from tests.pages import toys
 from tests.support import random_graph, random_grid
@@ -261,14 +260,6 @@ def test_curve_values_pass_through_the_budget() -> None:
         assert values[-1] >= 2 * here
         assert len(values) <= 103
         assert np.all(np.diff(values) > 0)
-
-
-def test_the_end_of_a_curve_is_the_first_budget_that_breaks_everything() -> None:
-    session = Session(small_instance(("attr_del",), n=14))
-    end = zero_budget(session, ThreatModel(), "attr_del")
-    counts = curve(session, ThreatModel(), "attr_del", range(40)).certified
-    assert end == np.flatnonzero(counts == 0)[0]
-    assert zero_budget(session, ThreatModel(local_attr_del=0), "attr_del") is None
 
 
 def test_the_numbers_of_a_report_never_promise_too_much() -> None:

@@ -14,7 +14,7 @@ from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
 from certcore.sweep import Curve, Session, curve, defend, radius
 from certcore.sweep.axis import Axis
-from certcore.sweep.radii import largest_useful
+from certcore.sweep.radii import first_uncertified, largest_useful
 from tests.support import random_graph
 from tests.sweep.cases import middling, smoothed_like
 
@@ -40,6 +40,16 @@ def test_radius_is_the_last_value_with_enough(share: str, whole_line: tuple[Inst
         assert found.certified >= found.needed
         if found.next_certified is not None:
             assert found.next_certified < found.needed
+
+
+def test_the_end_of_a_curve_is_the_first_budget_that_leaves_nothing(whole_line: tuple[Instance, Curve]) -> None:
+    instance, line = whole_line
+    session, threat = Session(instance), ThreatModel(attr_add=1)
+    end = int(np.flatnonzero(line.certified == 0)[0])
+    assert first_uncertified(session, threat, "attr_del") == end
+    assert first_uncertified(session, threat, "attr_del", most=end) == end
+    assert first_uncertified(session, threat, "attr_del", most=end - 1) is None
+    assert first_uncertified(session, threat.replace(local_attr_del=0, local_attr_add=0), "attr_del") is None
 
 
 def test_radius_over_sigma_and_where_nothing_changes_any_more() -> None:

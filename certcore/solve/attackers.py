@@ -52,6 +52,30 @@ class Valued:
     """Of σ."""
 
 
+class Ranked(NamedTuple):
+    """Flips row by row, the most valuable of each row first."""
+
+    order: np.ndarray
+    rank: np.ndarray
+    """Place of each flip of `order` in its row."""
+    price: np.ndarray
+    """The best multiplier of each row."""
+
+
+def payer_prices(gain: np.ndarray, row: np.ndarray, linked: np.ndarray, most: np.ndarray) -> Ranked:
+    """Multipliers of payer rows from what flips are worth: the first flip that its attacker cannot make sets the price.
+
+    `most` is how many an attacker can make, for each row. Without links the best flip sets the price.
+    """
+    order = np.lexsort((-gain, row))
+    rows = row[order]
+    rank = np.arange(len(order)) - np.searchsorted(rows, rows)
+    setting = rank == np.where(linked[order], most[rows], 0)
+    price = np.zeros(len(most))
+    price[rows[setting]] = gain[order][setting]
+    return Ranked(order, rank, price)
+
+
 class AttackerPrices:
     """For one structure with σ."""
 
@@ -103,16 +127,13 @@ class AttackerPrices:
         price = np.zeros(len(s.attackers.rows))
         paid = np.flatnonzero(self.entry >= 0)
         if len(paid):
-            order = paid[np.lexsort((-positive[paid], self.entry[paid]))]
+            linked, most = self.linked[paid], program.coefficients
+            order, rank, price = payer_prices(positive[paid], self.entry[paid], linked, most)
+            linked, order = linked[order], paid[order]
             entry = self.entry[order]
-            rank = np.arange(len(order)) - np.searchsorted(entry, entry)
-            most = np.where(self.linked[order], program.coefficients[entry], 1)
-            taken = np.where(rank < most, positive[order], 0.0)
-            taken = np.where(self.linked[order], taken, taken * program.coefficients[entry])
+            taken = np.where(rank < np.where(linked, most[entry], 1), positive[order], 0.0)
+            taken = np.where(linked, taken, taken * most[entry])
             value = value + np.bincount(self.attacker[order], weights=taken, minlength=self.count)
-            # The first flip not taken sets the price of a payer row; without links the best one does.
-            setting = np.where(self.linked[order], rank == most, rank == 0)
-            price[entry[setting]] = positive[order][setting]
             if kept is not None:
                 alone = np.ones(len(price), dtype=bool)
                 alone[self.entry[self.linked]] = False

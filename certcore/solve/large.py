@@ -22,6 +22,7 @@ from certcore.common.products import dot
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
+from certcore.solve.distance import efforts
 from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
 from certcore.solve.restricted import Proposal, Restricted, reached, tangent_values
 from certcore.solve.status import Status
@@ -151,10 +152,11 @@ class Large:
         """The model from which it is nearest to a place, taken out of those that are kept; None if all are far."""
         if not self._models:
             return None
-        efforts = [effort(model.program, program) for model in self._models]
-        if min(efforts) > self._far:
+        known = [(model.program.budgets, model.program.sigma) for model in self._models]
+        effort = efforts(known, (program.budgets, program.sigma))
+        if effort.min() > self._far:
             return None
-        return self._models.pop(int(np.argmin(efforts)))
+        return self._models.pop(int(np.argmin(effort)))
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
@@ -227,13 +229,6 @@ class Large:
 
 def over(deadline: float, cancel: threading.Event | None) -> bool:
     return time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
-
-
-def effort(here: Program, there: Program) -> float:
-    """How far it is from one place to another: steps count by their ratio, and upwards more, because points come in."""
-    sigma = (here.sigma or 0, there.sigma or 0)
-    steps = np.log1p([*there.budgets, sigma[1]]) - np.log1p([*here.budgets, sigma[0]])
-    return float(np.where(steps > 0, 1.6 * steps, -steps).sum())
 
 
 def crude_multipliers(program: Program) -> np.ndarray:

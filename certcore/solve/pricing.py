@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
-from certcore.solve.attackers import LINKS
+from certcore.solve.attackers import LINKS, payer_prices
 from certcore.solve.restricted import Restricted
 
 #: Reduced costs below this are rounding.
@@ -59,6 +59,7 @@ class Pricing:
         self._row_of[tied.indices] = np.repeat(np.arange(len(self._rows)), np.diff(tied.indptr))
         self._limits = sp.csr_array(-attackers[self._rows].T.astype(np.float64))
         self._linked = s.flips.payer >= 0
+        self._links = np.bincount(self._row_of, weights=self._linked, minlength=len(self._rows)) > 0
         self._payer = np.searchsorted(s.attackers.nodes, np.maximum(s.flips.payer, 0))
         self._most = np.zeros(len(self._rows))
         np.maximum.at(self._most, self._limits.indices, self._limits.data)
@@ -70,19 +71,12 @@ class Pricing:
         gain[self.model.has(np.arange(len(s.flips))) | (self.upper <= 0)] = 0.0
         if not len(self._rows):
             return Completed(y, Cuts.none(), np.zeros(0), gain, surplus)
-        y = y.copy()
-        price, link = np.zeros(len(self._rows)), np.zeros(len(gain))
+        y, link = y.copy(), np.zeros(len(gain))
         worth = np.flatnonzero(gain > 0)
-        alone, linked = worth[~self._linked[worth]], worth[self._linked[worth]]
-        np.maximum.at(price, self._row_of[alone], gain[alone])
-        if len(linked):
-            linked = linked[np.lexsort((-gain[linked], self._row_of[linked]))]
-            row = self._row_of[linked]
-            rank = np.arange(len(linked)) - np.searchsorted(row, row)
-            # The first flip that the attacker cannot make as well sets the price, if the model has none.
-            setting = (rank == self._most[row]) & ~self.model.rows_in[self._rows[row]]
-            price[row[setting]] = gain[linked[setting]]
-            link[linked] = np.maximum(gain[linked] - price[row], 0.0)
+        price = payer_prices(gain[worth], self._row_of[worth], self._linked[worth], self._most).price
+        price[self._links & self.model.rows_in[self._rows]] = 0.0  # the model has priced these
+        linked = worth[self._linked[worth]]
+        link[linked] = np.maximum(gain[linked] - price[self._row_of[linked]], 0.0)
         y[self._rows] += price
         surplus[s.columns.flips] -= price[self._row_of] + link
         surplus[s.columns.attackers] += self._limits @ price

@@ -10,10 +10,9 @@ import math
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from certcore.program.problem import Problem
 from certcore.program.program import Place, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
+from certcore.solve.distance import coordinates, efforts
 from certcore.solve.engine import Method
 from certcore.solve.folded import FoldedModel, can_be_folded
 from certcore.solve.highs import HighsModel, Solution
@@ -42,8 +42,6 @@ MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
 FAR = 3.0
 #: The same with σ, where the programs are larger and a basis is worth less.
 FAR_WITH_SIGMA = 1.0
-#: Going up to larger budgets takes this much longer than going down.
-UPWARDS = 1.6
 #: With more cuts than this in the model it starts again without any.
 MAX_CUTS = 20_000
 #: More rounds of cuts than this do not pay.
@@ -447,20 +445,6 @@ def cold_method(structure: Structure) -> Method:
     rows, entries = structure.matrix.shape[0], structure.matrix.nnz
     slow = len(structure.types) > 1 and IPM_ENTRIES < entries <= DENSE_ROW * rows
     return Method.INTERIOR_POINT if slow or rows > IPM_ROWS else Method.SIMPLEX
-
-
-@lru_cache(maxsize=4096)
-def coordinates(place: Place) -> np.ndarray:
-    """Where a place is, on a scale on which distances are roughly proportional to the effort of getting there."""
-    return np.log1p(np.array([*place[0], place[1] or 0], dtype=np.float64))
-
-
-def efforts(places: Sequence[Place], to: Place) -> np.ndarray:
-    """How hard it is to get from each place to another one; upwards is harder, because points come in."""
-    if not places:
-        return np.zeros(0)
-    steps = coordinates(to) - np.array([coordinates(place) for place in places])
-    return np.asarray(np.where(steps > 0, UPWARDS * steps, -steps).sum(axis=1))
 
 
 def covers(larger: Place, smaller: Place) -> bool:

@@ -24,7 +24,8 @@ from certcore.result.anneal import Annealer
 from certcore.result.assemble import program_size, result_facts, with_bound
 from certcore.result.attack import find_attack
 from certcore.result.certificate import Certificate
-from certcore.solve.solver import coordinates, covers
+from certcore.solve.distance import coordinates
+from certcore.solve.solver import covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress, Seeds, StrongSearch
 from certcore.sweep.family import ThreatFamily

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import highspy
@@ -10,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.choice import Choice
+from certcore.common.interrupt import watching
 from certcore.solve.status import Status
 
 #: How often a running solve looks whether it has been cancelled, in seconds.
@@ -67,28 +69,18 @@ def _run_watched(h: Any, cancel: threading.Event) -> None:
     as other threads are at work. The simplex methods look at the time limit instead, and a watching thread
     ends it; the other methods call back seldom.
     """
-    finished = threading.Event()
-
-    def watch() -> None:
-        while not finished.wait(WATCH):
-            if cancel.is_set():
-                h.setOptionValue("time_limit", 0.0)
-                return
 
     def stop(event: Any) -> None:
         if cancel.is_set():
             event.interrupt()
 
     hooks = [h.cbIpmInterrupt, h.cbMipInterrupt]
-    watcher = threading.Thread(target=watch, daemon=True)
     for hook in hooks:
         hook.subscribe(stop)
-    watcher.start()
     try:
-        h.run()
+        with watching(cancel, partial(h.setOptionValue, "time_limit", 0.0), WATCH):
+            h.run()
     finally:
-        finished.set()
-        watcher.join()
         for hook in hooks:
             hook.unsubscribe(stop)
 

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from certcore.common.interrupt import interruptible
 from certcore.common.splits import average_radius
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel
@@ -23,7 +24,6 @@ from certcore.sweep.axis import Axis, local_values, whole_values
 from certcore.sweep.counts import Counts
 from certcore.sweep.effort import Effort
 from certcore.sweep.grid import Grid, SweepSpec
-from certcore.sweep.interrupt import interruptible
 from certcore.sweep.line import LineOfBounds, LineSweep
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
 from certcore.verify.proof import whole_graph_attacked

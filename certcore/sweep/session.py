@@ -8,8 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
+from certcore.common.interrupt import interruptible, run_or_leave
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
@@ -26,7 +27,6 @@ from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep.effort import Effort
 from certcore.sweep.family import ThreatFamily
-from certcore.sweep.interrupt import interruptible
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
@@ -34,8 +34,6 @@ from certcore.verify.proof import certified_count, whole_graph_attacked
 MAX_SOLVERS, MAX_ENTRIES = 24, 12_000_000
 #: Attacks kept to start others from.
 MAX_ATTACKS = 64
-T = TypeVar("T")
-Other = TypeVar("Other")
 
 
 class Cancelled(Exception):
@@ -123,7 +121,7 @@ class Session:
 
         if cancel is None or self._once:
             return work()
-        return self._cancellable(work, cancel, lambda: self._interrupted(problem, form, started))
+        return run_or_leave(work, cancel, lambda: self._interrupted(problem, form, started))
 
     def preview(self, threat: ThreatModel, *, relaxation: str = "tight") -> Preview:
         """A sound bound within milliseconds: from stored multipliers, from larger budgets, or one by one."""
@@ -170,7 +168,7 @@ class Session:
         form = Relaxation.parse(relaxation, "the relaxation")
         if cancel is None:
             return self._solver(threat, form, types)
-        found = self._cancellable(lambda: self._solver(threat, form, types), cancel, lambda: None)
+        found = run_or_leave(lambda: self._solver(threat, form, types), cancel, lambda: None)
         if found is None:
             raise Cancelled
         return found
@@ -326,35 +324,6 @@ class Session:
     def _interrupted(self, problem: Problem, relaxation: Relaxation, started: float) -> Certificate:
         bound, _ = self._best_known(problem, relaxation)
         return with_bound(problem, relaxation, bound, Status.INTERRUPTED, started)
-
-    def _cancellable(self, work: Callable[[], T], cancel: threading.Event, otherwise: Callable[[], Other]) -> T | Other:
-        """Run the work in a thread and leave it behind when cancelled: building a program cannot be interrupted."""
-        if cancel.is_set():
-            return otherwise()
-        outcome: list[Any] = [None, None]
-        done = threading.Event()
-
-        def run() -> None:
-            try:
-                outcome[0] = work()
-            except BaseException as error:
-                outcome[1] = error
-            finally:
-                done.set()
-
-        # No daemon: a process must not end in the middle of a solve.
-        threading.Thread(target=run, name="certcore-session").start()
-        try:
-            while not done.wait(0.02):
-                if cancel.is_set() and not done.wait(0.04):
-                    return otherwise()
-        except BaseException:
-            cancel.set()
-            raise
-        if outcome[1] is not None:
-            raise outcome[1]
-        result: T = outcome[0]
-        return result
 
 
 def certify(

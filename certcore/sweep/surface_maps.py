@@ -15,6 +15,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
+from certcore.common.interrupt import interruptible
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -25,7 +26,6 @@ from certcore.sweep.axis import Axis, whole_values
 from certcore.sweep.counts import Counts
 from certcore.sweep.effort import Effort
 from certcore.sweep.grid import Grid, SweepSpec
-from certcore.sweep.interrupt import interruptible
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
 from certcore.verify.proof import whole_graph_attacked
 

@@ -15,10 +15,10 @@ import pytest
 
 import certcore as cc
 from certcore import words
+from certcore.common import interrupt
 from certcore.common.errors import InputError
 from certcore.notebook.plots import Screen
 from certcore.result.states import TargetState
-from certcore.sweep import interrupt
 from tests.export.instances import small_instance
 
 EVIL = '<script>alert("1")</script>&\x07\u202e'

@@ -1,19 +1,22 @@
-"""Several numbers as one short text, and back: `0,1,2,5,10:100:10`."""
+"""Several numbers or nodes as one short text, and back: `0,1,2,5,10:100:10`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
+
+import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.exact import bounded_decimal
 
 #: More numbers than this are surely a mistake.
 MAX_VALUES = 100_000
-#: What a list of indices looks like; anything else is a name or a file.
-INDICES = re.compile(r"[0-9][0-9,:]*")
+#: What a list of nodes looks like; anything else is a name or a file.
+INDICES = re.compile(r"[0-9][0-9,:–-]*")
+_NODES = re.compile(r"([0-9]{1,9})(?:[:–-]([0-9]{1,9})(?::([0-9]{1,9}))?)?")
 
 
 def read_numbers(text: str, what: str, *, shares: bool = False) -> list[Any]:
@@ -76,6 +79,27 @@ def write_numbers(values: Sequence[Any]) -> str:
             parts.append(f"{numbers[0]:f}:{numbers[length - 1]:f}" + (f":{step:f}" if step != 1 else ""))
         numbers = numbers[length:]
     return ",".join(parts)
+
+
+def parse_nodes(text: str, n_nodes: int) -> np.ndarray:
+    """Node indices from text such as `3, 17, 20:25` or `20-25`, both ends included, or `0:100:10`."""
+    found: set[int] = set()
+    for part in re.split(r"[,;\s]+", text.strip()):
+        if not part:
+            continue
+        match = _NODES.fullmatch(part)
+        first, last, step = (int(match[1]), int(match[2] or match[1]), int(match[3] or 1)) if match else (0, -1, 0)
+        if first > last or last >= n_nodes or step < 1:
+            raise InputError(
+                f"“{part[:20]}” names no node; give indices from 0 to {n_nodes - 1:,} such as “3, 17, 20:25”"
+            )
+        found.update(range(first, last + 1, step), (last,))
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def write_nodes(nodes: Iterable[int] | np.ndarray) -> str:
+    """Short text that `parse_nodes` reads back."""
+    return write_numbers(sorted({int(node) for node in nodes}))
 
 
 def _plain_number(value: object) -> Decimal:

@@ -8,7 +8,7 @@ from typing import Any
 
 from certcore import __version__
 from certcore.common.errors import InputError
-from certcore.common.numbers import write_numbers
+from certcore.common.numbers import write_nodes, write_numbers
 from certcore.common.plain import to_plain
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
@@ -57,7 +57,7 @@ def _words(recipe: Recipe) -> list[str]:
     words = [for_shell(path) for path in recipe.instances]
     targets = recipe.targets
     if targets is None and recipe.nodes is not None:
-        targets = write_numbers(sorted(recipe.nodes))
+        targets = write_nodes(recipe.nodes)
     words += _threat_options(recipe.threat, targets)
     if recipe.relaxation != Relaxation.TIGHT:
         words += ["--relaxation", for_shell(recipe.relaxation)]
@@ -81,7 +81,7 @@ def _threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]
     if threat.get("sigma") is not None:
         words += ["--sigma", str(int(threat["sigma"]))]
     if threat.get("protected"):
-        words += ["--protect", write_numbers(sorted(threat["protected"]))]
+        words += ["--protect", write_nodes(threat["protected"])]
     for name in ("node_costs", "edge_costs"):
         if threat.get(name):
             words += [f"--{name.replace('_', '-')}", ",".join(str(int(cost)) for cost in threat[name])]

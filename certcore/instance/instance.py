@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
-from certcore.common.numbers import INDICES, read_numbers
+from certcore.common.numbers import INDICES, parse_nodes
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
 from certcore.common.shown import ask
 from certcore.domain.base_rule import BaseRule
@@ -164,10 +164,7 @@ class Instance:
                 raise InputError(f"no node is predicted as class {wanted}; choose another class")
             return chosen
         if INDICES.fullmatch(which):
-            nodes = read_numbers(which, "the list of nodes")
-            if nodes[-1] >= n:
-                raise InputError(f"the list names node {nodes[-1]:,}; expected indices from 0 to {n - 1:,}")
-            return np.array(nodes, dtype=np.int64)
+            return parse_nodes(which, n)
         return _targets_from_file(which, n)
 
     @cached_property

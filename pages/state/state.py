@@ -13,6 +13,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
+from certcore.common.numbers import parse_nodes as parse_nodes
+from certcore.common.numbers import write_nodes as write_nodes
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
@@ -179,34 +181,6 @@ def covered(instance: Instance) -> list[str]:
     """The types worth a slider's start, a curve or a map: the base certificate speaks about them."""
     reasons = refused(instance)
     return [name for name in TYPES if name in instance.base.axes and reasons[name] is None]
-
-
-def parse_nodes(text: str, n_nodes: int) -> np.ndarray:
-    """Node indices from text such as `3, 17, 20-25`."""
-    found: set[int] = set()
-    for part in re.split(r"[,;\s]+", text.strip()):
-        if not part:
-            continue
-        match = re.fullmatch(r"(\d{1,9})(?:[-–](\d{1,9}))?", part, flags=re.ASCII)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        if not match or first > last or last >= n_nodes:
-            raise InputError(
-                f"“{part[:20]}” names no node; give indices from 0 to {n_nodes - 1:,} such as “3, 17, 20-25”"
-            )
-        found.update(range(first, last + 1))
-    return np.array(sorted(found), dtype=np.int64)
-
-
-def write_nodes(nodes: list[int] | np.ndarray) -> str:
-    """The shortest text that `parse_nodes` reads back."""
-    parts: list[str] = []
-    numbers = sorted({int(n) for n in nodes})
-    start = 0
-    for i, number in enumerate(numbers):
-        if i + 1 == len(numbers) or numbers[i + 1] != number + 1:
-            parts.append(str(number) if start == i else f"{numbers[start]}-{number}")
-            start = i + 1
-    return ",".join(parts)
 
 
 def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[str, str]:

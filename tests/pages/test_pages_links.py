@@ -197,7 +197,7 @@ def test_a_selection_of_any_length_fits_into_a_link_and_comes_back() -> None:
 
 def test_a_link_with_packed_nodes_opens_what_it_says(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "LONG", 5)
-    nodes = "1,3,5,7,9,11,13,15,17"
+    nodes = "1,3,4,7,9,14,16,17,22,23"
     threat = ThreatModel(attr_del=4, protected=state.parse_nodes(nodes, N))
     beside = situation.write(ThreatModel(attr_del=2, protected=threat.protected))
     assert packing.SIGN in beside

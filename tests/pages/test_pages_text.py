@@ -55,12 +55,17 @@ def test_slider_stops_rise_from_zero_to_the_limit(limit: int) -> None:
     assert len(values) < 110
 
 
-@pytest.mark.parametrize("nodes", [[], [3], [1, 2, 3], [0, 5, 6, 9]])
+@pytest.mark.parametrize("nodes", [[], [3], [1, 2, 3], [0, 5, 6, 9], [0, 2, 4, 6]])
 def test_node_lists_survive_the_url(nodes: list[int]) -> None:
     assert state.parse_nodes(state.write_nodes(nodes), 10).tolist() == nodes
 
 
-@pytest.mark.parametrize("words", ["10", "-1", "5-2", "a", "1,b", "9999999999", "٣"])
+def test_node_lists_are_read_as_links_and_commands_write_them() -> None:
+    assert state.parse_nodes("1; 3-5 7:9", 10).tolist() == [1, 3, 4, 5, 7, 8, 9]
+    assert state.parse_nodes("0:9:4,2–3", 10).tolist() == [0, 2, 3, 4, 8, 9]
+
+
+@pytest.mark.parametrize("words", ["10", "-1", "5-2", "5:2", "1:2:0", "1-2-3", ":", "a", "1,b", "9999999999", "٣"])
 def test_nonsense_nodes_are_named(words: str) -> None:
     with pytest.raises(InputError, match="names no node"):
         state.parse_nodes(words, 10)

@@ -9,9 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from certcore.common.splits import average_radius, band, mean
 from certcore.domain.edge_field import EdgeField
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
+from certcore.figures.kinds.curve_lines import mean_line
 from experiments.look_up import on_equal_terms
 from experiments.measure import map_ratio, sub_curve
 from experiments.store import Result, Results
@@ -130,20 +130,11 @@ def mean_lines(
     budgets = np.array(max((result.values["budgets"] for result in found), key=len))
     for which, key in ((kind, "certified"), ("naive", "naive"))[: 2 if naive else 1]:
         rows = np.array([_padded(result.ratios(key), len(budgets)) for result in found])
-        middle, around = mean(rows), band(rows)
-        kept = _steps(middle if around is None else np.stack([middle, *around]))
-        lines.append(
-            Line(
-                values=budgets[kept],
-                ratio=middle[kept],
-                kind=which,
-                name=name,
-                group=group,
-                low=None if around is None else around[0][kept],
-                high=None if around is None else around[1][kept],
-                average_radius=average_radius(budgets, middle),
-            )
-        )
+        line = mean_line(budgets, rows, which, name, group)
+        bands = [part for part in (line.ratio, line.low, line.high) if part is not None]
+        kept = _steps(np.stack(bands))
+        low, high = (None if part is None else part[kept] for part in (line.low, line.high))
+        lines.append(replace(line, values=budgets[kept], ratio=line.ratio[kept], low=low, high=high))
     return lines
 
 

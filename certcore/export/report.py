@@ -29,7 +29,6 @@ from certcore.figures import (
 )
 from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
-from certcore.figures.kinds.bars import class_counts
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance, accuracy_of, before_correct
@@ -37,6 +36,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.sweep import Session, curve, surface
+from certcore.sweep.classes import certify_classes
 from certcore.sweep.radii import first_uncertified
 
 _MAP_SIDE = 9
@@ -66,7 +66,7 @@ def default_threat(instance: Instance, targets: np.ndarray | None = None) -> Thr
 
     It speaks about one type, deletions before additions, because that is where one shared graph matters most.
     """
-    order = [name for name in ("attr_del", "adj_del", "attr_add", "adj_add") if name in instance.base.axes]
+    order = [name for name in ("attr_del", "adj_del", "attr_add", "adj_add") if name in instance.covered_types]
     if not order:
         raise InputError("the base certificate speaks about no perturbation type; there is nothing to report on")
     points = instance.base.fronts().points[:, TYPES.index(order[0])]
@@ -252,7 +252,7 @@ class _Maker:
 
     def pair(self) -> tuple[str, str] | None:
         """Two types for a map: those with a budget first, then what else the base certificate speaks about."""
-        axes = [name for name in TYPES if name in self.instance.base.axes]
+        axes = list(self.instance.covered_types)
         axes.sort(key=lambda name: getattr(self.threat, name) == 0)
         return (axes[0], axes[1]) if len(axes) > 1 else None
 
@@ -283,10 +283,10 @@ class _Maker:
         prediction = self.instance.prediction
         if prediction is None or not 1 < len(np.unique(prediction[targets])) <= _MOST_CLASSES:
             return None
-        found = class_counts(self.session, self.threat, targets, self.swept, cancel=self.cancel)
-        if found is None:
+        found = certify_classes(self.session, self.threat, targets, relaxation=self.swept, cancel=self.cancel)
+        if not found:
             return None
-        present, certified, naive, sizes = found
+        present, certified, naive, sizes = zip(*found)
         known = self.instance.class_names
         return class_figure(
             [known[k] if known is not None and k < len(known) else f"class {k}" for k in present],

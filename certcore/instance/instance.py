@@ -22,6 +22,7 @@ from certcore.domain.base_rule import BaseRule
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
+from certcore.domain.perturbations import TYPES
 
 MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
@@ -111,6 +112,12 @@ class Instance:
         """How votes became the base certificate (binary also where there were none)."""
         told = self.base.facts.get("rule")  # a certificate of somebody else's may say what it likes
         return BaseRule(told) if told in list(BaseRule) else BaseRule.BINARY
+
+    @property
+    def covered_types(self) -> tuple[str, ...]:
+        """The perturbation types against which anything can be certified."""
+        fixed = self.node_field is not None  # such fields hold only while the edges stay
+        return tuple(name for name in TYPES if name in self.base.axes and not (fixed and name.startswith("adj")))
 
     @cached_property
     def digest(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from certcore import words
@@ -19,6 +18,7 @@ from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend
+from certcore.sweep.classes import ClassCount, certify_classes
 from certcore.verify.proof import certified_count
 
 from ..state.state import View, within_base
@@ -131,22 +131,16 @@ def preview(view: View) -> str:
 
 def per_class(view: View) -> Work:
     """One certificate per predicted class: the attacker turns all budget against that class."""
-    prediction = view.instance.prediction
-    assert prediction is not None
 
-    def run(job: Job) -> list[tuple[int, int, int, int]]:
-        rows = []
-        labels = np.asarray(prediction)[view.targets]
-        classes = np.unique(labels).tolist()
-        for number, label in enumerate(classes):
-            job.report(number / len(classes), f"class {number + 1} of {len(classes)}")
-            threat = view.threat.replace(targets=view.targets[labels == label])
-            relaxation = view.relaxation.relaxed
-            result = session(view.instance).certify(threat, relaxation=relaxation, attack=False, cancel=job.cancel)
-            if job.cancel.is_set():
-                break
-            rows.append((label, result.verified_certified, result.naive_certified, result.targets))
-        return rows
+    def run(job: Job) -> list[ClassCount]:
+        return certify_classes(
+            session(view.instance),
+            view.threat,
+            view.targets,
+            relaxation=view.relaxation.relaxed,
+            cancel=job.cancel,
+            progress=lambda done, total: job.report(done / total, f"class {done + 1} of {total}"),
+        )
 
     return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.key, patience=0.0)
 

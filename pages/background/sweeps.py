@@ -69,12 +69,6 @@ def varied(instance: Instance) -> dict[str, str]:
     )
 
 
-def covered_types(instance: Instance) -> set[str]:
-    """The types against which the base certificate of an instance can hold at all."""
-    fixed = instance.node_field is not None  # such fields hold only while the edges stay
-    return {name for name in TYPES if name in instance.base.axes and not (fixed and name.startswith("adj"))}
-
-
 def end_of(instance: Instance, vary: str) -> int:
     """Where an axis ends if nothing else is said."""
     if vary == "sigma":

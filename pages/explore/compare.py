@@ -102,7 +102,7 @@ def draw(view: View) -> None:
     uncovered = {
         name: missing
         for name, instance in instances.items()
-        if (missing := [LABELS[key] for key in in_play if key not in sweeps.covered_types(instance)])
+        if (missing := [LABELS[key] for key in in_play if key not in instance.covered_types])
     }
     for name, missing in uncovered.items():
         # What is compared must cover what is on the axes: a line of zeros says nothing of a model.
@@ -112,8 +112,8 @@ def draw(view: View) -> None:
                 f"{markdown(bundles.title(name))}: {what}; each such flip counts as breaking every target it can reach."
             )
             continue
-        covered = sweeps.covered_types(instances.pop(name))
-        shared = [LABELS[key] for key in TYPES if key in covered & sweeps.covered_types(view.instance)]
+        covered = instances.pop(name).covered_types
+        shared = [LABELS[key] for key in view.instance.covered_types if key in covered]
         way = (
             f"To see its line, vary {' or '.join(shared)} and set all other budgets to 0."
             if shared

@@ -179,8 +179,7 @@ def refused(instance: Instance) -> dict[str, str | None]:
 
 def covered(instance: Instance) -> list[str]:
     """The types worth a slider's start, a curve or a map: the base certificate speaks about them."""
-    reasons = refused(instance)
-    return [name for name in TYPES if name in instance.base.axes and reasons[name] is None]
+    return list(instance.covered_types)
 
 
 def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[str, str]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.domain.threat import ThreatModel
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
@@ -22,7 +21,7 @@ from certcore.figures.style import (
     on_background,
 )
 from certcore.figures.table import Meaning, Table, format_cell, make_table, meanings_of, without_empty
-from certcore.sweep import Session
+from certcore.sweep.classes import certify_classes
 
 if TYPE_CHECKING:
     from certcore.figures.sheet import Sheet
@@ -243,32 +242,12 @@ def votes_figure(
     )
 
 
-def class_counts(
-    session: Session, threat: ThreatModel, targets: np.ndarray, relaxation: str, **more: Any
-) -> tuple[list[int], list[int], list[int], list[int]] | None:
-    """Classes among the targets, and for each as its own target set: certified, naive and size; None: no labels."""
-    prediction = session.instance.prediction
-    if prediction is None:
-        return None
-    present = np.unique(np.asarray(prediction)[targets]).tolist()
-    found = []
-    for k in present:
-        mine = np.asarray(targets)[np.asarray(prediction)[targets] == k]
-        result = session.certify(threat.replace(targets=mine), relaxation=relaxation, attack=False, **more)
-        found.append((result.verified_certified, result.naive_certified, result.targets))
-    certified, naive, sizes = (list(part) for part in zip(*found))
-    return present, certified, naive, sizes
-
-
 @makes("classes", "certified ratio of each predicted class")
 def _make_classes(loaded: LoadedRecipe) -> Figure:
-    session = Session(loaded.instance)
     threat, targets = loaded.threat(loaded.instance), loaded.target_nodes()
-    found = class_counts(session, threat, targets, loaded.swept, rounds=loaded.rounds)
-    if found is None:
-        raise InputError("this instance has no predicted labels, so it cannot be split by class")
-    present, certified, naive, sizes = found
-    return class_figure([loaded.class_name(k) for k in present], certified, naive, sizes)
+    found = certify_classes(loaded.instance, threat, targets, relaxation=loaded.swept, rounds=loaded.rounds)
+    labels, *counts = zip(*found)
+    return class_figure([loaded.class_name(k) for k in labels], *counts)
 
 
 @makes("votes", "the votes for one node")

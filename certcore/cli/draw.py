@@ -49,6 +49,16 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write, such as figure.csv")
     parser.add_argument("--base-rule", choices=list(BaseRule), default=BaseRule.BINARY, help="see certcore certify")
+    _add_lines(parser)
+    _add_map(parser)
+    _add_graph(parser)
+    add_threat(parser)
+    add_relaxation(parser)
+    add_width(parser)
+    add_json(parser)
+
+
+def _add_lines(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("curve and compare")
     group.add_argument("--vary", metavar="TYPE|local-TYPE|sigma", help="what to vary")
     group.add_argument("--values", metavar=VALUES, help=VALUES_HELP)
@@ -75,6 +85,9 @@ def add(subparsers: Subparsers) -> None:
     group.add_argument("--log", action="store_true", help="logarithmic axis")
     group.add_argument("--name", action="append", dest="names", metavar="TEXT", help="name of an instance, in order; "
                        "instances of the same name are splits of one line")  # fmt: skip
+
+
+def _add_map(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("map")
     for name in ("x", "y"):
         group.add_argument(f"--{name}", metavar="TYPE|sigma", help=f"what varies along {name} (also: front, base)")
@@ -86,6 +99,9 @@ def add(subparsers: Subparsers) -> None:
         "and the best attack found are apart (default: ratio)",
     )
     group.add_argument("--levels", metavar="R,R,…", help="contour lines at these ratios, or `none` (default: 0.5,0.7)")
+
+
+def _add_graph(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("graph, front and votes")
     group.add_argument("--node", type=natural, metavar="N", help="which node")
     group.add_argument(
@@ -100,10 +116,6 @@ def add(subparsers: Subparsers) -> None:
     )
     group.add_argument("--only", metavar="STATE,…", help="fade nodes in other states, such as lost,before")
     group.add_argument("--zoomed", action="store_true", help="only the part of the graph where the attack is")
-    add_threat(parser)
-    add_relaxation(parser)
-    add_width(parser)
-    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -237,14 +237,7 @@ class _Run:
             over = time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
             if iteration % LOOK and not over:
                 continue
-            here, average = (
-                (self._upper(a, g), self._lower(i, p)) for a, g, i, p in ((y, gain, into, s), mean.parts())
-            )
-            for (upper, lower), (fx, fy) in ((here, (x, y)), (average, (mean.x, mean.y))):
-                if upper < found.upper:
-                    found.upper, found.y = upper, fy.copy()
-                if lower > found.lower:
-                    found.lower, found.x = lower, fx.copy()
+            gaps = self._judge(found, (x, y, s, into, gain), mean)
             found.iterations = iteration
             if found.gap < 0.9 * best_gap:
                 best_gap, last_gain = found.gap, iteration
@@ -253,7 +246,6 @@ class _Run:
             if report is not None and found.gap <= told:
                 report(found)
                 told = found.gap / 2
-            gaps = (here[0] - here[1], average[0] - average[1])
             now = min(gaps)
             if now <= 0.3 * first or (now <= 0.8 * first and now > before) or mean.count >= max(0.36 * iteration, 20):
                 if gaps[1] < gaps[0]:
@@ -266,6 +258,17 @@ class _Run:
                 first = now
             before = now
         return found
+
+    def _judge(self, found: Found, here: tuple[np.ndarray, ...], mean: _Mean) -> tuple[float, float]:
+        """Keep the better of what was known, the present iterate and the average; the gaps of both of them."""
+        x, y, s, into, gain = here
+        now, average = ((self._upper(a, g), self._lower(i, p)) for a, g, i, p in ((y, gain, into, s), mean.parts()))
+        for (upper, lower), (fx, fy) in ((now, (x, y)), (average, (mean.x, mean.y))):
+            if upper < found.upper:
+                found.upper, found.y = upper, fy.copy()
+            if lower > found.lower:
+                found.lower, found.x = lower, fx.copy()
+        return now[0] - now[1], average[0] - average[1]
 
     def _balance(self, omega: float, dx: np.ndarray, dy: np.ndarray) -> float:
         """Steps in proportion to how far flips and prices have moved since the last restart."""

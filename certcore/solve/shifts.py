@@ -7,8 +7,9 @@ points, and a line below what is left of them cuts the solution off.
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,17 @@ from certcore.solve.separate import LEAST, Found, RelaxedView, Separator
 MARKS = (2.0, 0.999, 0.75, 0.5, 0.25)
 #: Sites of a type that get levels: those with this many flips at least, the largest first, so many in one round.
 SITE_FLIPS, NEW_SITES = 0.02, 60
+
+
+class _Marked(NamedTuple):
+    """One type with the levels above a mark taken off, for each group."""
+
+    kind: int
+    mark: float
+    off: np.ndarray
+    """Levels taken off in its field."""
+    left: np.ndarray
+    """Flips that are left there."""
 
 
 class Shifts:
@@ -92,10 +104,8 @@ class Shifts:
         choice: list[tuple[int, int, float, float, tuple[int, int, int]] | None] = [None] * len(groups)
         marked = {k: self._marked(x, views[k], groups, k) for k in views}
         for a, b in combinations(sorted(views), 2):
-            for first in MARKS:
-                for second in MARKS:
-                    (off_a, left_a), (off_b, left_b) = marked[a][first], marked[b][second]
-                    self._improve(a, b, first, second, groups, share, off_a, left_a, off_b, left_b, best, choice)
+            for first, second in product(marked[a], marked[b]):
+                self._improve(first, second, groups, share, best, choice)
         found: list[Found] = []
         for i, chosen in enumerate(choice):
             if chosen is not None:
@@ -103,13 +113,11 @@ class Shifts:
                 found.append((float(best[i] * s.groups.weight[groups[i]]), tag))
         return found
 
-    def _marked(
-        self, x: np.ndarray, view: RelaxedView, groups: np.ndarray, kind: int
-    ) -> dict[float, tuple[np.ndarray, np.ndarray]]:
-        """For each mark: levels taken off in the field of each group, and the flips that are left there."""
+    def _marked(self, x: np.ndarray, view: RelaxedView, groups: np.ndarray, kind: int) -> list[_Marked]:
+        """What each mark takes off in the field of each group, and what it leaves there."""
         field = self.separators[kind].field[groups]
         total = field @ view.flips
-        result = {}
+        result = []
         for mark in MARKS:
             count, taken = np.zeros(len(view.flips)), np.zeros(len(view.flips))
             for position, number in self.numbers[kind].items():
@@ -118,7 +126,7 @@ class Shifts:
                 count[position] = reached
                 taken[position] = x[mine.start : mine.start + reached].sum()
             off = np.rint(field @ count).astype(np.int64)
-            result[mark] = off, np.maximum(total - field @ taken, 0.0)
+            result.append(_Marked(kind, mark, off, np.maximum(total - field @ taken, 0.0)))
         return result
 
     def _reached(self, x: np.ndarray, number: int, mark: float) -> int:
@@ -129,36 +137,30 @@ class Shifts:
 
     def _improve(
         self,
-        a: int,
-        b: int,
-        first: float,
-        second: float,
+        a: _Marked,
+        b: _Marked,
         groups: np.ndarray,
         share: np.ndarray,
-        off_a: np.ndarray,
-        left_a: np.ndarray,
-        off_b: np.ndarray,
-        left_b: np.ndarray,
         best: np.ndarray,
         choice: list[tuple[int, int, float, float, tuple[int, int, int]] | None],
     ) -> None:
         """See what this combination of marks gives for every group, and keep it where it is the best."""
-        keys = np.stack([self.front[groups], off_a, off_b], axis=1)
+        keys = np.stack([self.front[groups], a.off, b.off], axis=1)
         unique, place = np.unique(keys, axis=0, return_inverse=True)
         order = np.argsort(place.reshape(-1), kind="stable")
         starts = np.searchsorted(place.reshape(-1)[order], np.arange(len(unique) + 1))
         for number, (front, moved_a, moved_b) in enumerate(unique.tolist()):
-            facets = self._lines(front, a, b, moved_a, moved_b)
+            facets = self._lines(front, a.kind, b.kind, moved_a, moved_b)
             if not len(facets):
                 continue
             members = order[starts[number] : starts[number + 1]]
-            value = (left_a[members, None] * facets[:, 0] + left_b[members, None] * facets[:, 1]) / facets[:, 2]
+            value = (a.left[members, None] * facets[:, 0] + b.left[members, None] * facets[:, 1]) / facets[:, 2]
             line = value.argmin(axis=1)
             excess = share[members] - value[np.arange(len(members)), line]
             for i in np.flatnonzero(excess > best[members] + 1e-9).tolist():
                 best[members[i]] = excess[i]
                 w0, w1, total = facets[line[i]].tolist()
-                choice[members[i]] = (a, b, first, second, (int(w0), int(w1), int(total)))
+                choice[members[i]] = (a.kind, b.kind, a.mark, b.mark, (int(w0), int(w1), int(total)))
 
     def _lines(self, front: int, a: int, b: int, moved_a: int, moved_b: int) -> np.ndarray:
         """Lines w · (p − moved)⁺ ≥ M below what is left of a front's points: both axes and the edges of the hull."""

@@ -139,82 +139,96 @@ class StrongSearch:
         Yields whenever bound or attack have improved, each bound proven in exact integers; `status` tells how it
         ended. With `rounds` no clock is looked at, so that the same call gives the same numbers everywhere.
         """
-        began, before = time.perf_counter(), self.seconds
-        clock = rounds is None
-        deadline = began + time_limit if clock else math.inf
-
-        def stop() -> bool:
-            return (cancel is not None and cancel.is_set()) or time.perf_counter() > deadline
-
-        def now() -> Progress:
-            self.seconds = before + time.perf_counter() - began
-            return self.progress
-
+        watch = _Watch(time.perf_counter(), self.seconds, time_limit if rounds is None else None, cancel)
         if self.tight is None or not self.tight.status.is_final:
-            answer = self.solver.solve(
-                self.place, time_limit=max(deadline - began, 0.05) if clock else 1e6, cancel=cancel, want_x=True
-            )
+            limit = 1e6 if watch.limit is None else max(watch.limit, 0.05)
+            answer = self.solver.solve(self.place, time_limit=limit, cancel=cancel, want_x=True)
             self.tight, self.x, self.status = answer, answer.x, answer.status
             self.bound = answer.bound if self.bound is None else min(answer.bound, self.bound)
-            yield now()
+            yield self._now(watch)
             if not answer.status.is_final or answer.x is None:
                 return
-        attacked = 0.0
         if self.attack is not None and self.rounds == 0:
             if self.x is not None:
                 self.attack.hint(self.x)
-            start = time.perf_counter()
-            self._attack(min(FIRST_ATTACK, ATTACK_SHARE * time_limit) if clock else None, stop)
-            attacked = time.perf_counter() - start
-            yield now()
+            self._attack(None if watch.limit is None else min(FIRST_ATTACK, ATTACK_SHARE * watch.limit), watch)
+            yield self._now(watch)
         if self.progress.closed or not len(self.structure.groups) or not len(self.structure.flips):
             self.status = Status.OPTIMAL
             return
         if self._core is None:
             self._core = _Core(self, self._seeds)
-        last = self.rounds + rounds if rounds is not None else MAX_ROUNDS
+        yield from self._improve(self._core, watch, self.rounds + rounds if rounds is not None else MAX_ROUNDS)
+        self._core.finish()
+        yield self._now(watch)
+
+    def _improve(self, core: _Core, watch: _Watch, last: int) -> Iterator[Progress]:
+        """Rounds of search up to the last one, with attacks between them; yields what is better than before."""
         self.status = Status.OPTIMAL
         while self.rounds < last:
             known = self.progress
             if known.closed:
-                break
-            if stop():
-                self.status = Status.INTERRUPTED if cancel is not None and cancel.is_set() else Status.TIME_LIMIT
-                break
-            more = self._core.round(deadline - time.perf_counter() if clock else 1e6, cancel)
+                return
+            if watch.is_over():
+                self.status = Status.INTERRUPTED if watch.is_cancelled() else Status.TIME_LIMIT
+                return
+            more = core.round(watch.left(), watch.cancel)
             self.rounds += 1
             if self.attack is not None and not self.progress.closed:
-                if self._core.x is not None:
-                    self.attack.hint(self._core.x[: self.structure.columns.count])
-                start, spent = time.perf_counter(), time.perf_counter() - began
-                if not clock:
-                    self._attack(None, stop)
-                elif attacked < ATTACK_SHARE * spent:
-                    self._attack(max(0.02, ATTACK_SHARE * spent - attacked), stop)
-                    attacked += time.perf_counter() - start
-            found = now()
+                if core.x is not None:
+                    self.attack.hint(core.x[: self.structure.columns.count])
+                spent = time.perf_counter() - watch.began
+                if watch.limit is None:
+                    self._attack(None, watch)
+                elif watch.attacked < ATTACK_SHARE * spent:
+                    self._attack(max(0.02, ATTACK_SHARE * spent - watch.attacked), watch)
+            found = self._now(watch)
             if found.bound < known.bound or found.attack > known.attack:
                 yield found
             if not more:
-                stopped = self._core.status
-                self.status = Status.OPTIMAL if stopped is None else stopped
-                break
-        else:
-            self.status = Status.TIME_LIMIT
-        self._core.finish()
-        yield now()
+                self.status = Status.OPTIMAL if core.status is None else core.status
+                return
+        self.status = Status.TIME_LIMIT
 
-    def _attack(self, seconds: float | None, stop: Any) -> None:
+    def _now(self, watch: _Watch) -> Progress:
+        self.seconds = watch.before + time.perf_counter() - watch.began
+        return self.progress
+
+    def _attack(self, seconds: float | None, watch: _Watch) -> None:
         assert self.attack is not None
 
         def enough() -> bool:
             assert self.bound is not None
-            return bool(stop() or self.found >= math.floor(self.bound))
+            return watch.is_over() or self.found >= math.floor(self.bound)
 
+        start = time.perf_counter()
         if seconds is None:
             self.attack.run(steps=ATTACK_STEPS, stop=enough)
         else:
             self.attack.run(seconds=seconds, stop=enough)
+        watch.attacked += time.perf_counter() - start
+
+
+@dataclass(eq=False)
+class _Watch:
+    """When a search has to stop, and how long it has looked for attacks."""
+
+    began: float
+    before: float
+    """Seconds of earlier calls."""
+    limit: float | None
+    """Seconds for this call; None: no clock is looked at."""
+    cancel: threading.Event | None
+    attacked: float = 0.0
+
+    def left(self) -> float:
+        return 1e6 if self.limit is None else self.began + self.limit - time.perf_counter()
+
+    def is_cancelled(self) -> bool:
+        return self.cancel is not None and self.cancel.is_set()
+
+    def is_over(self) -> bool:
+        return self.is_cancelled() or self.left() < 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,15 +119,10 @@ def defend(
     while len(steps) < k and _usable(status, form):
         allowed[current.protected] = False
         ranked = [node for node in _ranking(now) if allowed[node]][:tries]
-        best: tuple[_Look, int] | None = None
-        for node in ranked:
-            wider = current.replace(protected=np.append(np.asarray(current.protected), node))
-            look = _look(scratch, wider, effort, cancel)
-            status = look.status
-            if not _usable(status, form):
-                break
-            if best is None or look.bound < best[0].bound:
-                best = look, node
+        looks = _looks(scratch, current, ranked, effort, cancel)
+        status = looks[-1].status if looks else status
+        usable = [(look, node) for look, node in zip(looks, ranked) if _usable(look.status, form)]
+        best = min(usable, key=lambda one: one[0].bound, default=None)
         if best is None or best[0].bound >= bound:
             break
         look, node = best
@@ -158,6 +153,19 @@ class _Look:
     status: Status
     solver: Solver | None
     answer: Answer | None
+
+
+def _looks(
+    session: Session, threat: ThreatModel, nodes: list[int], effort: Effort, cancel: threading.Event | None
+) -> list[_Look]:
+    """What is certified with each of the nodes protected as well, up to the first answer that is of no use."""
+    found: list[_Look] = []
+    for node in nodes:
+        wider = threat.replace(protected=np.append(np.asarray(threat.protected), node))
+        found.append(_look(session, wider, effort, cancel))
+        if not _usable(found[-1].status, effort.relaxation):
+            break
+    return found
 
 
 def _usable(status: Status, relaxation: Relaxation) -> bool:

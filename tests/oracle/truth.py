@@ -39,15 +39,15 @@ class Truth:
 
     def left(self, threat: ThreatModel) -> int:
         """The most targets that an admissible attack leaves uncertified."""
-        budgets = [min(b, most) for b, most in zip(threat.budgets, self.world.all_there_is(threat))]
-        whole = self.world.whole_graph(threat)
-        divided = self.world.divided(threat)
-        rest = threat.replace(**dict.fromkeys(NAMES, 0), sigma=None)
-        key = (repr(rest.to_json()), None if rest.targets is None else rest.targets.tobytes(), whole, divided)
+        limits = self.world.all_there_is(threat)
+        budgets = [min(b, most) for b, most in zip(threat.budgets, limits)]
+        lists = (threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
+        rest = tuple(None if some is None else np.asarray(some).tobytes() for some in lists)
+        local = repr([value.tolist() if isinstance(value, np.ndarray) else value for value in threat.local])
+        key = (rest, local, threat.local_mode, self.world.whole_graph(threat), self.world.divided(threat))
         found = self._known.get(key)
         if found is None or any(b > t for b, t in zip(budgets, found.top)):
             # Once larger than asked for, so that the next value of a sweep needs no enumeration of its own.
-            limits = self.world.all_there_is(threat)
             wanted = [min(max(b, t) if b else 0, limit) for b, t, limit in zip(budgets, self._top, limits)]
             if found is not None:
                 wanted = [max(w, t) for w, t in zip(wanted, found.top)]
@@ -374,7 +374,9 @@ class Landscape:
                     extend((*chosen, usable[place]), place + 1, price, more)
 
         extend((), 0, 0, [0] * world.n)
-        by_team = np.array([[team >> i & 1 or team >> j & 1 for i, j in pool] for team in range(2**world.n)], dtype=bool)
+        by_team = np.array(
+            [[team >> i & 1 or team >> j & 1 for i, j in pool] for team in range(2**world.n)], dtype=bool
+        )
         payable = np.array([by_team[:, list(chosen)].all(axis=1) for chosen in found]).T
         effect = np.array([self._reach(kind, pool, chosen) for chosen in found], dtype=np.int64)
         cost = np.array([sum(costs[e] for e in chosen) for chosen in found])

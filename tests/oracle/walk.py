@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ def judge(asked: Question, counts: list[Count], where: str) -> Counter[str]:
     """Hold each count against the truth; tell how many were tried, and how many of them are the truth."""
     tally: Counter[str] = Counter()
     for count in counts:
-        most = asked.truth.certified(count.threat)
         broken = asked.truth.left(count.threat)
+        most = len(asked.truth.world.targets(count.threat)) - broken
         said = f"{where}: {count} where {most} is the truth; {asked.number} {asked.kind}"
         if count.certified is not None:
             tally["counts"] += 1
@@ -47,8 +47,9 @@ def judge(asked: Question, counts: list[Count], where: str) -> Counter[str]:
     for mark in {repr(count.sweep) for count in counts if count.sweep is not None}:
         mine = [count for count in counts if repr(count.sweep) == mark]
         for small, large in itertools.permutations(mine, 2):
-            rises = small.certified is not None and large.certified is not None and small.certified < large.certified
-            if rises and within(small.threat, large.threat):
+            assert small.certified is not None
+            assert large.certified is not None
+            if small.certified < large.certified and within(small.threat, large.threat):
                 raise AboveTheTruth(f"more is certified against a stronger attacker: {where}: {small}, {large}")
     return tally
 
@@ -85,6 +86,8 @@ class Tally:
     ways: dict[str, Counter[str]] = field(default_factory=dict)
     met: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Way, relaxation and kind of base certificate of counts that were judged."""
+    silent: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """The same of those that claimed nothing, because they refused or had nothing to say."""
     refused: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
 
     def summary(self) -> dict[str, Any]:
@@ -109,25 +112,32 @@ def go(asked: Question, one: Way, relaxation: str, *, warm: bool, large: bool, t
     found = judge(asked, counts, where)
     tally.counts += found
     tally.ways.setdefault(one.name, Counter()).update(found)
-    if found["counts"] or found["attacks"]:
-        tally.met[one.name, relaxation, asked.kind] += 1
-
-
-def walk(seed: int, turns: range, tally: Tally, names: list[str] | None = None) -> Tally:
-    """Each turn is one question of each kind; over the turns every way meets every relaxation and every kind."""
-    chosen = [WAYS[name] for name in names or WAYS]
-    pairs = [(one, relaxation) for one in chosen for relaxation in one.relaxations]
-    for turn in turns:
-        for place, kind in enumerate(KINDS):
-            asked = question(seed, turn, kind)
-            tally.questions += 1
-            for number, (one, relaxation) in enumerate(pairs):
-                # Which of the ways are gone now: those whose turn it is, another share of them for every kind.
-                if (number + place + turn) % (PORTION * one.every) == 0:
-                    bits = turn // PORTION + number + place
-                    go(asked, one, relaxation, warm=bits % 2 == 0, large=bits % 4 >= 2, tally=tally)
-    return tally
+    met = found["counts"] + found["attacks"]
+    (tally.met if met else tally.silent)[one.name, relaxation, asked.kind] += 1
 
 
 #: Every question is answered by one in so many of the ways, and after so many turns by all.
-PORTION = 12
+PORTION = 18
+
+
+def schedule(turn: int, place: int, names: Iterable[str] = ()) -> Iterator[tuple[Way, str, bool, bool]]:
+    """The ways, relaxations, warm or cold, large or not, of one turn for the kind of base certificate at this place."""
+    chosen = [WAYS[name] for name in names or WAYS]
+    pairs = [(one, relaxation) for one in chosen for relaxation in one.relaxations]
+    for number, (one, relaxation) in enumerate(pairs):
+        if names or (number + place + turn) % PORTION == 0:
+            bits = turn // PORTION + number // PORTION + place + turn
+            yield one, relaxation, bits % 2 == 0, bits % 4 == 3
+
+
+def walk(
+    seed: int, turns: Iterable[int], tally: Tally, names: Iterable[str] = (), kinds: Iterable[str] = KINDS
+) -> Tally:
+    """Each turn is one question of each kind; over `PORTION` turns every way meets every relaxation and every kind."""
+    for turn in turns:
+        for kind in kinds:
+            asked = question(seed, turn, kind)
+            tally.questions += 1
+            for one, relaxation, warm, large in schedule(turn, KINDS.index(kind), names):
+                go(asked, one, relaxation, warm=warm, large=large, tally=tally)
+    return tally

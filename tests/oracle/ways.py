@@ -22,6 +22,7 @@ from certcore.sweep import (
     SurfaceTask,
     defend,
     over_splits,
+    run_many,
     strengthen_curve,
     strengthen_surface,
     surfaces,
@@ -86,7 +87,7 @@ class Ask:
         session = cc.Session(self.instance)
         for value in self.question.values[-1:] + self.question.values[:1]:
             session.certify(self.question.at(value), **self.effort)
-        session.certify(self.threat)
+        session.certify(self.threat, attack=False)
         return session
 
     def session(self) -> cc.Session:
@@ -102,18 +103,16 @@ class Way:
     go: Callable[[Ask], Iterator[Count]]
     speaks_for: tuple[str, ...]
     relaxations: tuple[str, ...]
-    every: int
-    """Slow ones are gone once for so many turns."""
 
 
 WAYS: dict[str, Way] = {}
 
 
 def way(
-    name: str, *speaks_for: str, relaxations: tuple[str, ...] = RELAXATIONS, every: int = 1
+    name: str, *speaks_for: str, relaxations: tuple[str, ...] = RELAXATIONS
 ) -> Callable[[Callable[[Ask], Iterator[Count]]], Callable[[Ask], Iterator[Count]]]:
     def register(go: Callable[[Ask], Iterator[Count]]) -> Callable[[Ask], Iterator[Count]]:
-        WAYS[name] = Way(name, go, speaks_for, relaxations, every)
+        WAYS[name] = Way(name, go, speaks_for, relaxations)
         return go
 
     return register
@@ -164,7 +163,9 @@ def _certify_plain(ask: Ask) -> Iterator[Count]:
     names = [*cc.TYPES, *(f"local_{name}" for name in cc.TYPES), "local_mode", "sigma", "targets", "protected"]
     given: dict[str, Any] = {name: getattr(threat, name) for name in (*names, "node_costs", "edge_costs")}
     seen: list[int] = []
-    found = cc.certify(ask.instance, **given, **ask.effort, proof=False, attack=False, progress=lambda s: seen.append(int(s.bound)))
+    found = cc.certify(
+        ask.instance, **given, **ask.effort, proof=False, attack=False, progress=lambda s: seen.append(int(s.bound))
+    )
     yield from of_certificate(found, threat)
     for bound in seen:
         yield Count(threat, found.targets - bound)
@@ -173,7 +174,11 @@ def _certify_plain(ask: Ask) -> Iterator[Count]:
 @way("session, any order", "Session.certify", "Session.best_attack", "certcore.Session")
 def _session(ask: Ask) -> Iterator[Count]:
     q, session = ask.question, ask.session()
-    places = [ask.threat, *(q.at(v) for v in q.values[:3]), *(q.cell(x, y) for x in q.x_values[:2] for y in q.y_values[-1:])]
+    places = [
+        ask.threat,
+        *(q.at(v) for v in q.values[:3]),
+        *(q.cell(x, y) for x in q.x_values[:2] for y in q.y_values[-1:]),
+    ]
     order = np.random.default_rng(len(places)).permutation(len(places)).tolist()
     for turn, place in enumerate(order + order[:1]):
         threat = places[place]
@@ -229,7 +234,9 @@ def _resumed_curve(ask: Ask) -> Iterator[Count]:
     )  # fmt: skip
     yield from of_curve(first, q.at, "stopped")
     for mark in ("resumed", "read"):
-        yield from of_curve(cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort, checkpoint=file), q.at, mark)
+        yield from of_curve(
+            cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort, checkpoint=file), q.at, mark
+        )
     for other in stronger(ask):
         try:
             found = cc.curve(ask.instance, other, q.vary, q.values, **ask.effort, checkpoint=file)
@@ -268,10 +275,10 @@ def _finer(ask: Ask) -> Iterator[Count]:
     q, file = ask.question, ask.folder / "surface.npz"
     session = ask.session()
     coarse = None
-    for coarse in surfaces(session, ask.threat, q.x, q.x_values[::2], q.y, q.y_values[::2], **ask.effort):
+    for coarse in surfaces(session, ask.threat, q.x, q.x_values[:3:2], q.y, q.y_values[:3:2], **ask.effort):
         pass
     assert coarse is not None
-    grid = (q.x, q.x_values, q.y, q.y_values)
+    grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
     for found in surfaces(session, ask.threat, *grid, **ask.effort, coarser=coarse, near=(0, 1)):
         yield from of_surface(found, q.cell, ("finer", id(found)))
     stop = threading.Event()
@@ -327,17 +334,17 @@ def _strengthen(ask: Ask) -> Iterator[Count]:
 
 @way("over splits", "sweep.CurveTask", "sweep.SurfaceTask", "sweep.SplitCurve", "sweep.over_splits", "sweep.run_many")
 def _splits(ask: Ask) -> Iterator[Count]:
-    """The tasks of `run_many`, in this process: what its workers run, and what is averaged afterwards."""
+    """Several curves and a map at once (in this process), and their mean."""
     q = ask.question
     effort = {"relaxation": ask.relaxation, "time_limit": None, "rounds": None, **EFFORT[ask.relaxation]}
     task = CurveTask(ask.instance, ask.threat, q.vary, q.values, **effort)
-    lines = [task.run(), task.run()]
+    grid = SurfaceTask(ask.instance, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **effort)
+    *lines, cells = run_many([task, task, grid], jobs=1)
     for number, line in enumerate(lines):
         yield from of_curve(line, q.at, ("split", number))
     together = over_splits(lines)
     for value, share in zip(q.values, together.mean.tolist()):
         yield Count(q.at(value), share_of(share, lines[0].targets), ask.proven)
-    cells = SurfaceTask(ask.instance, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **effort).run()
     yield from of_surface(cells, q.cell, "cells")
 
 

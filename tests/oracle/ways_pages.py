@@ -148,7 +148,9 @@ def _curves(ask: Ask) -> Iterator[Count]:
     q, view = ask.question, prepared(ask)
     members = sweeps.family(view, "none", [], q.vary, (ask.instance,))
     with at_once() as parts:
-        work = sweeps.curves(members, q.vary, list(q.values), q.kind != "division", view.relaxation, "curve", fine=False)
+        work = sweeps.curves(
+            members, q.vary, list(q.values), q.kind != "division", view.relaxation, "curve", fine=False
+        )
         better = sweeps.strengthened_curves(view, work, "better")
         along = sweeps.attacks(members[0], q.vary, list(q.values), view.relaxation, "attacks").result
     shown = [*parts, work.result] + ([] if better is None else [better.result])
@@ -177,7 +179,13 @@ def _family(ask: Ask) -> Iterator[Count]:
                 yield count
 
 
-@way("page map", "sweeps.map_over", "sweeps.strengthened_map", "sweeps.map_attacks", relaxations=("tight", "paper", "strong"))
+@way(
+    "page map",
+    "sweeps.map_over",
+    "sweeps.strengthened_map",
+    "sweeps.map_attacks",
+    relaxations=("tight", "paper", "strong"),
+)
 def _map(ask: Ask) -> Iterator[Count]:
     q, view = ask.question, prepared(ask)
     ends = (q.x_values[-1], q.y_values[-1])

@@ -18,11 +18,13 @@ import certcore as cc
 from certcore import cli
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
-from certcore.export import build_report, report_files
+from certcore.export import build_report, guarantee, report_files
 from certcore.figures.making import make
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.notebook.cards import card
+from certcore.notebook.networks import attacked_graph
+from certcore.notebook.plots import figure
 from certcore.notebook.tables import frame
 from certcore.result.states import TargetState
 from tests.oracle.ways import EFFORT, PROVEN, Ask, Count, of_certificate, of_proof, share_of, way
@@ -141,7 +143,9 @@ def _cli_radius(ask: Ask) -> Iterator[Count]:
     vary, threat = ask.question.vary.removeprefix("local_"), spoken(ask)
     if ask.instance.base.local is not None:
         return
-    found = json.loads(run("radius", file_of(ask), "--vary", vary, "--at-least", "0.4", "--json", *options(ask, threat, (vary,))))
+    found = json.loads(
+        run("radius", file_of(ask), "--vary", vary, "--at-least", "0.4", "--json", *options(ask, threat, (vary,)))
+    )
     top = max(threat.budgets) + 40
     value = 0 if found["value"] is None else top if found["unbounded"] else min(found["value"], top)
     here = threat.replace(**{vary: value})
@@ -171,7 +175,7 @@ def _cli_draw(ask: Ask) -> Iterator[Count]:
     yield from of_table(read_csv(file), threat, "drawn")
 
 
-@way("command figures", "cli figures", "export.write_batch", relaxations=("tight",), every=3)
+@way("command figures", "cli figures", "export.write_batch", relaxations=("tight",))
 def _cli_figures(ask: Ask) -> Iterator[Count]:
     """It chooses the threat model itself: one type, as much as every node can bear, and the instance's own targets."""
     if ask.instance.base_rule is not BaseRule.BINARY or ask.instance.base.local is not None:
@@ -222,9 +226,8 @@ def alone(counts: Iterator[Count], ask: Ask) -> Iterator[Count]:
 @way("command report", "cli report", "export.write_report", relaxations=PROVEN)
 def _cli_report(ask: Ask) -> Iterator[Count]:
     threat, out = spoken(ask), ask.folder / "report"
-    quick = ["--quick"] if ask.warm else []
     with numbers_only():
-        found = json.loads(run("report", file_of(ask), "-o", str(out), *quick, "--json", *options(ask, threat)))
+        found = json.loads(run("report", file_of(ask), "-o", str(out), "--quick", "--json", *options(ask, threat)))
     yield Count(threat, found["certified"], found["verified"], found["attack_found"])
     files = {str(path): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
     yield from of_report(files, ask, threat)
@@ -284,11 +287,10 @@ def drawn(ask: Ask, kind: str, threat: cc.ThreatModel, **more: Any) -> Iterator[
         base_rule=str(ask.instance.base_rule),
         options={**own, **more},
     )
-    figure = make(recipe)
-    yield from of_table(figure.table(), threat, kind)
+    yield from of_table(make(recipe).table(), threat, kind)
 
 
-@way("figure curve", "figure curve")
+@way("figure curve", "figure curve", "export.make")
 def _curve_figure(ask: Ask) -> Iterator[Count]:
     q = ask.question
     more: dict[str, Any] = {"bracket": list(q.values[-1:])} if not q.vary.startswith("local_") else {}
@@ -353,7 +355,7 @@ def _report(ask: Ask) -> Iterator[Count]:
     rule = str(ask.instance.base_rule)
     found = build_report(ask.instance, ask.threat, source="x.npz", base_rule=rule, quick=True, **ask.effort)
     yield from of_certificate(found.certificate, ask.threat)
-    tables = {f"{figure.name}.csv": figure.table().csv().encode() for figure in found.figures}
+    tables = {f"{one.name}.csv": one.table().csv().encode() for one in found.figures}
     yield from of_report(tables, ask, ask.threat)
 
 
@@ -388,3 +390,28 @@ def _cards(ask: Ask) -> Iterator[Count]:
     attack = None if told[4] == "?" else int(told[4].replace(",", ""))
     yield Count(ask.threat, int(told[1].replace(",", "")), True, attack)
     yield Count(ask.threat, int(told[3].replace(",", "")))
+
+
+@way("notebook pictures", "notebook figure", "notebook attacked_graph", relaxations=("tight", "strong"))
+def _pictures(ask: Ask) -> Iterator[Count]:
+    q, session = ask.question, ask.session()
+    line = cc.curve(session, ask.threat, q.vary, q.values, **ask.effort)
+    yield from of_table(figure(line).table(), ask.threat, "line")
+    cells = cc.surface(session, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **ask.effort)
+    yield from of_table(figure(cells).table(), ask.threat, "cells")
+    certificate = session.certify(ask.threat, **ask.effort)
+    yield from of_table(figure(certificate).table(), ask.threat, "graph")
+    states = [data["state"] for _, data in attacked_graph(certificate).nodes(data=True)]
+    yield Count(ask.threat, None, attack=sum(state in UNCERTIFIED for state in states))
+
+
+@way("guarantee", "export.guarantee")
+def _guarantee(ask: Ask) -> Iterator[Count]:
+    """The sentence itself: the number in it is what people remember."""
+    certificate = ask.session().certify(ask.threat, **ask.effort)
+    said = str(guarantee(ask.instance, certificate))
+    told = re.search(r"([\d,]+) of (?:the )?([\d,]+)", said)
+    if told:
+        yield Count(ask.threat, int(told[1].replace(",", "")), certificate.verified)
+    else:
+        assert certificate.certified in (0, certificate.targets), said

@@ -279,12 +279,13 @@ def _finer(ask: Ask) -> Iterator[Count]:
         pass
     assert coarse is not None
     grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
-    for found in surfaces(session, ask.threat, *grid, **ask.effort, coarser=coarse, near=(0, 1)):
-        yield from of_surface(found, q.cell, ("finer", id(found)))
+    for number, found in enumerate(surfaces(session, ask.threat, *grid, **ask.effort, coarser=coarse, near=(0, 1))):
+        yield from of_surface(found, q.cell, ("finer", number))
     stop = threading.Event()
-    for found in surfaces(ask.instance, ask.threat, *grid, **ask.effort, checkpoint=file, cancel=stop):
+    stopped = surfaces(ask.instance, ask.threat, *grid, **ask.effort, checkpoint=file, cancel=stop)
+    for number, found in enumerate(stopped):
         stop.set()
-        yield from of_surface(found, q.cell, ("stopped", id(found)))
+        yield from of_surface(found, q.cell, ("stopped", number))
     again = cc.surface(ask.instance, ask.threat, *grid, **ask.effort, checkpoint=file)
     yield from of_surface(again, q.cell, "resumed")
 

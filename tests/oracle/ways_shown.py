@@ -192,8 +192,8 @@ def numbers_only() -> Iterator[None]:
     with (
         mock.patch.object(report_files, "_FIGURES", ()),
         mock.patch.object(report_files, "_DATA", ("csv",)),
-        mock.patch.object(report_files, "printed_pages", lambda *_, **__: b""),
-        mock.patch.object(report_files, "report_html", lambda _: ""),
+        mock.patch.object(report_files, "printed_pages", return_value=b""),
+        mock.patch.object(report_files, "report_html", return_value=""),
     ):
         yield
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
 from certcore import __version__
 from certcore.cli.parser import Parser
-from certcore.common.errors import InputError
+from certcore.common.errors import InputError, SoundnessError
 
 #: In the order of the data flow, which is also the order of `--help`.
 COMMANDS = (
@@ -31,6 +32,9 @@ COMMANDS = (
     "dashboard",
     "reproduce",
 )
+
+#: The exit code where the program contradicts itself; sysexits.h has the same.
+INTERNAL_ERROR = 70
 
 INTRODUCTION = """\
 Collective robustness certificates for graph neural networks.
@@ -64,6 +68,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"certcore: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
+    except SoundnessError as error:
+        asked = shlex.join(["certcore", *(sys.argv[1:] if argv is None else argv)])
+        print(f"certcore: {error}, command: {asked}", file=sys.stderr)
+        return INTERNAL_ERROR
     except KeyboardInterrupt:
         print(
             "certcore: interrupted; commands that take long continue where they stopped when run again",

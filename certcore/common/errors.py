@@ -20,6 +20,13 @@ class InputError(ValueError):
         super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}")
 
 
+class SoundnessError(RuntimeError):
+    """A certified count and a replayed attack contradict each other: a mistake in this program, never in the input.
+
+    The command line prints the sentence and exits with code 70; the dashboard shows it instead of the number.
+    """
+
+
 def did_you_mean(given: str, known: Iterable[str], *, most: int = 2) -> str:
     """` (did you mean x?)` for what is spelt nearly like that or begins like that; empty if nothing is."""
 

@@ -41,7 +41,7 @@ from certcore.words.right_labels import (
     share_of_right,
 )
 from certcore.words.sites import attack_words, named_sites, state_legend, why_larger
-from certcore.words.solve import limit_words, radius, status, strengthening
+from certcore.words.solve import defence_ended, limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "certified_accuracy",
     "confidence",
     "dataset_title",
+    "defence_ended",
     "field_words",
     "gain",
     "guarantee",

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from certcore import words
+from certcore.common.errors import SoundnessError
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
@@ -117,7 +118,10 @@ def proof(view: View) -> Work:
 
 def preview(view: View) -> str:
     """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
-    known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
+    try:
+        known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
+    except SoundnessError:
+        return ""  # the number that is being computed meets the same attack and says so
     return str(words.known_already(known.certified, known.targets))
 
 
@@ -140,7 +144,7 @@ def per_class(view: View) -> Work:
             rows.append((label, result.verified_certified, result.naive_certified, result.targets))
         return rows
 
-    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.instance.digest, patience=0.0)
+    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.key, patience=0.0)
 
 
 def suggest(view: View, number: int) -> Work:

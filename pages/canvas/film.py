@@ -77,6 +77,9 @@ def frames(view: View, result: Certificate, axis: str, first: int, last: int) ->
     now = present(view, axis)
     values = values_of(first, last, now)
     relaxation = view.relaxation.relaxed
+    # While the sliders move the map shows the certificate of where they were: that is none of this film.
+    if result.threat.to_json() != view.threat.to_json() or not np.array_equal(result.target_nodes, view.targets):
+        now = None
 
     def run(job: Job) -> list[Frame]:
         found = []

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
+from certcore.common.errors import SoundnessError
+
+from ..background import work
 from ..files import bundles
 from ..server.gate import gate
 from ..state import menu, state
@@ -75,7 +79,18 @@ def _draw(entry: menu.Entry, view: state.View | sidebar.Absence) -> None:
         if view.problem:
             st.warning(markdown(view.problem, 400), icon=":material/edit:")
         else:
-            module.draw(view)
+            _draw_held(module, view)
+
+
+def _draw_held(module: Any, view: state.View) -> None:
+    """The page; where a number on it meets an attack that refutes it, once more without that number."""
+    try:
+        module.draw(view)
+    except SoundnessError as error:
+        if st.session_state.get("_refuted") != str(error):
+            st.session_state["_refuted"] = str(error)
+            st.rerun()
+        st.error(markdown(str(error), work.LONGEST_MESSAGE), icon=":material/error:")
 
 
 def _ignored() -> None:

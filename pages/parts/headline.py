@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
 import streamlit as st
 
 from certcore import words
@@ -157,7 +158,7 @@ def _with_its_attack(result: Certificate) -> Certificate:
     """The certificate on show with the attack that was found for it before a new solve began."""
     latest = st.session_state.get("_shown", {}).get("attack")
     known: Certificate | None = None if latest is None else latest[2]
-    if known is None or result.attack is not None or known.targets != result.targets:
+    if known is None or result.attack is not None or not np.array_equal(known.target_nodes, result.target_nodes):
         return result
     alike = known.threat.to_json() == result.threat.to_json() and known.bound == result.bound
     return (

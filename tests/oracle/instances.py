@@ -1,4 +1,4 @@
-"""Small random questions of every kind: an instance, a threat model, and values to sweep over, small enough to enumerate."""
+"""Small random questions of every kind, such as can be enumerated: instance, threat model, and values to sweep over."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import certcore as cc
 from certcore.base import smoothing
 from certcore.base.division import DivisionBase
+from certcore.common.errors import SoundnessError
 from certcore.instance import division as division_fields
 from certcore.instance import fields
 from certcore.program.build import Builder
@@ -28,34 +29,58 @@ from certcore.sweep.curves import _CurveWork
 from certcore.sweep.family import ThreatFamily
 from certcore.sweep.line import LineOfBounds
 from pages.background import engine
-from tests.oracle.walk import AboveTheTruth, Tally, walk
+from tests.oracle.instances import question
+from tests.oracle.walk import AboveTheTruth, Tally, go
+from tests.oracle.ways import WAYS
 
 Patch = pytest.MonkeyPatch
-MISTAKES: dict[str, tuple[Callable[[Patch], None], tuple[str, ...], tuple[str, ...]]] = {}
+SEED = 5
 
 
-def mistake(name: str, ways: tuple[str, ...], kinds: tuple[str, ...]) -> Callable[[Callable[[Patch], None]], None]:
-    """The ways and the kinds of base certificates on which it is looked for: the walk of the suite goes them too."""
+@dataclasses.dataclass(frozen=True)
+class Mistake:
+    """What is changed, on which way and kind of base certificate it is looked for, and from which question on."""
 
+    make: Callable[[Patch], None]
+    way: str
+    kind: str
+    first: int
+
+    def caught(self, patch: Patch, most: int) -> int:
+        """The number of the question that shows it; `go` raises nothing for others."""
+        self.make(patch)
+        for number in range(self.first, self.first + most):
+            try:
+                asked = question(SEED, number, self.kind)
+                go(asked, WAYS[self.way], "tight", warm=number % 2 == 0, large=False, tally=Tally())
+            except (AboveTheTruth, SoundnessError):
+                return number
+        raise AssertionError(f"nothing was found in {most} questions")
+
+
+MISTAKES: dict[str, Mistake] = {}
+
+
+def mistake(name: str, way: str, kind: str, first: int = 0) -> Callable[[Callable[[Patch], None]], None]:
     def register(make: Callable[[Patch], None]) -> None:
-        MISTAKES[name] = (make, ways, kinds)
+        MISTAKES[name] = Mistake(make, way, kind, first)
 
     return register
 
 
-@mistake("one hop too few", ("certify",), ("grid",))
+@mistake("one hop too few", "certify", "grid", 9)
 def _hops(patch: Patch) -> None:
     right = fields.hop_fields
     patch.setattr(fields, "hop_fields", lambda g, t, layers, *a, **k: right(g, t, max(layers - 1, 0), *a, **k))
 
 
-@mistake("the rule of messages where degrees are read", ("certify",), ("grid",))
+@mistake("the rule of messages where degrees are read", "certify", "grid", 22)
 def _rule(patch: Patch) -> None:
     right = fields.hop_fields
     patch.setattr(fields, "hop_fields", lambda g, t, layers, rule, **k: right(g, t, layers, "messages", **k))
 
 
-@mistake("a budget one too small", ("session, any order",), ("grid",))
+@mistake("a budget one too small", "session, any order", "grid", 13)
 def _budget(patch: Patch) -> None:
     right = Solver.solve
 
@@ -68,18 +93,18 @@ def _budget(patch: Patch) -> None:
     patch.setattr(Solver, "solve", solve)
 
 
-@mistake("confidence bounds rounded up", ("certify",), ("binary", "multiclass"))
+@mistake("confidence bounds rounded up", "certify", "binary", 33)
 def _rounding(patch: Patch) -> None:
     right = smoothing.lower_bounds
     patch.setattr(smoothing, "lower_bounds", lambda *a: np.minimum(np.ceil(right(*a) * 20) / 20, 1 - 1e-9))
 
 
-@mistake("the confidence of one rule for the other", ("certify",), ("multiclass",))
+@mistake("the confidence of one rule for the other", "certify", "multiclass", 8)
 def _mixed_rules(patch: Patch) -> None:
     patch.setattr(cc.SmoothingBase, "level", property(lambda self: Fraction(self.alpha)))
 
 
-@mistake("dominated sites dropped although nodes have capacities", ("certify",), ("grid", "explicit"))
+@mistake("dominated sites dropped although nodes have capacities", "certify", "grid", 32)
 def _domination(patch: Patch) -> None:
     right = Builder._attribute_flips
 
@@ -93,7 +118,7 @@ def _domination(patch: Patch) -> None:
     patch.setattr(Builder, "_attribute_flips", fewer)
 
 
-@mistake("who pays for an edge must stand in the field", ("certify",), ("grid",))
+@mistake("who pays for an edge must stand in the field", "certify", "grid", 22)
 def _payer(patch: Patch) -> None:
     right = Builder._touch
 
@@ -105,7 +130,7 @@ def _payer(patch: Patch) -> None:
     patch.setattr(Builder, "_touch", inside)
 
 
-@mistake("bounds of smaller values for larger ones", ("curve",), ("grid",))
+@mistake("bounds of smaller values for larger ones", "curve", "grid", 4)
 def _monotone(patch: Patch) -> None:
     def wrong(self: LineOfBounds) -> LineOfBounds:
         best = list(self.bounds)
@@ -116,7 +141,7 @@ def _monotone(patch: Patch) -> None:
     patch.setattr(LineOfBounds, "monotone", wrong)
 
 
-@mistake("a plateau where there is none", ("curve",), ("grid",))
+@mistake("a plateau where there is none", "curve", "grid", 23)
 def _plateau(patch: Patch) -> None:
     """What strong curves did: as long as no node can take more, the first bound was kept."""
     right = _CurveWork.run
@@ -134,18 +159,18 @@ def _plateau(patch: Patch) -> None:
     patch.setattr(_CurveWork, "run", run)
 
 
-@mistake("a checkpoint of another threat model", ("curve, resumed",), ("grid",))
+@mistake("a checkpoint of another threat model", "curve, resumed", "grid")
 def _checkpoint(patch: Patch) -> None:
     right = Checkpoint.__init__
-    patch.setattr(Checkpoint, "__init__", lambda self, path, key, shape: right(self, path, {}, shape))
+    patch.setattr(Checkpoint, "__init__", lambda self, path, key, *more, **k: right(self, path, {}, *more, **k))
 
 
-@mistake("a session that takes all threat models for one", ("session, any order", "preview"), ("grid",))
+@mistake("bounds of other local budgets, targets and protected nodes", "preview", "grid")
 def _family(patch: Patch) -> None:
-    patch.setattr(ThreatFamily, "of", classmethod(lambda cls, threat: cls(threat.sigma is not None, "", "")))
+    patch.setattr(ThreatFamily, "holds_for", lambda self, other: self.sigma <= other.sigma)
 
 
-@mistake("one session for all instances of the dashboard", ("page number",), ("grid",))
+@mistake("one session for all instances of the dashboard", "page number", "grid", 8)
 def _one_session(patch: Patch) -> None:
     kept: list[session.Session] = []
 
@@ -158,13 +183,13 @@ def _one_session(patch: Patch) -> None:
     patch.setattr(engine, "session", shared)
 
 
-@mistake("attacks of larger budgets taken for smaller ones", ("session, any order",), ("grid",))
+@mistake("attacks of larger budgets taken for smaller ones", "session, any order", "grid", 8)
 def _known_attacks(patch: Patch) -> None:
     right = session.covers
     patch.setattr(session, "covers", lambda larger, smaller: right(smaller, larger))
 
 
-@mistake("an attack that counts one target too many", ("certify",), ("grid",))
+@mistake("an attack that counts one target too many", "certify", "grid", 1)
 def _attack(patch: Patch) -> None:
     found = property(
         lambda self: None if self.attack is None else min(self.targets, int(self.attack.attacked.sum()) + 1)
@@ -172,25 +197,25 @@ def _attack(patch: Patch) -> None:
     patch.setattr(Certificate, "attack_found", found)
 
 
-@mistake("a bound counted as if it were never reached", ("certify",), ("grid",))
+@mistake("a bound counted as if it were never reached", "certify", "grid")
 def _never_reached(patch: Patch) -> None:
     right = assemble.certified_count
     patch.setattr(assemble, "certified_count", lambda targets, bound: right(targets, bound - Fraction(1, 1000)))
 
 
-@mistake("one attacker too few", ("certify",), ("grid",))
+@mistake("one attacker too few", "certify", "grid", 1)
 def _sigma(patch: Patch) -> None:
     right = Solver.solve
     patch.setattr(Solver, "solve", lambda self, place, **k: right(self, (place[0], place[1] and place[1] - 1), **k))
 
 
-@mistake("votes that bear one change more than they do", ("certify",), ("division",))
+@mistake("votes that bear one change more than they do", "certify", "division")
 def _thresholds(patch: Patch) -> None:
     right = DivisionBase.thresholds.func
     patch.setattr(DivisionBase, "thresholds", property(lambda self: right(self) + 1))
 
 
-@mistake("groups of votes read one hop too few", ("certify",), ("division",))
+@mistake("groups of votes read one hop too few", "certify", "division", 106)
 def _group_hops(patch: Patch) -> None:
     right = division_fields.division_of
 
@@ -202,11 +227,16 @@ def _group_hops(patch: Patch) -> None:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_the_walk_finds_the_mistake(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    make, ways, kinds = MISTAKES[name]
-    make(monkeypatch)
-    with pytest.raises((AboveTheTruth, AssertionError)):
-        walk(5, range(60), Tally(), ways, kinds)
+    """From the question that showed it when this was written: others follow, should questions be made differently."""
+    assert MISTAKES[name].caught(monkeypatch, most=150) >= 0
 
 
 def test_there_are_enough_of_them() -> None:
     assert len(MISTAKES) >= 8
+
+
+def test_without_a_mistake_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, wrong in MISTAKES.items():
+        right = dataclasses.replace(wrong, make=lambda _: None)
+        with pytest.raises(AssertionError, match="nothing was found"):
+            assert right.caught(monkeypatch, most=1) is None, name

@@ -1,4 +1,4 @@
-"""All public ways to a certified count against the truth, on a hundred small questions; and the truth against itself."""
+"""All public ways to a certified count against the truth, on a hundred small questions; and the truth by hand."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What is true of a small instance: the most targets that any admissible attack in whole numbers leaves uncertified.
 
-Written from the paper's text and the design alone. Of the engine only the objects that describe an instance and a threat
-model are read, never anything that is computed from them: capacities, shares of local budgets, fields, fronts,
-confidence bounds and majorities are worked out here again, by enumeration. The hash of division voting is the engine's.
+Written from the paper's text and the design alone. Of the engine only the objects that describe an instance and a
+threat model are read, never anything that is computed from them: capacities, shares of local budgets, fields, fronts,
+confidence bounds and majorities are worked out here again. The hash of division voting is the engine's.
 """
 
 from __future__ import annotations

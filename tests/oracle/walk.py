@@ -120,24 +120,21 @@ def go(asked: Question, one: Way, relaxation: str, *, warm: bool, large: bool, t
 PORTION = 18
 
 
-def schedule(turn: int, place: int, names: Iterable[str] = ()) -> Iterator[tuple[Way, str, bool, bool]]:
+def schedule(turn: int, place: int) -> Iterator[tuple[Way, str, bool, bool]]:
     """The ways, relaxations, warm or cold, large or not, of one turn for the kind of base certificate at this place."""
-    chosen = [WAYS[name] for name in names or WAYS]
-    pairs = [(one, relaxation) for one in chosen for relaxation in one.relaxations]
+    pairs = [(one, relaxation) for one in WAYS.values() for relaxation in one.relaxations]
     for number, (one, relaxation) in enumerate(pairs):
-        if names or (number + place + turn) % PORTION == 0:
+        if (number + place + turn) % PORTION == 0:
             bits = turn // PORTION + number // PORTION + place + turn
             yield one, relaxation, bits % 2 == 0, bits % 4 == 3
 
 
-def walk(
-    seed: int, turns: Iterable[int], tally: Tally, names: Iterable[str] = (), kinds: Iterable[str] = KINDS
-) -> Tally:
+def walk(seed: int, turns: Iterable[int], tally: Tally) -> Tally:
     """Each turn is one question of each kind; over `PORTION` turns every way meets every relaxation and every kind."""
     for turn in turns:
-        for kind in kinds:
+        for place, kind in enumerate(KINDS):
             asked = question(seed, turn, kind)
             tally.questions += 1
-            for one, relaxation, warm, large in schedule(turn, KINDS.index(kind), names):
+            for one, relaxation, warm, large in schedule(turn, place):
                 go(asked, one, relaxation, warm=warm, large=large, tally=tally)
     return tally

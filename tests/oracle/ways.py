@@ -1,7 +1,7 @@
-"""Every public way to a certified count, in one list: what it is called, which public names it speaks for, how to go it.
+"""Every public way to a certified count, in one list: its name, the public names it speaks for, and how it is gone.
 
-A way takes an `Ask` and yields `Count`s: the threat model, and what is claimed under it. `tests/oracle/walk.py` holds each
-of them against the truth; `test_oracle_list.py` finds public names that no way speaks for.
+A way takes an `Ask` and yields `Count`s: the threat model, and what is claimed under it. `tests/oracle/walk.py` holds
+each of them against the truth; `test_oracle_list.py` finds public names that no way speaks for.
 """
 
 from __future__ import annotations
@@ -274,10 +274,7 @@ def _surface(ask: Ask) -> Iterator[Count]:
 def _finer(ask: Ask) -> Iterator[Count]:
     q, file = ask.question, ask.folder / "surface.npz"
     session = ask.session()
-    coarse = None
-    for coarse in surfaces(session, ask.threat, q.x, q.x_values[:3:2], q.y, q.y_values[:3:2], **ask.effort):
-        pass
-    assert coarse is not None
+    *_, coarse = surfaces(session, ask.threat, q.x, q.x_values[:3:2], q.y, q.y_values[:3:2], **ask.effort)
     grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
     for number, found in enumerate(surfaces(session, ask.threat, *grid, **ask.effort, coarser=coarse, near=(0, 1))):
         yield from of_surface(found, q.cell, ("finer", number))

@@ -175,8 +175,7 @@ def _family(ask: Ask) -> Iterator[Count]:
         with at_once():
             work = sweeps.curves(members, vary, [0, 1, 2], False, view.relaxation, "curve", fine=True)
         for member, line in zip(members, next(iter(work.result.values()))):
-            for count in of_curve(line[0], lambda v, m=member: m.threat.replace(**{vary: v}), (by, member.name)):
-                yield count
+            yield from of_curve(line[0], lambda v, m=member: m.threat.replace(**{vary: v}), (by, member.name))
 
 
 @way(

@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.checker.cases import as_seen, forged, signed
 from tests.checker.recorded import Recorded, optimum, recorded
-from tests.second_opinion import Case, random_case, truth
+from tests.oracle.plain import Case, random_case, truth
 
 SCALE = 2**small.SCALE_BITS
 

@@ -118,7 +118,7 @@ def _graph(rng: np.random.Generator, n: int, directed: bool, hub: bool) -> Graph
 def _grid(rng: np.random.Generator, n: int, kind: str, types: int, prediction: np.ndarray) -> GridBase:
     """Monotone sets of budgets: unions of boxes, or all budgets below a sum for `joint`."""
     if kind == "joint":
-        sides, radii = (4, 4), rng.integers(0, 5, n)
+        radii = rng.integers(0, 5, n)
         total = np.add.outer(np.arange(4), np.arange(4))
         local = BaseLocal(joint=int(rng.integers(1, 4)))
         return GridBase(total[None] < radii[:, None, None], ("attr_add", "attr_del"), local, prediction)

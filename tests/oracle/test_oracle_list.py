@@ -143,7 +143,7 @@ def code_of(name: str) -> CodeType | None:
     """The code behind a public name, if it is a plain function."""
     home, _, rest = name.replace(" ", ".", 1).partition(".")
     if home == "cli":
-        return __import__(f"certcore.cli.{rest}", fromlist=["run"]).run.__code__  # type: ignore[no-any-return]
+        return __import__(f"certcore.cli.{rest}", fromlist=["run"]).run.__code__
     if home == "figure":
         return MAKERS[rest][0].__code__
     homes: dict[str, list[Any]] = {
@@ -159,7 +159,7 @@ def test_a_way_goes_where_it_says(tmp_path: Path) -> None:
     missing: dict[CodeType, str] = {}
 
     def watch(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and missing.pop(frame.f_code, None) and not missing:
+        if event == "call" and missing.pop(frame.f_code, "") and not missing:
             sys.setprofile(None)  # being watched is slow
 
     asked = next(q for number in range(40) if not (q := question(4, number, "grid")).truth.world.whole_graph(q.threat))

@@ -123,7 +123,7 @@ def _payer(patch: Patch) -> None:
     right = Builder._touch
 
     def inside(self: Builder, nodes: np.ndarray) -> Any:
-        touch = right(self, nodes)
+        touch: Any = right(self, nodes)
         near = sp.csr_array(self.node_field[:, nodes]) if len(nodes) else None
         return touch if near is None else sp.csr_array(touch.multiply(near > 0).astype(np.int64))
 
@@ -211,7 +211,7 @@ def _sigma(patch: Patch) -> None:
 
 @mistake("votes that bear one change more than they do", "certify", "division")
 def _thresholds(patch: Patch) -> None:
-    right = DivisionBase.thresholds.func
+    right = vars(DivisionBase)["thresholds"].func
     patch.setattr(DivisionBase, "thresholds", property(lambda self: right(self) + 1))
 
 

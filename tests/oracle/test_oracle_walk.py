@@ -9,7 +9,7 @@ import pytest
 
 from certcore import Graph, GridBase, Instance, ThreatModel
 from tests.oracle.instances import KINDS, question
-from tests.oracle.truth import Truth, least_mass, left, lower_bound
+from tests.oracle.truth import Truth, least_mass, lower_bound, most_broken
 from tests.oracle.walk import PORTION, AboveTheTruth, Tally, go, judge, schedule, walk
 from tests.oracle.ways import WAYS, Count
 
@@ -96,7 +96,7 @@ def test_the_truth_of_a_path(threat: dict[str, object], broken: int) -> None:
     instance = Instance(path(5), GridBase(np.ones((5, 1), dtype=bool), ("attr_del",)), layers=1)
     if "adj_del" in threat:
         broken = 4  # degrees: either end within one hop
-    assert left(instance, ThreatModel(**threat)) == broken  # type: ignore[arg-type]
+    assert most_broken(instance, ThreatModel(**threat)) == broken  # type: ignore[arg-type]
 
 
 def test_one_truth_for_many_budgets_is_the_truth_of_each() -> None:

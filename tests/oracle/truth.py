@@ -59,7 +59,7 @@ class Truth:
         return len(self.world.targets(threat)) - self.left(threat)
 
 
-def left(instance: Instance, threat: ThreatModel) -> int:
+def most_broken(instance: Instance, threat: ThreatModel) -> int:
     """`Truth.left` for one question."""
     return Truth(instance).left(threat)
 
@@ -112,7 +112,7 @@ class World:
 
     def limits(self, threat: ThreatModel, kind: int) -> list[int]:
         """Local budgets as counts: shares are of what the node has, rounded down."""
-        value = threat.local[kind]
+        value: Any = threat.local[kind]
         if value is None:
             return [MANY] * self.n
         values = list(value) if isinstance(value, np.ndarray) else [value] * self.n
@@ -162,12 +162,12 @@ class World:
         key = (node, budget)
         if key not in self._kept:
             base: Any = self.instance.base
-            ask: Callable[[Any, int, Budget], bool] = {
-                GridBase: _grid_certified,
-                SmoothingBase: _smoothing_certified,
-                DivisionBase: lambda _, n, b: not b[0] and not b[1] and b[2] + b[3] < self.threshold(n),
-            }[type(base)]
-            self._kept[key] = ask(base, node, budget)
+            if isinstance(base, DivisionBase):
+                self._kept[key] = not budget[0] and not budget[1] and budget[2] + budget[3] < self.threshold(node)
+            elif isinstance(base, SmoothingBase):
+                self._kept[key] = _smoothing_certified(base, node, budget)
+            else:
+                self._kept[key] = _grid_certified(base, node, budget)
         return bool(self._kept[key])
 
     def threshold(self, node: int) -> int:
@@ -280,8 +280,9 @@ def _regions(theta: tuple[Fraction, ...], budget: Budget) -> tuple[tuple[Fractio
                 for stay in range(amount + 1)
             ]
         )  # fmt: skip
+    one = Fraction(1)
     regions = [
-        (math.prod(cell[0] for cell in cells), math.prod(cell[1] for cell in cells))
+        (math.prod((cell[0] for cell in cells), start=one), math.prod((cell[1] for cell in cells), start=one))
         for cells in itertools.product(*parts)
     ]
     regions = [region for region in regions if region[0]]
@@ -306,8 +307,8 @@ class Part:
     """All ways to spend a budget of one type: what each costs, who must be an attacker for it, and where it acts."""
 
     cost: np.ndarray
-    payable: np.ndarray
-    """(2^N, count): whether a set of attackers, as bits, can do it."""
+    payable: Callable[[], np.ndarray]
+    """(2^N, count): whether a set of attackers, as bits, can do it; asked for only where σ limits them."""
     effect: np.ndarray
     """(count, targets): flips inside each target's field, or the groups of votes that it reaches, as bits."""
 
@@ -344,10 +345,11 @@ class Landscape:
         vectors = np.array([vector for vector, _ in found], dtype=np.int64)
         fields = [set(range(world.n)) if self.whole else world.nodes_of(t) for t in self.targets]
         inside = np.array([[m in field for m in range(world.n)] for field in fields], dtype=np.int64)
-        payable = np.ones((2**world.n, len(found)), dtype=bool)
-        for team in range(2**world.n):
-            outside = [m for m in range(world.n) if not team >> m & 1]
-            payable[team] = ~(vectors[:, outside] > 0).any(axis=1)
+
+        def payable() -> np.ndarray:
+            teams = np.array([[team >> m & 1 for m in range(world.n)] for team in range(2**world.n)], dtype=np.int64)
+            return (1 - teams) @ vectors.T == 0
+
         effect = vectors @ inside.reshape(-1, world.n).T
         return Part(np.array([spent for _, spent in found]), payable, effect)
 
@@ -377,7 +379,10 @@ class Landscape:
         by_team = np.array(
             [[team >> i & 1 or team >> j & 1 for i, j in pool] for team in range(2**world.n)], dtype=bool
         )
-        payable = np.array([by_team[:, list(chosen)].all(axis=1) for chosen in found]).T
+
+        def payable() -> np.ndarray:
+            return np.array([by_team[:, list(chosen)].all(axis=1) for chosen in found]).T
+
         effect = np.array([self._reach(kind, pool, chosen) for chosen in found], dtype=np.int64)
         cost = np.array([sum(costs[e] for e in chosen) for chosen in found])
         return Part(cost, payable, effect.reshape(len(found), len(self.targets)))
@@ -430,8 +435,9 @@ class Landscape:
         """The fewest attackers that each attack needs."""
         n = self.world.n
         needed = np.full(self.attacked.shape, n, dtype=np.int8)
+        payable = [part.payable() for part in self.parts]
         for team in sorted(range(2**n), key=lambda bits: -bits.bit_count()):
-            able = [np.flatnonzero(part.payable[team]) for part in self.parts]
+            able = [np.flatnonzero(mine[team]) for mine in payable]
             needed[np.ix_(*able)] = team.bit_count()
         return needed
 

@@ -6,6 +6,7 @@ each of them against the truth; `test_oracle_list.py` finds public names that no
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -238,11 +239,10 @@ def _resumed_curve(ask: Ask) -> Iterator[Count]:
             cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort, checkpoint=file), q.at, mark
         )
     for other in stronger(ask):
-        try:
+        with contextlib.suppress(InputError):
             found = cc.curve(ask.instance, other, q.vary, q.values, **ask.effort, checkpoint=file)
-        except InputError:
-            continue
-        yield from of_curve(found, lambda v, other=other: other.replace(**{q.vary: v}), ("other", str(other)))
+            places = [other.replace(**{q.vary: value}) for value in q.values]
+            yield from (Count(place, int(count)) for place, count in zip(places, found.certified))
 
 
 def stronger(ask: Ask) -> list[cc.ThreatModel]:
@@ -323,11 +323,12 @@ def _defend(ask: Ask) -> Iterator[Count]:
 def _strengthen(ask: Ask) -> Iterator[Count]:
     q, session = ask.question, ask.session()
     line = cc.curve(session, ask.threat, q.vary, q.values, **ask.effort)
+    yield from of_curve(line, q.at, "before")
     for number, better in enumerate(strengthen_curve(session, line, time_limit=0.03)):
         yield from of_curve(better, q.at, ("line", number))
     grid = cc.surface(session, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **ask.effort)
-    for number, better in enumerate(strengthen_surface(session, grid, time_limit=0.03)):
-        yield from of_surface(better, q.cell, ("map", number))
+    for number, finer in enumerate(strengthen_surface(session, grid, time_limit=0.03)):
+        yield from of_surface(finer, q.cell, ("map", number))
 
 
 @way("over splits", "sweep.CurveTask", "sweep.SurfaceTask", "sweep.SplitCurve", "sweep.over_splits", "sweep.run_many")
@@ -337,13 +338,14 @@ def _splits(ask: Ask) -> Iterator[Count]:
     effort = {"relaxation": ask.relaxation, "time_limit": None, "rounds": None, **EFFORT[ask.relaxation]}
     task = CurveTask(ask.instance, ask.threat, q.vary, q.values, **effort)
     grid = SurfaceTask(ask.instance, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **effort)
-    *lines, cells = run_many([task, task, grid], jobs=1)
+    found = run_many([task, task, grid], jobs=1)
+    lines = [one for one in found if isinstance(one, cc.Curve)]
     for number, line in enumerate(lines):
         yield from of_curve(line, q.at, ("split", number))
     together = over_splits(lines)
     for value, share in zip(q.values, together.mean.tolist()):
         yield Count(q.at(value), share_of(share, lines[0].targets), ask.proven)
-    yield from of_surface(cells, q.cell, "cells")
+    yield from of_surface(found[-1], q.cell, "cells")
 
 
 def share_of(ratio: float, targets: int) -> int:

@@ -8,6 +8,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -17,7 +18,7 @@ from certcore.program.relaxation import Relaxation
 from pages.background import engine, sweeps
 from pages.background.work import Work
 from pages.state.state import View
-from tests.oracle.ways import Ask, Count, of_certificate, of_curve, of_proof, of_surface, way
+from tests.oracle.ways import PROVEN, Ask, Count, of_certificate, of_curve, of_proof, of_surface, way
 from tests.oracle.ways_shown import numbers_only, of_classes, of_report
 
 SEARCH = 0.03
@@ -143,7 +144,7 @@ def _report(ask: Ask) -> Iterator[Count]:
         yield from of_report({name: zipped.read(name) for name in zipped.namelist()}, ask, ask.threat)
 
 
-@way("page curves", "sweeps.curves", "sweeps.strengthened_curves", "sweeps.attacks")
+@way("page curves", "sweeps.curves", "sweeps.strengthened_curves", "sweeps.attacks", relaxations=PROVEN)
 def _curves(ask: Ask) -> Iterator[Count]:
     q, view = ask.question, prepared(ask)
     members = sweeps.family(view, "none", [], q.vary, (ask.instance,))
@@ -163,6 +164,10 @@ def _curves(ask: Ask) -> Iterator[Count]:
         yield Count(q.at(value), None, attack=left)
 
 
+def varied(threat: cc.ThreatModel, name: str, value: int) -> cc.ThreatModel:
+    return threat.replace(**{name: value})
+
+
 @way("page family", "sweeps.family", relaxations=("tight", "paper"))
 def _family(ask: Ask) -> Iterator[Count]:
     """Several lines, one for each number of attackers or local budget."""
@@ -175,7 +180,7 @@ def _family(ask: Ask) -> Iterator[Count]:
         with at_once():
             work = sweeps.curves(members, vary, [0, 1, 2], False, view.relaxation, "curve", fine=True)
         for member, line in zip(members, next(iter(work.result.values()))):
-            yield from of_curve(line[0], lambda v, m=member: m.threat.replace(**{vary: v}), (by, member.name))
+            yield from of_curve(line[0], partial(varied, member.threat, vary), (by, member.name))
 
 
 @way(

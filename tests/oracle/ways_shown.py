@@ -290,7 +290,7 @@ def drawn(ask: Ask, kind: str, threat: cc.ThreatModel, **more: Any) -> Iterator[
     yield from of_table(make(recipe).table(), threat, kind)
 
 
-@way("figure curve", "figure curve", "export.make")
+@way("figure curve", "figure curve", "export.make", relaxations=PROVEN)
 def _curve_figure(ask: Ask) -> Iterator[Count]:
     q = ask.question
     more: dict[str, Any] = {"bracket": list(q.values[-1:])} if not q.vary.startswith("local_") else {}
@@ -298,13 +298,13 @@ def _curve_figure(ask: Ask) -> Iterator[Count]:
     yield from drawn(ask, "curve", ask.threat, vary=q.vary, values=list(q.values), paper=paper, **more)
 
 
-@way("figure compare", "figure compare")
+@way("figure compare", "figure compare", relaxations=PROVEN)
 def _compare_figure(ask: Ask) -> Iterator[Count]:
     q = ask.question
     yield from drawn(ask, "compare", ask.threat, vary=q.vary, values=list(q.values))
 
 
-@way("figure map", "figure map")
+@way("figure map", "figure map", relaxations=PROVEN)
 def _map_figure(ask: Ask) -> Iterator[Count]:
     q = ask.question
     grid = {"x": q.x, "y": q.y, "x_values": list(q.x_values[:2]), "y_values": list(q.y_values[:2])}
@@ -317,12 +317,12 @@ def _graph_figure(ask: Ask) -> Iterator[Count]:
     yield from drawn(ask, "graph", ask.threat)
 
 
-@way("figure base", "figure base")
+@way("figure base", "figure base", relaxations=("tight",))
 def _base_figure(ask: Ask) -> Iterator[Count]:
     yield from alone(drawn(ask, "base", cc.ThreatModel(targets=ask.threat.targets)), ask)
 
 
-@way("figure classes", "figure classes")
+@way("figure classes", "figure classes", relaxations=PROVEN)
 def _classes(ask: Ask) -> Iterator[Count]:
     recipe = Recipe(
         "classes",

@@ -1,8 +1,8 @@
 """Every public way to a certified count against the truth, for as long as one likes.
 
 `python -m tests.soak oracle [--minutes M] [--seed S] [--processes P]`: prints JSON lines and a summary; ends with an
-error at the first count above the truth. A seed stands for the same questions every time; `--first TURN` goes on where a run
-before has ended (its lines tell the next turn).
+error at the first count above the truth. A seed stands for the same questions every time; `--first TURN` goes on where
+a run before has ended (its lines tell the next turn).
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def schedule(turn: int, place: int) -> Iterator[tuple[Way, str, bool, bool]]:
     pairs = [(one, relaxation) for one in WAYS.values() for relaxation in one.relaxations]
     for number, (one, relaxation) in enumerate(pairs):
         if (number + place + turn) % PORTION == 0:
-            bits = turn // PORTION + number // PORTION + place + turn
+            bits = turn // PORTION + number + place
             yield one, relaxation, bits % 2 == 0, bits % 4 == 3
 
 

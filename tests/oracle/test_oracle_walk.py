@@ -29,8 +29,8 @@ def walked() -> Tally:
 def test_no_count_is_above_the_truth(walked: Tally) -> None:
     """The walk itself ends with an error at the first one."""
     assert walked.questions >= 100
-    assert walked.counts["counts"] > 15_000
-    assert walked.counts["attacks"] > 1_000
+    assert walked.counts["counts"] > 10_000
+    assert walked.counts["attacks"] > 500
     assert walked.counts["equal"] > walked.counts["counts"] / 2  # a truth that is too strict would never be met
 
 

@@ -175,17 +175,6 @@ def _cli_draw(ask: Ask) -> Iterator[Count]:
     yield from of_table(read_csv(file), threat, "drawn")
 
 
-@way("command figures", "cli figures", "export.write_batch", relaxations=("tight",))
-def _cli_figures(ask: Ask) -> Iterator[Count]:
-    """It chooses the threat model itself: one type, as much as every node can bear, and the instance's own targets."""
-    if ask.instance.base_rule is not BaseRule.BINARY or ask.instance.base.local is not None:
-        return
-    out = ask.folder / "figures"
-    run("figures", file_of(ask), "-o", str(out), "--formats", "csv", "--end", "3", "--quiet")
-    for path in sorted(out.rglob("*curve*.csv")):
-        yield from of_table(read_csv(path), cc.ThreatModel(), str(path))
-
-
 @contextlib.contextmanager
 def numbers_only() -> Iterator[None]:
     """A report without its pictures, which take seconds to draw: all its numbers are written all the same."""
@@ -385,7 +374,9 @@ def _frames(ask: Ask) -> Iterator[Count]:
 def _cards(ask: Ask) -> Iterator[Count]:
     certificate = ask.session().certify(ask.threat, **ask.effort)
     text = re.sub(r"<[^>]+>", " ", card(certificate))
-    told = re.search(r"certified\s+([\d,]+) of ([\d,]+)\s+node by node\s+([\d,]+)\s+left uncertified\s+(\S+) …", text)
+    told = re.search(
+        r"certified\s+([\d,]+) of ([\d,]+)(?: correct)?\s+node by node\s+([\d,]+)\s+left uncertified\s+(\S+) …", text
+    )
     assert told, text
     attack = None if told[4] == "?" else int(told[4].replace(",", ""))
     yield Count(ask.threat, int(told[1].replace(",", "")), True, attack)

@@ -72,7 +72,7 @@ def summary(instance: Instance) -> dict[str, Any]:
             "ends_with_bits": top >= UNLIMITED,
             "certified": [{"budget": b, "nodes": int(np.count_nonzero(largest >= b))} for b in shown],
         }
-    uncertified = int(n - fronts.certified((0, 0, 0, 0)).sum())
+    uncertified = int(n - fronts.clean.sum())
     return {"nodes": n, "uncertified_without_attack": uncertified, "fronts": fronts.n_fronts, "types": types} | {
         "base": instance.base.facts
     }

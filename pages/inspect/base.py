@@ -27,7 +27,7 @@ OWN: dict[str, state.Control] = {
 def draw(view: View) -> None:
     instance = view.instance
     facts, fronts = instance.base.facts, instance.base.fronts()
-    clean = fronts.certified((0, 0, 0, 0))
+    clean = fronts.clean
 
     with st.container(key="numbers"):
         columns = st.columns(4)

@@ -371,7 +371,7 @@ def _coloured(instance: Instance, state: np.ndarray, palette: Palette) -> tuple[
     if palette == Palette.CORRECT:
         if instance.right is None:
             raise InputError("this instance does not say which labels are right; colour the graph by state instead")
-        speaks = instance.base.fronts().certified((0, 0, 0, 0))
+        speaks = instance.base.fronts().clean
         return np.where(speaks, instance.right, 2).astype(np.int64), tuple(CORRECTNESS)
     labels = instance.prediction if instance.prediction is not None else instance.labels
     if labels is None:

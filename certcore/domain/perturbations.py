@@ -221,6 +221,11 @@ def _refresh() -> None:
         column.refresh()
 
 
+def entry_of(name: str) -> Perturbation:
+    """The entry of a type, by its name."""
+    return TABLE[TYPES.index(name)]
+
+
 def node_types() -> tuple[int, ...]:
     """The types spent at nodes: the rows of `Allocation.attributes`, in this order."""
     return tuple(k for k, entry in enumerate(TABLE) if entry.at_nodes)

@@ -11,7 +11,7 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_up
 from certcore.domain.layout import quick_layout
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TYPES, node_types
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Cells, Figure, indices, numbers
@@ -334,7 +334,7 @@ def graph_figure(
             "amount": np.asarray(allocation.deleted)[used],
             "added": np.asarray(allocation.added).reshape(-1, 2),
             "spent": np.asarray(allocation.attributes).sum(axis=0),
-            "spent_kind": np.asarray(allocation.attributes).argmax(axis=0),
+            "spent_kind": np.array(node_types())[np.asarray(allocation.attributes).argmax(axis=0)],
             "margin": margin,
             "tally": np.column_stack(
                 [(found.amounts > NOTHING).sum(axis=0), found.amounts.sum(axis=0), list(threat.budgets)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
@@ -212,6 +213,26 @@ def part_names() -> list[str]:
     """The names of all parts of a threat model, as it is made and described."""
     names = [*TYPES, *(f"local_{name}" for name in TYPES)]
     return [*names, "local_mode", "sigma", "targets", "protected", "node_costs", "edge_costs"]
+
+
+def _signature() -> Signature:
+    """What notebooks and `help` show: the parts by name, instead of `**parts`."""
+    other = {"local_mode": str(LocalMode.ABSOLUTE), "protected": ()}
+    first: dict[str, Any] = dict.fromkeys(part_names()) | dict.fromkeys(TYPES, 0) | other
+    kinds = Budgets.__annotations__
+    return Signature(
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=first[name], annotation=_written(kinds[name]))
+            for name in kinds
+        ]
+    )
+
+
+def _written(annotation: Any) -> Any:
+    return getattr(annotation, "__forward_arg__", annotation)
+
+
+ThreatModel.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:

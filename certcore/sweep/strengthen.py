@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from certcore.domain.threat import ThreatModel
+from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.curves import Curve
 from certcore.sweep.session import Session
@@ -35,6 +36,8 @@ def strengthen_curve(
     if found.vary.startswith("local_"):
         return
     threats = [found.threat.replace(**{found.vary: int(value)}) for value in found.values.tolist()]
+    if not Problem(session.instance, threats[-1]).has_strong_rows:
+        return
     bounds = list(found.bounds)
     for place, bound in _points(session, threats, bounds, time_limit, cancel, progress):
         bounds[place] = min(bounds[place], bound)
@@ -60,6 +63,8 @@ def strengthen_surface(
     xs, ys = found.x_values.tolist(), found.y_values.tolist()
     cells = [(i, j) for i in range(len(xs)) for j in range(len(ys))]
     threats = [found.threat.replace(**{found.x: int(xs[i]), found.y: int(ys[j])}) for i, j in cells]
+    if not Problem(session.instance, threats[-1]).has_strong_rows:
+        return
     bounds = found.bounds.copy()
     start = [bounds[cell] for cell in cells]
     for place, bound in _points(session, threats, start, time_limit, cancel, progress):

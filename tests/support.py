@@ -29,7 +29,7 @@ def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[in
 
     Only budgets up to `limits` are looked at, and only front points within them are returned.
     """
-    start: tuple[int, ...] = (0, 0, 0, 0)
+    start: tuple[int, ...] = (0,) * len(limits)
     visited = {start}
     waiting = [start]
     outside: set[tuple[int, ...]] = set()
@@ -38,17 +38,17 @@ def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[in
         if not certified(budget):
             outside.add(budget)
             continue
-        for axis in range(4):
+        for axis in range(len(limits)):
             if budget[axis] < limits[axis]:
                 larger = (*budget[:axis], budget[axis] + 1, *budget[axis + 1 :])
                 if larger not in visited:
                     visited.add(larger)
                     waiting.append(larger)
-    steps = [step for step in itertools.product((0, 1), repeat=4) if any(step)]
+    steps = [step for step in itertools.product((0, 1), repeat=len(limits)) if any(step)]
     front = [
         point for point in outside if not any(tuple(np.subtract(point, step).tolist()) in outside for step in steps)
     ]
-    return np.array(sorted(front), dtype=np.int64).reshape(-1, 4)
+    return np.array(sorted(front), dtype=np.int64).reshape(-1, len(limits))
 
 
 def random_graph(rng: np.random.Generator, n: int, n_attrs: int, density: float, directed: bool = False) -> Graph:

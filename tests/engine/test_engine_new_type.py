@@ -22,8 +22,9 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 import certcore as cc
-from certcore import Fronts, Graph, GridBase, InputError, Instance, ThreatModel, certify, words
+from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, words
 from certcore.cli import main
+from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import FLIPS, LABELS, TYPES, UNLIMITED, Change, Perturbation, Site, registered
 from certcore.figures import curve_figure
 from certcore.figures.style import axis_label

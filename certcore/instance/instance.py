@@ -22,7 +22,7 @@ from certcore.domain.base_rule import BaseRule
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TABLE
 
 MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
@@ -117,7 +117,7 @@ class Instance:
     def covered_types(self) -> tuple[str, ...]:
         """The perturbation types against which anything can be certified."""
         fixed = self.node_field is not None  # such fields hold only while the edges stay
-        return tuple(name for name in TYPES if name in self.base.axes and not (fixed and name.startswith("adj")))
+        return tuple(entry.name for entry in TABLE if entry.name in self.base.axes and (entry.at_nodes or not fixed))
 
     @cached_property
     def digest(self) -> str:
@@ -180,7 +180,7 @@ class Instance:
         if self.labels is None or self.prediction is None:
             return None
         same = np.asarray(self.labels) == np.asarray(self.prediction)
-        return np.asarray(same & self.base.fronts().certified((0, 0, 0, 0)), dtype=bool)
+        return np.asarray(same & self.base.fronts().clean, dtype=bool)
 
     @property
     def controls(self) -> dict[str, float]:

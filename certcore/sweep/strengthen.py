@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.axis import Axis
 from certcore.sweep.counts import C
@@ -30,14 +31,15 @@ def strengthen(
 ) -> Iterator[C]:
     """The curve or surface with better bounds, after each point; every bound is proven and holds at smaller budgets.
 
-    Points that need nothing are passed over, and so are curves over local budgets.
+    Points that need nothing are passed over, and so are sweeps to which strong rows do not apply or over local budgets.
     """
     if found.instance is not None and found.instance.digest != session.instance.digest:
         # Bounds of one instance say nothing about another, not even about the same votes under another base rule.
         raise InputError(
             "the session is of another instance than the curve or map; strengthen it with a session of its own"
         )
-    if any(Axis(name).is_local for name in found.axes):
+    last = found.threat_at([-1] * len(found.axes))
+    if any(Axis(name).is_local for name in found.axes) or not Problem(session.instance, last).has_strong_rows:
         return
     threats = {cell: found.threat_at(cell) for cell in np.ndindex(found.bounds.shape)}
     best = {cell: session.best_attack(threat) for cell, threat in threats.items()}

@@ -7,19 +7,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from certcore.program.program import Place
+from certcore.program.program import BudgetPoint
 
 #: Going up to larger budgets takes this much longer than going down.
 UPWARDS = 1.6
 
 
 @lru_cache(maxsize=4096)
-def coordinates(place: Place) -> np.ndarray:
+def coordinates(place: BudgetPoint) -> np.ndarray:
     """Where a place is, on a scale on which distances are roughly proportional to the effort of getting there."""
     return np.log1p(np.array([*place[0], place[1] or 0], dtype=np.float64))
 
 
-def efforts(places: Sequence[Place], to: Place) -> np.ndarray:
+def efforts(places: Sequence[BudgetPoint], to: BudgetPoint) -> np.ndarray:
     """How hard it is to get from each place to another one; upwards is harder, because points come in."""
     if not places:
         return np.zeros(0)

@@ -99,8 +99,8 @@ class StrongSearch:
         self.problem, self.attack = problem, attack
         self.solver = Solver(problem, Relaxation.TIGHT)
         self.structure = self.solver.structure
-        self.place = (problem.threat.budgets, problem.threat.sigma)
-        self.program = Program(self.structure, *self.place)
+        self.point = (problem.threat.budgets, problem.threat.sigma)
+        self.program = Program(self.structure, *self.point)
         self.tight: Answer | None = None
         self.bound: Fraction | None = None
         self.by: StrongDuals | None = None
@@ -144,7 +144,7 @@ class StrongSearch:
         watch = _Watch(time.perf_counter(), self.seconds, time_limit if rounds is None else None, cancel)
         if self.tight is None or not self.tight.status.is_final:
             limit = 1e6 if watch.limit is None else max(watch.limit, 0.05)
-            answer = self.solver.solve(self.place, time_limit=limit, cancel=cancel, want_x=True)
+            answer = self.solver.solve(self.point, time_limit=limit, cancel=cancel, want_x=True)
             self.tight, self.x, self.status = answer, answer.x, answer.status
             self.bound = answer.bound if self.bound is None else min(answer.bound, self.bound)
             yield self._now(watch)

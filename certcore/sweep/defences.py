@@ -143,7 +143,7 @@ def defend(
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _Candidate:
     """One solved threat model, with the relaxed adversary's flips and the prices of the global budgets."""
 
     threat: ThreatModel
@@ -157,9 +157,9 @@ class _Look:
 
 def _looks(
     session: Session, threat: ThreatModel, nodes: list[int], effort: Effort, cancel: threading.Event | None
-) -> list[_Look]:
+) -> list[_Candidate]:
     """What is certified with each of the nodes protected as well, up to the first answer that is of no use."""
-    found: list[_Look] = []
+    found: list[_Candidate] = []
     for node in nodes:
         wider = threat.replace(protected=np.append(np.asarray(threat.protected), node))
         found.append(_look(session, wider, effort, cancel))
@@ -178,7 +178,7 @@ def _look(
     threat: ThreatModel,
     effort: Effort,
     cancel: threading.Event | None,
-) -> _Look:
+) -> _Candidate:
     problem = Problem(session.instance, threat)
     if problem.whole_graph:
         raise InputError(
@@ -190,12 +190,12 @@ def _look(
     if any(threat.budgets) and certificate.status is not Status.INTERRUPTED:
         solver = session.solver(threat, effort.relaxation.relaxed)
         answer = solver.solve((threat.budgets, threat.sigma), time_limit=effort.seconds, cancel=cancel, want_x=True)
-    return _Look(
+    return _Candidate(
         threat, certificate.targets, certificate.certified, certificate.bound, certificate.status, solver, answer
     )
 
 
-def _ranking(look: _Look) -> list[int]:
+def _ranking(look: _Candidate) -> list[int]:
     """Nodes through which the relaxed adversary gains something, the most valuable first.
 
     What a flip is worth is the price of its budget. Where the budget is more than the adversary needs, it has no

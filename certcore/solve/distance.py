@@ -19,7 +19,7 @@ def coordinates(place: BudgetPoint) -> np.ndarray:
     return np.log1p(np.array([*place[0], place[1] or 0], dtype=np.float64))
 
 
-def efforts(places: Sequence[BudgetPoint], to: BudgetPoint) -> np.ndarray:
+def distances(places: Sequence[BudgetPoint], to: BudgetPoint) -> np.ndarray:
     """How hard it is to get from each place to another one; upwards is harder, because points come in."""
     if not places:
         return np.zeros(0)

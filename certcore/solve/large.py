@@ -23,7 +23,7 @@ from certcore.domain.perturbations import TYPES
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.distance import efforts
+from certcore.solve.distance import distances
 from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
 from certcore.solve.restricted_master import Proposal, RestrictedMaster, reached, tangent_values
 from certcore.solve.status import Status
@@ -36,7 +36,7 @@ CLOSE = 1e-7
 HANDOVER = 0.03
 #: So many models are kept, each at the place where it was used last; the nearest one is moved.
 MAX_MODELS = 6
-#: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types or σ …
+#: Beyond this distance (see `budget_distance`) a new model is quicker than the old one moved: one type, several types or σ …
 #: With many entries moving costs more: 14 jumps in two types on PubMed (1.8 million) take 137, 77 and 68 s with 1.2,
 #: 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; but 24 jumps on Cora-ML (0.24 million) 6.4 s with 1.2, 8.8 with 0.4,
 #: and a point of its curve over σ on edges (2.7 million) 0.55 to 0.61 s with 1.2, 0.67 to 0.74 with 0.6.
@@ -154,10 +154,10 @@ class Large:
         if not self._models:
             return None
         known = [(model.program.budgets, model.program.sigma) for model in self._models]
-        effort = efforts(known, (program.budgets, program.sigma))
-        if effort.min() > self._far:
+        budget_distance = distances(known, (program.budgets, program.sigma))
+        if budget_distance.min() > self._far:
             return None
-        return self._models.pop(int(np.argmin(effort)))
+        return self._models.pop(int(np.argmin(budget_distance)))
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None

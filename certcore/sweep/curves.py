@@ -22,10 +22,10 @@ from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, local_values, whole_values
 from certcore.sweep.counts import Counts
-from certcore.sweep.effort import Effort
 from certcore.sweep.grid import Grid, SweepSpec
 from certcore.sweep.line import LineOfBounds, LineSweep
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
+from certcore.sweep.solve_options import SolveOptions
 from certcore.verify.proof import whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.
@@ -96,12 +96,12 @@ def curve(
     for each solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other
     bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
     """
-    effort = Effort.read(relaxation, time_limit, rounds)
+    options = SolveOptions.read(relaxation, time_limit, rounds)
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    grid = Grid(session, SweepSpec(threat, (axis,), (numbers,), effort))
+    grid = Grid(session, SweepSpec(threat, (axis,), (numbers,), options))
     grid.resume(checkpoint)
     interruptible(lambda stop: _fill(grid, stop, progress), cancel)
     return grid.result(Curve)
@@ -114,7 +114,7 @@ def _fill(grid: Grid, cancel: threading.Event | None, progress: Callable[[float]
     for portion in filter(len, portions):
         values = [spec.values[0][i] for i in portion]
         told = None if grid.is_kept else progress
-        line = _CurveWork(grid.session, spec.threat, spec.axes[0], values, spec.effort, cancel, told).run()
+        line = _CurveWork(grid.session, spec.threat, spec.axes[0], values, spec.options, cancel, told).run()
         for i, bound, final in zip(portion.tolist(), line.bounds, line.final):
             grid.enter((i,), bound, final)
         grid.count(line.status, line.solves)
@@ -133,12 +133,12 @@ class _CurveWork:
     threat: ThreatModel
     axis: Axis
     values: list[Any]
-    effort: Effort
+    options: SolveOptions
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
     def run(self) -> LineOfBounds:
-        if self.effort.relaxation.is_timed or self.axis.is_local:
+        if self.options.relaxation.is_timed or self.axis.is_local:
             return self._one_by_one()
         return self._together()
 
@@ -156,11 +156,11 @@ class _CurveWork:
         start = self._threat(values[-1])
         types = [k for k in range(len(TYPES)) if start.budgets[k] > 0]
         try:
-            solver = self.session.solver(start, self.effort.relaxation, types, self.cancel)
+            solver = self.session.solver(start, self.options.relaxation, types, self.cancel)
         except Cancelled:
             targets = len(Problem(self.session.instance, start).targets)
             return LineOfBounds([Fraction(targets)] * len(values), [False] * len(values), Status.INTERRUPTED)
-        place, limit = (start.budgets, start.sigma), self.effort.seconds
+        place, limit = (start.budgets, start.sigma), self.options.seconds
         return LineSweep(solver, place, self.axis, values, limit, self.cancel, self.progress).run()
 
     def _threat(self, value: Any) -> ThreatModel:
@@ -174,13 +174,13 @@ class _CurveWork:
         for value in self.values:
             threat = self._threat(value)
             problem = Problem(self.session.instance, threat)
-            if self.effort.relaxation.is_proven and before is not None and can_do_no_more(threat, before[0], graph):
+            if self.options.relaxation.is_proven and before is not None and can_do_no_more(threat, before[0], graph):
                 # More at a node than exists there, or than the global budget pays for, is no more: a plateau.
                 line = line.plus(line.bounds[-1], final=line.final[-1], status=line.status)
             else:
                 solver = self._warm(problem, before[1] if before is not None else None)
                 before = threat, solver
-                certificate = self.session.certify(threat, **self.effort.arguments, attack=False, cancel=self.cancel)
+                certificate = self.session.certify(threat, **self.options.arguments, attack=False, cancel=self.cancel)
                 status = certificate.status
                 line = line.plus(certificate.bound, final=status.is_final, status=status, solves=certificate.solves)
             if self.progress is not None:
@@ -188,10 +188,10 @@ class _CurveWork:
         return line
 
     def _warm(self, problem: Problem, before: Solver | None) -> Solver | None:
-        if self.effort.relaxation.is_timed or problem.whole_graph:
+        if self.options.relaxation.is_timed or problem.whole_graph:
             return None
         try:
-            solver = self.session.solver(problem.threat, self.effort.relaxation, (), self.cancel)
+            solver = self.session.solver(problem.threat, self.options.relaxation, (), self.cancel)
         except Cancelled:
             return None
         if before is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.sweep.effort import Effort
+from certcore.sweep.solve_options import SolveOptions
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Question:
     instance: Instance
     threat: ThreatModel
     varied: tuple[str, ...] = ()
-    effort: Effort | None = None
+    options: SolveOptions | None = None
 
     def stored(self) -> dict[str, Any]:
         """What a file of results must agree with; those of earlier versions have the same fields."""
@@ -51,10 +51,10 @@ class Question:
             "threat": self.threat.to_json() | dict.fromkeys(self.varied),
             "targets": None if own is None else np.asarray(own).tolist(),
         }
-        if self.effort is not None:
-            fields["relaxation"] = self.effort.relaxation
-            if self.effort.rounds is not None:
-                fields["rounds"] = self.effort.rounds
+        if self.options is not None:
+            fields["relaxation"] = self.options.relaxation
+            if self.options.rounds is not None:
+                fields["rounds"] = self.options.rounds
         return fields
 
     @property

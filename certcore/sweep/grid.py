@@ -25,9 +25,9 @@ from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts
 from certcore.sweep.checkpoint import Checkpoint, exact
 from certcore.sweep.counts import Counts, counts_of, monotone
-from certcore.sweep.effort import Effort
 from certcore.sweep.family import Question
 from certcore.sweep.session import Session
+from certcore.sweep.solve_options import SolveOptions
 
 C = TypeVar("C", bound=Counts)
 
@@ -40,7 +40,7 @@ class SweepSpec:
     axes: tuple[Axis, ...]
     values: tuple[list[Any], ...]
     """Ascending, of each axis."""
-    effort: Effort
+    options: SolveOptions
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -57,7 +57,7 @@ class SweepSpec:
     def key(self, instance: Instance) -> dict[str, Any]:
         """What a file of saved cells must agree with."""
         names = [axis.name for axis in self.axes]
-        fields = Question(instance, self.threat, tuple(names), self.effort).stored()
+        fields = Question(instance, self.threat, tuple(names), self.options).stored()
         if len(names) > 1:
             return fields | {"axes": names, "values": list(self.values)}
         fields["threat"]["vary"] = names[0]
@@ -92,7 +92,7 @@ class Grid:
         if path is None:
             return
         key, unsound = self.spec.key(self.session.instance), None
-        if len(self.shape) == 1 and self.spec.effort.relaxation is Relaxation.STRONG:
+        if len(self.shape) == 1 and self.spec.options.relaxation is Relaxation.STRONG:
             # Until 0.2.0 strong curves took bounds of smaller attackers for plateaus: files of those are refused.
             key, unsound = key | {"plateaus": 2}, key
         self._file = Checkpoint(path, key, self.shape, unsound)
@@ -115,7 +115,7 @@ class Grid:
         """Take over the cells of a coarser sweep: those that are here too, and its bounds for all smaller budgets."""
         of = coarser.instance
         theirs = replace(self.spec, threat=coarser.threat, axes=tuple(Axis(name) for name in coarser.axes))
-        same = of is not None and coarser.relaxation == self.spec.effort.relaxation
+        same = of is not None and coarser.relaxation == self.spec.options.relaxation
         if of is None or not same or theirs.key(of) != self.spec.key(self.session.instance):
             raise InputError("the coarser surface answers another question; refine it with what it was made of")
         for cell in np.ndindex(*self.shape):
@@ -147,7 +147,7 @@ class Grid:
             bounds=bounds,
             done=self.done.copy(),
             status=self.status,
-            relaxation=spec.effort.relaxation,
+            relaxation=spec.options.relaxation,
             threat=spec.threat,
             solves=self.solves,
             seconds=time.perf_counter() - self.started,

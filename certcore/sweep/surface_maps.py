@@ -24,9 +24,9 @@ from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, whole_values
 from certcore.sweep.counts import Counts
-from certcore.sweep.effort import Effort
 from certcore.sweep.grid import Grid, SweepSpec
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
+from certcore.sweep.solve_options import SolveOptions
 from certcore.verify.proof import whole_graph_attacked
 
 Cell = tuple[int, int]
@@ -143,13 +143,13 @@ def surfaces(
     `scheduler`, share the cells. A `coarser` surface of the same question is refined: its cells are taken over, and its
     bounds hold at all smaller budgets. With `near`, cells around those two values come first.
     """
-    effort = Effort.read(relaxation, time_limit, rounds)
+    options = SolveOptions.read(relaxation, time_limit, rounds)
     session = as_session(source)
     axes = Axis.parse(x, local=False), Axis.parse(y, local=False)
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    grid = Grid(session, SweepSpec(threat, axes, values, effort))
+    grid = Grid(session, SweepSpec(threat, axes, values, options))
     grid.resume(checkpoint)
     if coarser is not None:
         grid.refine(coarser)
@@ -216,24 +216,24 @@ class _Cells:
             no_new = {entry.name: 0 for entry in TABLE if entry.adds_edges}
             local = last if by_division(self.session.instance, last) else last.replace(**no_new)
             types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
-            self._solver = self.session.solver(local, self.spec.effort.relaxation, types, cancel)
+            self._solver = self.session.solver(local, self.spec.options.relaxation, types, cancel)
         return self._solver
 
     def solve(self, cell: Cell, cancel: threading.Event | None) -> Solved | None:
         """Proven bound, status and number of solves of one cell; None if cancelled before."""
-        instance, effort, threat = self.session.instance, self.spec.effort, self.spec.threat_at(cell)
+        instance, options, threat = self.session.instance, self.spec.options, self.spec.threat_at(cell)
         if whole_graph(instance, threat):
             return Fraction(whole_graph_attacked(Problem(instance, threat, self._largest))), Status.OPTIMAL, 0
         # Cells without attribute flips have a program of their own against division voting.
         alone = by_division(instance, threat) and not by_division(instance, self.spec.largest)
-        if alone or effort.relaxation.is_timed:
-            certificate = self.session.certify(threat, **effort.arguments, attack=False, cancel=cancel)
+        if alone or options.relaxation.is_timed:
+            certificate = self.session.certify(threat, **options.arguments, attack=False, cancel=cancel)
             return certificate.bound, certificate.status, certificate.solves
         try:
             solver = self.solver(cancel)
         except Cancelled:
             return None
-        answer = solver.solve((threat.budgets, threat.sigma), time_limit=effort.seconds, cancel=cancel)
+        answer = solver.solve((threat.budgets, threat.sigma), time_limit=options.seconds, cancel=cancel)
         return answer.bound, answer.status, answer.solves
 
     @cached_property
@@ -247,7 +247,7 @@ def _enter(grid: Grid, cell: Cell, solved: Solved | None) -> None:
         return
     bound, status, solves = solved
     # More than its time is not spent on a search or an integer program again.
-    enough = status is Status.TIME_LIMIT and grid.spec.effort.relaxation.is_timed
+    enough = status is Status.TIME_LIMIT and grid.spec.options.relaxation.is_timed
     grid.enter(cell, bound, status.is_final or enough)
     grid.count(status, solves)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from certcore import ThreatModel
-from certcore.sweep.effort import Effort
 from certcore.sweep.family import Question
+from certcore.sweep.solve_options import SolveOptions
 from tests.sweep.cases import smoothed_like
 
 
@@ -21,8 +21,8 @@ def test_questions_with_other_answers_have_other_keys() -> None:
         Question(instance, threat.replace(targets=[0, 1])),
         Question(instance, threat.replace(protected=[0])),
         Question(instance, threat.replace(node_costs=[2] * 30)),
-        Question(instance, threat, (), Effort.read("paper", None)),
-        Question(instance, threat, (), Effort.read("strong", None, 3)),
+        Question(instance, threat, (), SolveOptions.read("paper", None)),
+        Question(instance, threat, (), SolveOptions.read("strong", None, 3)),
         Question(instance, threat, ("sigma",)),
         Question(smoothed_like(2, n=30), threat),
         Question(replace(instance, meta={**instance.meta, "dataset": "another name"}), threat),

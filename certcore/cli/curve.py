@@ -10,7 +10,7 @@ from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import VALUES, VALUES_HELP, Asked, add_sweep, run_sweep
 from certcore.common.errors import InputError
 from certcore.sweep import Curve, curve
-from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many
+from certcore.sweep.parallel import CurveTask, SplitCurve, over_splits, run_many
 
 
 def add(subparsers: Subparsers) -> None:

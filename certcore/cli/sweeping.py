@@ -32,7 +32,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.sweep import Curve, Surface
 from certcore.sweep.axis import Axis
-from certcore.sweep.many import SplitCurve
+from certcore.sweep.parallel import SplitCurve
 
 T = TypeVar("T")
 #: How values are written, for the help of every option that takes some.

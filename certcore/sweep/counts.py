@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from certcore.common.shown import Shown
+from certcore.common.display import Display
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -22,7 +22,7 @@ C = TypeVar("C", bound="Counts")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Counts(Shown):
+class Counts(Display):
     """Certified and naive counts over one or two axes: arrays of shape (n,) or (n, m), beside the number of targets."""
 
     axis_columns: ClassVar[tuple[str, ...]]

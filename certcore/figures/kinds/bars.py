@@ -24,7 +24,7 @@ from certcore.figures.table import Meaning, Table, format_cell, make_table, mean
 from certcore.sweep.classes import certify_classes
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,7 +1,7 @@
 """Rows beyond the structure's: families of rows that hold for every real attack, added only where they help.
 
 A family makes rows from tags (here: whole numbers), judges tags that a proof brings, and finds the rows a relaxed
-solution violates. Multipliers, proofs and the exact bound know nothing else about it, so that a further family is a
+solution violates. Dual values, proofs and the exact bound know nothing else about it, so that a further family is a
 further entry of `FAMILIES`: at its end, because proofs number families by their place. The two of today sharpen σ.
 """
 
@@ -123,7 +123,7 @@ class Cuts:
         return self.index[self.family == family]
 
     def plus(self, other: Cuts) -> Cuts:
-        """These rows followed by the others: rows are only ever appended, so multipliers keep their places."""
+        """These rows followed by the others: rows are only ever appended, so dual values keep their places."""
         return Cuts(np.concatenate([self.family, other.family]), np.concatenate([self.index, other.index]))
 
     def fit(self, structure: Structure) -> bool:

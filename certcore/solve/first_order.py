@@ -1,4 +1,4 @@
-"""A first-order method for the adversary's program: good multipliers of the fields within seconds, at any size.
+"""A first-order method for the adversary's program: good dual values of the fields within seconds, at any size.
 
 What the adversary gains is Σ_g φ_g(flips in the field of g), maximised over flips within the budgets. With a price y
 for every flip in every field this is at most, and for the best prices exactly,
@@ -7,7 +7,7 @@ for every flip in every field this is at most, and for the best prices exactly,
 
 a saddle point problem: flips move towards what is worth most, prices towards fields that receive too much. The method
 is the primal-dual hybrid gradient (Chambolle and Pock), with steps per row and column, averages and restarts. Rows
-of local edge budgets and of σ are left out here: their multipliers stay 0, which costs quality and never soundness.
+of local edge budgets and of σ are left out here: their dual values stay 0, which costs quality and never soundness.
 Products are taken over the flips in use and over the prices that moved, which soon are few.
 """
 

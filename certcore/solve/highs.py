@@ -22,11 +22,11 @@ from certcore.solve.status import Status
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What the solver proposes: values, multipliers and an objective. Nothing in it has been checked."""
+    """What the solver proposes: values, dual values and an objective. Nothing in it has been checked."""
 
     status: Status
     x: np.ndarray | None
-    multipliers: np.ndarray | None
+    duals: np.ndarray | None
     objective: float
     limit: float
     """The solver's own upper bound on the optimum (integer programs)."""
@@ -119,7 +119,7 @@ class HighsModel:
         return Solution(
             status=status,
             x=x,
-            multipliers=y,
+            duals=y,
             objective=-info.objective_function_value if x is not None else float("nan"),
             limit=limit,
             seconds=time.perf_counter() - started,
@@ -128,7 +128,7 @@ class HighsModel:
         )
 
     def _multipliers(self, row_dual: Any) -> np.ndarray:
-        """Multipliers of all rows of the program and then of the cuts; 0 for rows the solver did not need."""
+        """Dual values of all rows of the program and then of the cuts; 0 for rows the solver did not need."""
         dual = -np.array(row_dual)
         count = len(self._kept)
         y = np.zeros(self._n_rows + len(dual) - count)

@@ -2,7 +2,7 @@
 
 The first-order method tells within a second or two which sites are worth anything and which groups are decided. The
 restricted model holds the rest, a tenth of the program or less, and the simplex method solves it exactly. Every stage
-gives multipliers for all rows of the whole program, and so a proven bound over all of its columns. The solution of the
+gives dual values for all rows of the whole program, and so a proven bound over all of its columns. The solution of the
 restricted model, with the groups outside it filled in, is feasible for the whole program: where bound and solution
 meet, the program is solved. The next budgets start from the model as it is.
 """
@@ -27,7 +27,7 @@ from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsac
 from certcore.solve.restricted import Proposal, Restricted, reached, tangent_values
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
-from certcore.verify.multipliers import Multipliers, plain_bound
+from certcore.verify.duals import IntegerDuals, plain_bound
 
 #: Bound and solution this close, relative to the bound, count as one.
 CLOSE = 1e-7
@@ -55,7 +55,7 @@ MAX_ROUNDS = 100
 #: Reduced costs and gaps below this are rounding.
 HAIR = 1e-9
 
-Publish = Callable[[Multipliers], None]
+Publish = Callable[[IntegerDuals], None]
 
 
 @dataclass(eq=False)
@@ -63,7 +63,7 @@ class Outcome:
     """The best bound so far and what belongs to it."""
 
     bound: Fraction
-    multipliers: Multipliers | None = None
+    duals: IntegerDuals | None = None
     lower: float = -math.inf
     """What a solution of the relaxed program reaches, as far as floating point can tell."""
     x: np.ndarray | None = field(default=None, repr=False)
@@ -75,15 +75,15 @@ class Outcome:
         """How far bound and solution are apart, relative to the bound."""
         return (float(self.bound) - self.lower) / max(1.0, float(self.bound))
 
-    def offer(self, program: Program, multipliers: Multipliers | None) -> bool:
-        """Keep multipliers if they prove more than what is known; whether they do."""
-        if multipliers is None:
+    def offer(self, program: Program, duals: IntegerDuals | None) -> bool:
+        """Keep dual values if they prove more than what is known; whether they do."""
+        if duals is None:
             return False
-        multipliers = multipliers.settled(program)
-        bound = multipliers.bound(program)
-        better = bound < self.bound or (self.multipliers is None and bound == self.bound)
+        duals = duals.settled(program)
+        bound = duals.bound(program)
+        better = bound < self.bound or (self.duals is None and bound == self.bound)
         if better:
-            self.bound, self.multipliers = bound, multipliers
+            self.bound, self.duals = bound, duals
         return better
 
 
@@ -118,7 +118,7 @@ class Large:
     ) -> Outcome:
         """The best bound within the time limit; `optimal` if the program was solved to its end.
 
-        `publish` is told about every set of multipliers that proves more, while the solve is still under way.
+        `publish` is told about every set of dual values that proves more, while the solve is still under way.
         """
         deadline, self._publish = time.perf_counter() + time_limit, publish
         outcome = Outcome(plain_bound(program))
@@ -171,7 +171,7 @@ class Large:
             self._tell(program, outcome, found)
             x[s.columns.flips], y[s.field_rows] = found.x, found.y
         else:
-            y = crude_multipliers(program)
+            y = crude_duals(program)
         if over(deadline, cancel):
             return None
         model = Restricted(program, y)
@@ -192,14 +192,14 @@ class Large:
         for k in s.types:
             mine = s.flips.kind == k
             y[s.global_row[k]] = knapsack(worth[mine], s.flips.cost[mine], upper[mine], program.budgets[k])[1]
-        self._offer(program, outcome, Multipliers.of(s, scaled(y)))
+        self._offer(program, outcome, IntegerDuals.of(s, scaled(y)))
 
-    def _offer(self, program: Program, outcome: Outcome, multipliers: Multipliers | None) -> bool:
-        """Keep multipliers that prove more than what is known, and let others know of them; whether they did."""
-        better = outcome.offer(program, multipliers)
+    def _offer(self, program: Program, outcome: Outcome, duals: IntegerDuals | None) -> bool:
+        """Keep dual values that prove more than what is known, and let others know of them; whether they did."""
+        better = outcome.offer(program, duals)
         if better and self._publish is not None:
-            assert outcome.multipliers is not None
-            self._publish(outcome.multipliers)
+            assert outcome.duals is not None
+            self._publish(outcome.duals)
         return better
 
     def _take(self, model: Restricted, proposal: Proposal, outcome: Outcome) -> bool:
@@ -208,7 +208,7 @@ class Large:
         assert proposal.x is not None
         assert proposal.y is not None
         x, y = proposal.x, proposal.y
-        self._offer(program, outcome, Multipliers.of(s, scaled(y)))
+        self._offer(program, outcome, IntegerDuals.of(s, scaled(y)))
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
@@ -237,8 +237,8 @@ def effort(here: Program, there: Program) -> float:
     return float(np.where(steps > 0, 1.6 * steps, -steps).sum())
 
 
-def crude_multipliers(program: Program) -> np.ndarray:
-    """Multipliers that leave nothing of any group: every flip of its field pays as if it did all of the work."""
+def crude_duals(program: Program) -> np.ndarray:
+    """Dual values that leave nothing of any group: every flip of its field pays as if it did all of the work."""
     s = program.structure
     y = np.zeros(s.matrix.shape[0])
     prices = y[s.field_rows]

@@ -12,9 +12,9 @@ from certcore.common.products import dot
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.attackers import LINKS, TOUCHES, AttackerPrices, Prices, Valued
+from certcore.solve.attackers import LINKS, TOUCHES, AttackerPricing, Duals, Valued
 from certcore.solve.first_order import Found, Limits
-from certcore.solve.large import CLOSE, HAIR, HANDOVER, Large, Outcome, crude_multipliers, over
+from certcore.solve.large import CLOSE, HAIR, HANDOVER, Large, Outcome, crude_duals, over
 from certcore.solve.restricted import Proposal, Restricted
 
 #: Attackers worth this share of the last one chosen, and flips worth this share of what an attacker asks of a flip,
@@ -22,7 +22,7 @@ from certcore.solve.restricted import Proposal, Restricted
 NEAR_VALUE, NEAR_GAIN = 0.85, 0.9
 #: … and these come along when others are missing.
 MORE_VALUE, MORE_GAIN = 0.97, 0.98
-#: Multipliers between the best known ones and the newest are often better than both.
+#: Dual values between the best known ones and the newest are often better than both.
 BLENDS = (0.75, 0.5, 0.25)
 
 
@@ -33,9 +33,9 @@ class LargeWithSigma(Large):
 
     def __init__(self, structure: Structure) -> None:
         super().__init__(structure)
-        self._prices = AttackerPrices(structure)
+        self._pricing = AttackerPricing(structure)
         self._touch = np.zeros(len(structure.groups))
-        """Multipliers of the touch rows of groups outside the model."""
+        """Dual values of the touch rows of groups outside the model."""
         self._best: Valued | None = None
         self._cuts = Cuts.none()
         self._reaches = sp.csr_array(structure.attackers.touch.T) if structure.attackers.touch is not None else None
@@ -56,11 +56,11 @@ class LargeWithSigma(Large):
             if len(found.x) > len(flow):
                 attackers = found.x[len(flow) :]
         else:
-            valued = self._prices.value(program, Prices(crude_multipliers(program), np.zeros(len(s.groups))))
+            valued = self._pricing.value(program, Duals(crude_duals(program), np.zeros(len(s.groups))))
         if over(deadline, cancel):
             return None
-        self._touch = valued.prices.touch.copy()
-        model = Restricted(program, valued.prices.rows)
+        self._touch = valued.duals.touch.copy()
+        model = Restricted(program, valued.duals.rows)
         self._cuts = Cuts.none()
         self._admit(
             model, valued, (valued.value >= NEAR_VALUE * valued.price) | (attackers > 0.01), NEAR_GAIN, flow > 1e-3
@@ -77,14 +77,12 @@ class LargeWithSigma(Large):
         rows[s.field_rows] = found.y[:count]
         if len(found.y) > count:
             touch = found.y[count:]
-        return self._offer_prices(program, outcome, Prices(rows, touch))
+        return self._offer_prices(program, outcome, Duals(rows, touch))
 
-    def _offer_prices(
-        self, program: Program, outcome: Outcome, prices: Prices, kept: np.ndarray | None = None
-    ) -> Valued:
+    def _offer_prices(self, program: Program, outcome: Outcome, duals: Duals, kept: np.ndarray | None = None) -> Valued:
         """Complete some prices and keep them if they prove more."""
-        valued = self._prices.value(program, prices, kept)
-        if self._offer(program, outcome, self._prices.multipliers(valued)) or self._best is None:
+        valued = self._pricing.value(program, duals, kept)
+        if self._offer(program, outcome, self._pricing.duals(valued)) or self._best is None:
             self._best = valued
         return valued
 
@@ -97,12 +95,12 @@ class LargeWithSigma(Large):
         touch = np.where(model.group_in, 0.0, self._touch)
         touched = self._cuts.family == TOUCHES
         touch[self._cuts.index[touched]] = further[touched]
-        prices = Prices(rows, touch)
+        duals = Duals(rows, touch)
         best = self._best
-        valued = self._offer_prices(program, outcome, prices, model.rows_in)
+        valued = self._offer_prices(program, outcome, duals, model.rows_in)
         if best is not None:
             for share in BLENDS:
-                self._offer_prices(program, outcome, best.prices.towards(prices, share), model.rows_in)
+                self._offer_prices(program, outcome, best.duals.towards(duals, share), model.rows_in)
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
@@ -113,7 +111,7 @@ class LargeWithSigma(Large):
         missing = valued.value - asked > HAIR * max(asked, 1.0)
         if missing.any():
             missing |= valued.value > MORE_VALUE * asked
-        unpaid = (valued.gain > valued.threshold + HAIR) & ~self._prices.linked
+        unpaid = (valued.gain > valued.threshold + HAIR) & ~self._pricing.linked
         grown = self._admit(model, valued, missing, MORE_GAIN, unpaid)
         groups = np.flatnonzero(model.gaps(x, proposal.y) - self._slack(model, x) > HAIR)
         if len(groups):
@@ -129,7 +127,7 @@ class LargeWithSigma(Large):
     ) -> bool:
         """Take in the flips that some attackers would choose, those who pay for them, and whom they touch."""
         s = self.structure
-        attacker = self._prices.attacker
+        attacker = self._pricing.attacker
         wanted = (valued.gain >= share * valued.threshold) & (valued.gain > 0)
         wanted &= np.where(attacker >= 0, who[np.maximum(attacker, 0)] if len(who) else False, True)
         flips = np.flatnonzero(wanted if others is None else wanted | others)
@@ -137,7 +135,7 @@ class LargeWithSigma(Large):
         if not len(flips):
             return False
         model.admit(flips)
-        linked = flips[self._prices.linked[flips]]
+        linked = flips[self._pricing.linked[flips]]
         self._add_cuts(model, LINKS, linked)
         inside = model.has(np.arange(s.columns.attackers.start, s.columns.attackers.stop))
         if self._reaches is not None:

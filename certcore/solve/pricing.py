@@ -1,8 +1,8 @@
-"""Columns missing in the restricted model of a strong search, and what multipliers are worth over all columns.
+"""Columns missing in the restricted model of a strong search, and what dual values are worth over all columns.
 
-With σ a missing flip comes with its attacker. Rows that tie missing flips to attackers have no multiplier in the model,
+With σ a missing flip comes with its attacker. Rows that tie missing flips to attackers have no dual value in the model,
 so that each such flip would look as if everybody could make it. `complete` gives these rows, and links d_ij ≤ a_i, the
-multipliers that are best for the attacker: what its most valuable flips are worth is charged to the attacker alone.
+dual values that are best for the attacker: what its most valuable flips are worth is charged to the attacker alone.
 Who is then worth more than nothing is missing, with these flips.
 """
 
@@ -26,7 +26,7 @@ FLIPS_EACH = 4
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """Multipliers of all rows, with further links and theirs, and what they leave unpaid."""
+    """Dual values of all rows, with further links and theirs, and what they leave unpaid."""
 
     y: np.ndarray
     links: Cuts
@@ -119,7 +119,7 @@ class Pricing:
         return np.union1d(several, first), float(value[paying[: self.program.sigma or 0]].sum())
 
     def bound(self, found: Completed, rhs: np.ndarray) -> float:
-        """The bound of multipliers over all columns, in floating point; `rhs` is that of the further rows."""
+        """The bound of dual values over all columns, in floating point; `rhs` is that of the further rows."""
         s, program, surplus = self.structure, self.program, np.maximum(found.surplus, 0.0)
         first = s.matrix.shape[0]
         total = s.constant + float(found.y[:first] @ program.rhs) + float(found.y[first:] @ rhs)

@@ -1,12 +1,12 @@
 """Part of a large program inside HiGHS, kept and grown: the sites that may matter and the groups not decided yet.
 
-Columns outside the model are 0 there. A group outside the model is replaced by a tangent: for any multipliers of its
-own rows (fields and choice) it gives at most what is left of its weight plus multipliers · flips in its field, which is
+Columns outside the model are 0 there. A group outside the model is replaced by a tangent: for any dual values of its
+own rows (fields and choice) it gives at most what is left of its weight plus dual values · flips in its field, which is
 linear in the flips and needs neither rows nor columns. So the model is a restriction in its sites and a relaxation in
 its groups; `reduced_costs` tells which sites are missing, `gaps` which groups were decided wrongly. With no site and no
 group missing its optimum is that of the whole program.
 
-Nothing here is a bound: the multipliers of a `Proposal` cover every row of the program, and their bound over all
+Nothing here is a bound: the dual values of a `Proposal` cover every row of the program, and their bound over all
 columns is evaluated in `certcore.verify`.
 
 Further columns and rows (cuts, levels) may be appended; they are numbered after those of the structure.
@@ -39,7 +39,7 @@ class Proposal:
     x: np.ndarray | None
     """Values of all columns, then of the further ones; groups outside the model take what x gives them."""
     y: np.ndarray | None
-    """Multipliers of all rows, then of the further ones; of groups outside the model their tangents."""
+    """Dual values of all rows, then of the further ones; of groups outside the model their tangents."""
     seconds: float
     iterations: int
 
@@ -48,7 +48,7 @@ class Restricted:
     """Some columns and rows of a program at a place. Not thread-safe; `solve` releases the interpreter lock."""
 
     def __init__(self, program: Program, tangents: np.ndarray | None = None, *, thin: bool = True) -> None:
-        """Begin with the rows of the budgets and nothing else; `tangents` are multipliers of the groups' rows.
+        """Begin with the rows of the budgets and nothing else; `tangents` are dual values of the groups' rows.
 
         `thin=False` keeps points above the hull of others, which further rows may tell apart.
         """
@@ -360,7 +360,7 @@ def reached(program: Program, x: np.ndarray) -> np.ndarray:
 
 
 def tangent_values(program: Program, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """What each group is worth at most by the multipliers of its own rows: what they leave of it, and what they pay."""
+    """What each group is worth at most by the dual values of its own rows: what they leave of it, and what they pay."""
     s = program.structure
     y = y[s.field_rows]
     left = np.where(program.open, s.groups.weight[s.points.group], 0.0)

@@ -1,7 +1,7 @@
 """One live program, and the one way to a number: solve, check exactly, try the other method, cut, solve again.
 
-What a solver says is a proposal. Its multipliers are rounded to integers and their bound is evaluated exactly
-(`certcore.verify.multipliers`); the value of its solution only tells whether that bound is as good as it can be.
+What a solver says is a proposal. Its dual values are rounded to integers and their bound is evaluated exactly
+(`certcore.verify.duals`); the value of its solution only tells whether that bound is as good as it can be.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from certcore.solve.large import Large
 from certcore.solve.large_sigma import large_program
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
-from certcore.verify.multipliers import Multipliers, counted, plain_bound
+from certcore.verify.duals import IntegerDuals, counted, plain_bound
 
-#: Bases kept to start from, multipliers kept for previews, answers kept as they are, and those with an allocation.
+#: Bases kept to start from, dual values kept for previews, answers kept as they are, and those with an allocation.
 MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
 #: Beyond this distance from every known basis a cold start is the faster one.
 FAR = 3.0
@@ -80,7 +80,7 @@ class Answer:
     status: Status
     x: np.ndarray | None
     """The relaxed solution: a proposal, used for pictures and as a start for attacks."""
-    multipliers: Multipliers | None
+    duals: IntegerDuals | None
     """None if the bound follows without any, or from another place."""
     seconds: float
     solves: int
@@ -94,9 +94,9 @@ class _Attempt:
     value: float
     """How many targets the solution breaks; nothing if it is not feasible."""
     bound: Fraction | None
-    multipliers: Multipliers | None
+    duals: IntegerDuals | None
     trusted: bool
-    """Not so if the solver failed, or calls something optimal that its multipliers do not prove."""
+    """Not so if the solver failed, or calls something optimal that its dual values do not prove."""
 
     @property
     def finished(self) -> bool:
@@ -104,7 +104,7 @@ class _Attempt:
 
 
 class Solver:
-    """A structure with its model in HiGHS, known bases and known multipliers. Thread-safe.
+    """A structure with its model in HiGHS, known bases and known dual values. Thread-safe.
 
     One solve runs at a time; `best` answers from what is known without waiting for it.
     """
@@ -127,7 +127,7 @@ class Solver:
         self._cut_rows: Rows | None = None
         self._at: Place | None = None
         self._bases: list[tuple[Place, int, Any]] = []
-        self._known: tuple[tuple[Place, Multipliers], ...] = ()
+        self._known: tuple[tuple[Place, IntegerDuals], ...] = ()
         self._answers: OrderedDict[Place, Answer] = OrderedDict()
         self._with_x: deque[Place] = deque()
         self._free: Solver | None = None
@@ -144,14 +144,14 @@ class Solver:
         """The final answer at a place, if there is one."""
         return self._answers.get(place)
 
-    def best(self, place: Place) -> tuple[Fraction, Multipliers | None]:
+    def best(self, place: Place) -> tuple[Fraction, IntegerDuals | None]:
         """The best bound at a place that follows from what is known."""
         program = self.program(place)
         best, by = plain_bound(program), None
-        for _, multipliers in self._known:
-            bound = multipliers.bound(program)
+        for _, duals in self._known:
+            bound = duals.bound(program)
             if bound < best:
-                best, by = bound, multipliers
+                best, by = bound, duals
         for answer in list(self._answers.values()):
             # An attacker with more budget can do all that one with less can.
             if covers(answer.place, place) and answer.bound < best:
@@ -177,8 +177,8 @@ class Solver:
             answer = self._solve(place, time_limit - (time.perf_counter() - started), cancel)
             if answer.status.is_final:
                 self._remember(answer)
-            elif answer.multipliers is not None:
-                self._know(place, answer.multipliers)
+            elif answer.duals is not None:
+                self._know(place, answer.duals)
             return replace(answer, seconds=time.perf_counter() - started)
         finally:
             self._lock.release()
@@ -197,8 +197,8 @@ class Solver:
                 self._bases = [entry for entry in other._bases if entry[1] == 0]
 
     def _unsolved(self, place: Place, status: Status) -> Answer:
-        bound, multipliers = self.best(place)
-        return Answer(place, bound, 0.0, status, None, multipliers, 0.0, 0)
+        bound, duals = self.best(place)
+        return Answer(place, bound, 0.0, status, None, duals, 0.0, 0)
 
     def _solve(self, place: Place, time_limit: float, cancel: threading.Event | None) -> Answer:
         """Solve at a place; with σ, add the cuts that the solution violates and solve again, until there are none."""
@@ -216,7 +216,7 @@ class Solver:
             answer = self._solve_large(self._large, program, deadline, cancel)
             if answer.status is not Status.FAILED:
                 return answer
-            best, by = answer.bound, answer.multipliers
+            best, by = answer.bound, answer.duals
         if len(self._cuts) > MAX_CUTS:
             self._forget_cuts()
         method = self._start(place, program)
@@ -227,14 +227,14 @@ class Solver:
             if not attempt.trusted:
                 # No answer, or one that does not stand up to its check: once more, cold, by the other method.
                 if attempt.bound is not None and attempt.bound < best:
-                    best, by = attempt.bound, attempt.multipliers
+                    best, by = attempt.bound, attempt.duals
                 self._forget_model()
                 self._fresh(program)
                 other = Method.INTERIOR_POINT if method is Method.SIMPLEX else Method.SIMPLEX
                 attempt = self._attempt(program, other, deadline, cancel)
                 solves, recomputed = solves + 1, True
             if attempt.bound is not None and (attempt.bound < best or (by is None and attempt.bound == best)):
-                best, by = attempt.bound, attempt.multipliers  # of equal ones, those with fewer cuts
+                best, by = attempt.bound, attempt.duals  # of equal ones, those with fewer cuts
             if not attempt.finished or not attempt.trusted:
                 status = Status.FAILED if attempt.finished else attempt.solution.status
                 break
@@ -254,17 +254,17 @@ class Solver:
             if status is Status.FAILED or attempt.solution.basis is None:
                 self._forget_model()
             if status is Status.FAILED and self.structure.has_sigma:
-                # Of bounds that certify as many targets, the first: one with multipliers before one without.
+                # Of bounds that certify as many targets, the first: one with dual values before one without.
                 known = [(best, by), *self._without_sigma(program, deadline, cancel)]
                 best, by = min(known, key=lambda pair: math.floor(pair[0]))
         return Answer(place, best, lower, status, x, by, 0.0, solves)
 
     def _without_sigma(
         self, program: Program, deadline: float, cancel: threading.Event | None
-    ) -> list[tuple[Fraction, Multipliers | None]]:
+    ) -> list[tuple[Fraction, IntegerDuals | None]]:
         """What is proven for attackers without number, who can do all that σ of them can.
 
-        The program without σ has the rows of this one but those about attackers: its multipliers do here, too, with
+        The program without σ has the rows of this one but those about attackers: its dual values do here, too, with
         what an edge is worth beyond its price on the row that lets one end pay for it, and both ends of an addition
         priced alike. A block of another length (nodes where tokens may stand) is left out: that is never
         wrong and may prove less, so that the number itself is given too.
@@ -276,19 +276,19 @@ class Solver:
             self._free = Solver(like, s.relaxation, s.extent, factory=self._factory)
         left = deadline - time.perf_counter()
         answer = self._free.solve((program.budgets, None), time_limit=left, cancel=cancel, want_x=True)
-        result: list[tuple[Fraction, Multipliers | None]] = [(answer.bound, None)]
-        if answer.multipliers is None:
+        result: list[tuple[Fraction, IntegerDuals | None]] = [(answer.bound, None)]
+        if answer.duals is None:
             return result
         y = np.zeros(s.matrix.shape[0], dtype=np.int64)
         for name, rows in self._free.structure.rows.items():
             for block in [s.rows[name], *([s.rows["other_ends"]] if name == "tokens" else [])]:
                 if block.stop - block.start == rows.stop - rows.start:
-                    y[block] = answer.multipliers.y[rows]
-        found = Multipliers.of(s, y)
+                    y[block] = answer.duals.y[rows]
+        found = IntegerDuals.of(s, y)
         if found is not None and "pair" in s.rows and s.rhs[s.rows["pair"]].any():
             pairs = sp.csr_array(s.matrix[s.rows["pair"]])
             y[s.rows["pair"]] = np.maximum(found.surplus[pairs.indices[pairs.indptr[:-1]]], 0)
-            found = Multipliers.of(s, y)
+            found = IntegerDuals.of(s, y)
         return result if found is None else [(found.bound(program), found), *result]
 
     def _solve_large(self, large: Large, program: Program, deadline: float, cancel: threading.Event | None) -> Answer:
@@ -297,7 +297,7 @@ class Solver:
         left = deadline - time.perf_counter()
         found = large.solve(program, time_limit=left, cancel=cancel, publish=lambda m: self._know(place, m))
         self.solves += found.solves
-        best, by, status = found.bound, found.multipliers, found.status
+        best, by, status = found.bound, found.duals, found.status
         lower = float(self.structure.constant)
         if found.x is not None:
             lower = max(lower, self.structure.constant + self._objective(program, found.x))
@@ -315,17 +315,17 @@ class Solver:
         left = deadline - time.perf_counter()
         solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
         objective = self._objective(program, solution.x)
-        y = solution.multipliers
-        multipliers = bound = None
+        y = solution.duals
+        duals = bound = None
         if y is not None and len(y) == self.structure.matrix.shape[0] + len(self._cuts):
-            multipliers = Multipliers.of(self.structure, scaled(y), self._cuts, self._cut_rows)
-        if multipliers is not None:
-            multipliers = multipliers.settled(program)
-            bound = multipliers.bound(program)
+            duals = IntegerDuals.of(self.structure, scaled(y), self._cuts, self._cut_rows)
+        if duals is not None:
+            duals = duals.settled(program)
+            bound = duals.bound(program)
         constant = self.structure.constant
         agrees = bound is not None and float(bound - constant) <= objective + 1e-3 + 1e-5 * abs(objective)
         trusted = agrees if solution.status is Status.OPTIMAL else solution.status is not Status.FAILED
-        return _Attempt(solution, constant + objective, bound, multipliers, trusted)
+        return _Attempt(solution, constant + objective, bound, duals, trusted)
 
     def _start(self, place: Place, program: Program) -> Method:
         """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
@@ -400,19 +400,19 @@ class Solver:
         while len(self._with_x) > MAX_ALLOCATIONS:
             place = self._with_x.popleft()
             if place in self._answers and place not in self._with_x:
-                self._answers[place] = replace(self._answers[place], x=None, multipliers=None)
-        if answer.multipliers is not None:
-            self._know(answer.place, answer.multipliers)
+                self._answers[place] = replace(self._answers[place], x=None, duals=None)
+        if answer.duals is not None:
+            self._know(answer.place, answer.duals)
 
-    def _know(self, place: Place, multipliers: Multipliers) -> None:
-        """Keep multipliers for `best`, in the place of those that were known there if they prove as much."""
-        if any(known is multipliers for _, known in self._known):
+    def _know(self, place: Place, duals: IntegerDuals) -> None:
+        """Keep dual values for `best`, in the place of those that were known there if they prove as much."""
+        if any(known is duals for _, known in self._known):
             return
         before = next((known for at, known in self._known if at == place), None)
-        if before is not None and before.bound(program := self.program(place)) < multipliers.bound(program):
+        if before is not None and before.bound(program := self.program(place)) < duals.bound(program):
             return
         entries = [entry for entry in self._known if entry[0] != place]
-        entries.append((place, multipliers))
+        entries.append((place, duals))
         if len(entries) > MAX_KNOWN:
             entries.pop(_crowded([known for known, _ in entries]))
         self._known = tuple(entries)

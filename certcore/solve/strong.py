@@ -31,7 +31,7 @@ from certcore.solve.shifts import Shifts
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
 from certcore.verify.bound import SCALE, scaled
-from certcore.verify.strong import StrongMultipliers, repaired, strong_bound, used_only
+from certcore.verify.strong import StrongDuals, repaired, strong_bound, used_only
 
 #: New rows in one round, and covers: where local limits or capacities of one make them the main thing, all there are.
 MAX_ROWS, MAX_COVERS = 500, 2000
@@ -103,7 +103,7 @@ class StrongSearch:
         self.program = Program(self.structure, *self.place)
         self.tight: Answer | None = None
         self.bound: Fraction | None = None
-        self.by: StrongMultipliers | None = None
+        self.by: StrongDuals | None = None
         """What proves the bound; None as long as the tight program does."""
         self.status = Status.TIME_LIMIT
         self.seconds, self.rounds = 0.0, 0
@@ -266,17 +266,17 @@ class _Core:
     def _begin(self, answer: Answer) -> Restricted:
         s, program = self.structure, self.program
         y = np.zeros(s.matrix.shape[0])
-        if answer.multipliers is not None:
-            y = answer.multipliers.y[: s.matrix.shape[0]] / SCALE
-            if len(answer.multipliers.cuts):
-                self.cuts = answer.multipliers.cuts
+        if answer.duals is not None:
+            y = answer.duals.y[: s.matrix.shape[0]] / SCALE
+            if len(answer.duals.cuts):
+                self.cuts = answer.duals.cuts
         else:
             y[s.rows["choose"]] = s.groups.weight
         model = Restricted(program, y, thin=len(s.types) == 1)
         assert answer.x is not None
         flips = answer.x[s.columns.flips]
         chosen = [np.flatnonzero(flips > 1e-9)]
-        worth = model.reduced_costs(y)[s.columns.flips] if answer.multipliers is not None else -flips
+        worth = model.reduced_costs(y)[s.columns.flips] if answer.duals is not None else -flips
         for k in s.types:
             mine = np.flatnonzero(s.flips.kind == k)
             chosen.append(mine[np.argsort(-worth[mine], kind="stable")[:FIRST_SITES]])

@@ -2,7 +2,7 @@
 
 from certcore.sweep import Session, curve, surface, radius, defend
 
-session = Session(instance)                       # keeps programs, bases and multipliers for the next request
+session = Session(instance)                       # keeps programs, bases and dual values for the next request
 session.certify(ThreatModel(attr_del=50))         # like certcore.certify, from the nearest known basis
 session.preview(ThreatModel(attr_del=51))         # a sound bound within milliseconds
 curve(session, ThreatModel(), "attr_del", range(201))

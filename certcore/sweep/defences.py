@@ -1,4 +1,4 @@
-"""Which nodes to protect: greedy, candidates ranked by the multipliers, every step with its verified gain."""
+"""Which nodes to protect: greedy, candidates ranked by the dual values, every step with its verified gain."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def defend(
 ) -> Defence:
     """Choose up to k nodes whose protection raises the certified count most, one after the other.
 
-    A node's rank is what the relaxed adversary gains through it at the prices of the multipliers. The `tries` best
+    A node's rank is what the relaxed adversary gains through it at the prices of the dual values. The `tries` best
     are solved for, and the one that leaves the adversary least is taken. Ends early when no node helps any more.
     """
     effort = Effort.read(relaxation, time_limit, rounds)
@@ -198,9 +198,9 @@ def _ranking(look: _Look) -> list[int]:
         return []
     if isinstance(solver.structure, DivisionStructure):
         return _division_ranking(solver, solver.structure, answer.x)
-    if answer.multipliers is None:
+    if answer.duals is None:
         return []
-    s, y = solver.structure, answer.multipliers.y.astype(np.float64)
+    s, y = solver.structure, answer.duals.y.astype(np.float64)
     flips = np.maximum(answer.x[s.columns.flips], 0.0)
     worth = _at_nodes(solver, flips * y[s.global_row][s.flips.kind] * s.flips.cost)
     broken = s.attacked(answer.x) * s.groups.weight

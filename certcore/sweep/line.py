@@ -1,7 +1,7 @@
-"""Bounds along one axis of a structure: solve where it matters, re-evaluate multipliers everywhere else.
+"""Bounds along one axis of a structure: solve where it matters, re-evaluate dual values everywhere else.
 
 Between two values with the same points within reach and the same coefficients (a stretch) the relaxed optimum is
-concave: it lies above the chord between two solved values and below the bounds that their multipliers give. Where
+concave: it lies above the chord between two solved values and below the bounds that their dual values give. Where
 both have the same whole part, the bound is the best this relaxation has to give, and nothing is solved. The chord is
 never used as a bound.
 """
@@ -22,7 +22,7 @@ from certcore.program.program import Place, Program
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
-from certcore.verify.multipliers import plain_bound
+from certcore.verify.duals import plain_bound
 
 #: An optimum this close below a whole number counts as that number when a solve is to be saved.
 HAIR = 1e-6
@@ -153,15 +153,15 @@ class _Sweep:
             self._solve(to)
             self._fill(at, to)
             for i in range(at, to):
-                if i in self.answers:  # their multipliers have done their work
-                    self.answers[i] = replace(self.answers[i], multipliers=None)
+                if i in self.answers:  # their dual values have done their work
+                    self.answers[i] = replace(self.answers[i], duals=None)
             between = self.solves - before - 1
             step = step * 2 if between <= 0 else step if between == 1 else max(1, step // 2)
             at = to
             self._report(at)
 
     def _look_ahead(self, at: int, last: int) -> int:
-        """The first value beyond a solved one that its multipliers do not settle; most curves end in a plateau."""
+        """The first value beyond a solved one that its dual values do not settle; most curves end in a plateau."""
         ahead, chunk = at, 8
         while ahead < last:
             end = min(last, ahead + chunk)
@@ -183,7 +183,7 @@ class _Sweep:
             self._fill(middle, right)
 
     def _settle(self, left: int, first: int, last: int, right: int | None = None) -> None:
-        """Bounds between (or beyond) solved values from their multipliers; final where nothing better is possible."""
+        """Bounds between (or beyond) solved values from their dual values; final where nothing better is possible."""
         inside = [i for i in range(first + 1, last + 1) if not self.final[i]]
         if not inside:
             return
@@ -193,9 +193,9 @@ class _Sweep:
         chosen = [self.values[i] for i in inside]
         kind = None if self.axis.is_sigma else self.axis.kind
         candidates = [
-            answer.multipliers.bounds(stretch, kind, chosen)
+            answer.duals.bounds(stretch, kind, chosen)
             for answer in (a, b)
-            if answer is not None and answer.multipliers is not None
+            if answer is not None and answer.duals is not None
         ]
         for place, i in enumerate(inside):
             upper = min([total, *(c[place] for c in candidates)])

@@ -126,7 +126,7 @@ class Session:
         return self._cancellable(work, cancel, lambda: self._interrupted(problem, form, started))
 
     def preview(self, threat: ThreatModel, *, relaxation: str = "tight") -> Preview:
-        """A sound bound within milliseconds: from stored multipliers, from larger budgets, or one by one."""
+        """A sound bound within milliseconds: from stored dual values, from larger budgets, or one by one."""
         started = time.perf_counter()
         form = Relaxation.parse(relaxation, "the relaxation")
         problem = Problem(self.instance, threat)
@@ -232,7 +232,7 @@ class Session:
         if not answer.status.is_final and not self._once:
             known, _ = self._best_known(problem, relaxation)
             if known < answer.bound:
-                answer = replace(answer, bound=known, multipliers=None)
+                answer = replace(answer, bound=known, duals=None)
         certificate = from_answer(
             replace(problem, like=solver.problem),
             solver.structure,

@@ -28,9 +28,9 @@ from certcore.solve.solver import coordinates, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress, Seeds, StrongSearch
 from certcore.sweep.family import ThreatFamily
-from certcore.verify.multipliers import plain_multipliers
+from certcore.verify.duals import plain_duals
 from certcore.verify.proof import make_proof
-from certcore.verify.strong import StrongMultipliers, strong_bound
+from certcore.verify.strong import StrongDuals, strong_bound
 
 #: Searches kept to be continued, and results kept of those that are not.
 MAX_SEARCHES, MAX_RESULTS = 8, 512
@@ -150,7 +150,7 @@ class _KeptSearch:
         self.search: StrongSearch | None = None
         self.annealer: Annealer  # comes with the search
         self.known: Fraction | None = None
-        self.by: StrongMultipliers | None = None
+        self.by: StrongDuals | None = None
         self.attack: Allocation | None = None
         self.seeds: Seeds | None = None
         self.greedy = self.finished = False
@@ -202,14 +202,14 @@ def _certificate(
     return replace(certificate, seconds=time.perf_counter() - started)
 
 
-def _tight_multipliers(search: StrongSearch) -> StrongMultipliers:
+def _tight_multipliers(search: StrongSearch) -> StrongDuals:
     """What proves the tight bound, for a proof without any strong row."""
     program = Program(search.structure, *search.place)
-    y, cuts = plain_multipliers(program), Cuts.none()
+    y, cuts = plain_duals(program), Cuts.none()
     answer = search.tight
-    if answer is not None and answer.multipliers is not None:
-        y, cuts = answer.multipliers.repaired(program), answer.multipliers.cuts
-    return StrongMultipliers(y, cuts, (), (), np.zeros(0, dtype=np.int64))
+    if answer is not None and answer.duals is not None:
+        y, cuts = answer.duals.repaired(program), answer.duals.cuts
+    return StrongDuals(y, cuts, (), (), np.zeros(0, dtype=np.int64))
 
 
 def _like(place: Place, other: Place) -> Place:

@@ -120,7 +120,7 @@ def proof(view: View) -> Work:
 
 
 def preview(view: View) -> str:
-    """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
+    """What dual values of earlier solves already prove at the new budgets, in words; empty if nothing."""
     try:
         known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
     except SoundnessError:

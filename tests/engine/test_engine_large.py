@@ -29,7 +29,7 @@ from certcore.solve.solver import is_large
 from certcore.solve.status import Status
 from certcore.sweep import Session
 from certcore.verify.bound import exact_bound
-from certcore.verify.multipliers import Multipliers, plain_bound, plain_multipliers
+from certcore.verify.duals import IntegerDuals, plain_bound, plain_duals
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Cancelled requests are to return within this many seconds.
@@ -55,7 +55,7 @@ def excess(program: Program, x: np.ndarray) -> float:
 
 
 def check_between(session: Session, threat: ThreatModel, *, attack: bool = True) -> Status:
-    """Replayed attack ≤ bound = what its multipliers prove over all columns ≤ feasible solution + stated gap."""
+    """Replayed attack ≤ bound = what its dual values prove over all columns ≤ feasible solution + stated gap."""
     found = session.certify(threat, attack=attack)
     solver = session.solver(threat)
     assert is_large(solver.structure)
@@ -71,11 +71,11 @@ def check_between(session: Session, threat: ThreatModel, *, attack: bool = True)
         answer = solver.answer_at(place)
         assert answer is not None
         assert answer.x is not None
-        assert answer.multipliers is not None
+        assert answer.duals is not None
         assert excess(program, answer.x) < 1e-6
         value = solver.structure.constant + float(program.objective @ answer.x)
         assert value - 1e-5 * value <= found.bound <= value + 2 * CLOSE * value
-        assert exact_bound(program, answer.multipliers.repaired(program)) + solver.structure.constant == found.bound
+        assert exact_bound(program, answer.duals.repaired(program)) + solver.structure.constant == found.bound
     return found.status
 
 
@@ -168,7 +168,7 @@ STAGES: dict[str, tuple[Any, str, float]] = {
     "first order": (FirstOrder, "run", 0.8),
     "simplex": (Restricted, "solve", 0.4),
     "pricing": (Restricted, "reduced_costs", 0.002),
-    "exact evaluation": (Multipliers, "of", 0.01),
+    "exact evaluation": (IntegerDuals, "of", 0.01),
 }
 
 
@@ -208,8 +208,8 @@ def test_the_work_itself_ends_soon(pubmed: Instance, stage: str, monkeypatch: py
         worked = time.thread_time()
     assert answer.status is Status.INTERRUPTED
     assert answer.bound <= plain_bound(solver.program(place))
-    if answer.multipliers is not None:
-        assert answer.multipliers.bound(solver.program(place)) == answer.bound
+    if answer.duals is not None:
+        assert answer.duals.bound(solver.program(place)) == answer.bound
     assert solver.best(place)[0] == answer.bound, "what was told is kept"
     assert worked - moment[0][1] < AT_ONCE  # processor seconds, so that a busy machine does not matter
 
@@ -220,7 +220,7 @@ def test_multipliers_that_prove_less_do_not_replace_better_ones() -> None:
     place = (ThreatModel(attr_del=20).budgets, None)
     proven = solver.solve(place, time_limit=60).bound
     solver._answers.clear()
-    worse = Multipliers.of(solver.structure, plain_multipliers(solver.program(place)))
+    worse = IntegerDuals.of(solver.structure, plain_duals(solver.program(place)))
     assert worse is not None
     solver._know(place, worse)
     assert solver.best(place)[0] == proven

@@ -18,7 +18,7 @@ from certcore.solve.large_sigma import large_program
 from certcore.solve.restricted import Restricted
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
-from certcore.verify.multipliers import Multipliers, plain_bound
+from certcore.verify.duals import IntegerDuals, plain_bound
 from tests.support import random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
 
@@ -53,8 +53,8 @@ def test_the_same_bound_as_the_whole_program(relaxation: str, with_sigma: bool, 
             found = large.solve(program, time_limit=60)
             assert found.status is Status.OPTIMAL
             assert float(found.bound) == pytest.approx(float(expected.bound), abs=1e-7)
-            if found.multipliers is not None:
-                assert found.multipliers.bound(program) == found.bound
+            if found.duals is not None:
+                assert found.duals.bound(program) == found.bound
 
 
 @pytest.mark.parametrize("sigma", [None, 3])
@@ -69,8 +69,8 @@ def test_a_stopped_solve_leaves_a_proven_bound(sigma: int | None) -> None:
     cancel = threading.Event()
     seen: list[Fraction] = []
 
-    def publish(place: Place, multipliers: Multipliers) -> None:
-        know(place, multipliers)
+    def publish(place: Place, duals: IntegerDuals) -> None:
+        know(place, duals)
         seen.append(solver.best(place)[0])
         cancel.set()
 
@@ -79,8 +79,8 @@ def test_a_stopped_solve_leaves_a_proven_bound(sigma: int | None) -> None:
     assert stopped.status is Status.INTERRUPTED
     assert seen
     assert optimum.bound <= stopped.bound <= seen[0] < plain_bound(solver.program(place))
-    assert stopped.multipliers is not None
-    assert stopped.multipliers.bound(solver.program(place)) == stopped.bound
+    assert stopped.duals is not None
+    assert stopped.duals.bound(solver.program(place)) == stopped.bound
     final = solver.solve(place, time_limit=60)
     assert float(final.bound) == pytest.approx(float(optimum.bound), abs=1e-7)
 

@@ -35,7 +35,7 @@ class FailsOnce(HighsModel):
         honest = super().solve(**options)
         self.calls.append(options["method"])
         if len(self.calls) == 1:
-            return replace(honest, status=Status.FAILED, x=None, multipliers=None)
+            return replace(honest, status=Status.FAILED, x=None, duals=None)
         return honest
 
 
@@ -103,7 +103,7 @@ class BlindToSigma(HighsModel):
 
     def solve(self, **options: Any) -> Solution:
         honest = super().solve(**options)
-        return replace(honest, status=Status.FAILED, x=None, multipliers=None) if self.blind else honest
+        return replace(honest, status=Status.FAILED, x=None, duals=None) if self.blind else honest
 
 
 @pytest.mark.parametrize("relaxation", ["tight", "paper"])

@@ -12,7 +12,7 @@ from tests.checker.cases import as_seen
 from tests.checker.recorded import optimum, recorded
 from tests.oracle.plain import random_case, truth
 
-#: What rounding multipliers may cost, in targets.
+#: What rounding dual values may cost, in targets.
 HAIR = 2e-4
 
 

@@ -292,7 +292,7 @@ def _proofs() -> list[tuple[Problem, dict[str, Any], int]]:
 
 
 def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """One change, made to claim more: a tag, a set, a multiplier, a level, a block, a budget, rows dropped or added."""
+    """One change, made to claim more: a tag, a set, a dual value, a level, a block, a budget, rows dropped or added."""
     lie = copy.deepcopy(proof)
     many = lie["multipliers"]
     tags, values, sets = many["strong_rows"], many["strong_values"], many["sets"]

@@ -32,11 +32,11 @@ class WarmLiar(HighsModel):
     def solve(self, **options: Any) -> Solution:
         honest = super().solve(**options)
         warm, self.used = self.used, True
-        if not warm or honest.multipliers is None or honest.x is None:
+        if not warm or honest.duals is None or honest.x is None:
             return honest
         type(self).lies += 1
         rng = np.random.default_rng(type(self).lies)
-        y, x, objective = honest.multipliers, honest.x, honest.objective
+        y, x, objective = honest.duals, honest.x, honest.objective
         match self.mode:
             case "noise":
                 y = y * rng.uniform(0.5, 1.5, len(y))

@@ -64,7 +64,7 @@ def wrong() -> Iterator[None]:
 
 
 def _nothing(answer: Answer) -> Answer:
-    return replace(answer, bound=Fraction(0), multipliers=None)
+    return replace(answer, bound=Fraction(0), duals=None)
 
 
 def ways(session: Session) -> dict[str, Callable[[], Any]]:

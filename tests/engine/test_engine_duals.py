@@ -1,4 +1,4 @@
-"""Stored multipliers at other budgets: the fast formula is the exact bound of the program there."""
+"""Stored dual values at other budgets: the fast formula is the exact bound of the program there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.solve.highs import HighsModel
 from certcore.verify.bound import exact_bound, scaled
-from certcore.verify.multipliers import Multipliers, plain_bound, plain_multipliers
+from certcore.verify.duals import IntegerDuals, plain_bound, plain_duals
 from tests.oracle.truth import most_broken
 from tests.support import random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
@@ -26,7 +26,7 @@ from tests.sweep.cases import middling, smoothed_like
 @given(st.integers(0, 10**6), st.sampled_from(["tight", "paper"]))
 @settings(max_examples=150)
 def test_fast_formula_is_the_exact_bound(seed: int, relaxation: str) -> None:
-    """For solver's, noisy and random multipliers, with cuts or without, at random budgets of the structure."""
+    """For solver's, noisy and random dual values, with cuts or without, at random budgets of the structure."""
     rng = np.random.default_rng(seed)
     instance = random_instance(rng, max_nodes=5) if seed % 3 else middling(rng, nodes=(6, 15))
     threat = random_threat(rng, instance)
@@ -41,12 +41,12 @@ def test_fast_formula_is_the_exact_bound(seed: int, relaxation: str) -> None:
         cuts = violated(structure, solution.x, cuts)
         model.add_rows(cuts.rows(structure))
         solution = model.solve(time_limit=10)
-    y = solution.multipliers
+    y = solution.duals
     if y is None or seed % 4 == 0:
         y = rng.random(structure.matrix.shape[0] + len(cuts)) * rng.choice([0.1, 1.0, 5.0])
     elif seed % 4 == 1:
         y = y * rng.uniform(0.7, 1.2, len(y))
-    known = Multipliers.of(structure, scaled(y), cuts)
+    known = IntegerDuals.of(structure, scaled(y), cuts)
     assert known is not None
     for _ in range(3):
         budgets = tuple(int(rng.integers(0, 7)) if b else 0 for b in threat.budgets)
@@ -56,8 +56,8 @@ def test_fast_formula_is_the_exact_bound(seed: int, relaxation: str) -> None:
         assert structure.constant + exact_bound(at, known.repaired(at)) == fast
         assert structure.constant + exact_bound(at, known.y) >= fast
         plain = Program(structure, budgets, sigma)
-        assert structure.constant + exact_bound(plain, plain_multipliers(plain)) == plain_bound(plain)
-        # Settled multipliers give the same bound at the place they were settled for, and a sound one elsewhere.
+        assert structure.constant + exact_bound(plain, plain_duals(plain)) == plain_bound(plain)
+        # Settled dual values give the same bound at the place they were settled for, and a sound one elsewhere.
         settled = known.settled(at)
         assert settled.bound(at) == fast
         assert (settled.repaired(at) == settled.y).all()
@@ -80,7 +80,7 @@ def test_several_values_of_a_stretch_at_once(seed: int) -> None:
     structure = build_structure(
         Problem(instance, threat), "tight", tuple(MAX_BUDGET if b else 0 for b in threat.budgets)
     )
-    known = Multipliers.of(structure, scaled(rng.random(structure.matrix.shape[0])))
+    known = IntegerDuals.of(structure, scaled(rng.random(structure.matrix.shape[0])))
     assert known is not None
     start = 20  # beyond all points: only right-hand sides change from here on
     budgets = [*threat.budgets]
@@ -97,13 +97,13 @@ def test_several_values_of_a_stretch_at_once(seed: int) -> None:
 def test_huge_multipliers_are_refused_not_wrapped() -> None:
     instance = smoothed_like(0, n=40)
     structure = build_structure(Problem(instance, ThreatModel(attr_add=2, attr_del=2)), "tight")
-    assert Multipliers.of(structure, scaled(np.full(structure.matrix.shape[0], 1e30))) is None
+    assert IntegerDuals.of(structure, scaled(np.full(structure.matrix.shape[0], 1e30))) is None
     with pytest.raises(ValueError, match="one multiplier"):
-        Multipliers.of(structure, scaled(np.ones(3)))
+        IntegerDuals.of(structure, scaled(np.ones(3)))
 
 
 def test_long_fronts_do_not_overflow() -> None:
-    """Multipliers of a broken solver, summed over the hundred points of one front, would not fit into 64 bits."""
+    """Dual values of a broken solver, summed over the hundred points of one front, would not fit into 64 bits."""
     side = 12
     sums = np.add.outer(np.add.outer(np.arange(side), np.arange(side)), np.arange(side))
     base = GridBase(np.stack([sums < 16] * 2), ("attr_add", "attr_del", "adj_del"))
@@ -115,7 +115,7 @@ def test_long_fronts_do_not_overflow() -> None:
     for bits in range(40, 61):
         y = np.zeros(structure.matrix.shape[0], dtype=np.int64)
         y[structure.rows["choose"]] = 1 << bits
-        known = Multipliers.of(structure, y)
+        known = IntegerDuals.of(structure, y)
         refused += known is None
         if known is not None:
             assert structure.constant + exact_bound(at, known.repaired(at)) == known.bound(at)
@@ -132,7 +132,7 @@ def test_many_dear_attackers_do_not_overflow() -> None:
         y = np.zeros(structure.matrix.shape[0], dtype=np.int64)
         y[structure.rows["payer"]] = (1 << bits) + 1
         y[structure.rows["sigma"]] = 2 << bits
-        known = Multipliers.of(structure, y)
+        known = IntegerDuals.of(structure, y)
         assert known is not None or bits > 50, bits
         if known is None:
             continue

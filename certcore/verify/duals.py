@@ -1,9 +1,9 @@
-"""Integer multipliers of one structure, and the exact bound they give at any budgets of it, after repair.
+"""Integer dual values of one structure, and the exact bound they give at any budgets of it, after repair.
 
-By weak duality any multipliers bound the adversary's optimum at every budget, if the whole formula is evaluated
+By weak duality any dual values bound the adversary's optimum at every budget, if the whole formula is evaluated
 there: right-hand sides, attackers' coefficients, upper bounds and the points within reach (see
 `certcore.verify.bound`). Most of it, yᵀA, does not depend on the budgets. It is computed once per set of
-multipliers; what is left takes a fraction of a millisecond, and gives `exact_bound` of the repaired multipliers.
+dual values; what is left takes a fraction of a millisecond, and gives `exact_bound` of the repaired dual values.
 
 Repair: rounding and tolerances leave thousands of columns unpaid by a hair, and paying each one its own surplus times
 its upper bound would cost whole targets. Where it is the cheaper payment, the row that covers the columns is raised by
@@ -31,7 +31,7 @@ _SAFE = float(2**61)
 
 
 @dataclass(frozen=True, eq=False)
-class Multipliers:
+class IntegerDuals:
     """Integers over SCALE, one per row of a structure and then one per cut, and what follows from them."""
 
     structure: Structure = field(repr=False)
@@ -46,8 +46,8 @@ class Multipliers:
     @classmethod
     def of(
         cls, structure: Structure, y: np.ndarray, cuts: Cuts | None = None, rows: Rows | None = None
-    ) -> Multipliers | None:
-        """Prepare integer multipliers; None if they are so large that 64 bits might not hold the sums.
+    ) -> IntegerDuals | None:
+        """Prepare integer dual values; None if they are so large that 64 bits might not hold the sums.
 
         `rows` are the rows of the cuts, for those who have them already; others may follow them there.
         """
@@ -99,7 +99,7 @@ class Multipliers:
     # Repair.
 
     def repaired(self, program: Program) -> np.ndarray:
-        """The multipliers that prove `bound`: rows raised (or lowered) where that is the cheaper payment."""
+        """The dual values that prove `bound`: rows raised (or lowered) where that is the cheaper payment."""
         s = self.structure
         y = self.y.copy()
         for k in s.types:
@@ -122,8 +122,8 @@ class Multipliers:
                 y[s.rows["choose"]] += np.where(several, worst_point, 0)
         return y
 
-    def settled(self, program: Program) -> Multipliers:
-        """These multipliers after their repair at one place, so that little is left to pay nearby."""
+    def settled(self, program: Program) -> IntegerDuals:
+        """These dual values after their repair at one place, so that little is left to pay nearby."""
         s = self.structure
         y = self.repaired(program)
         change = y - self.y
@@ -138,7 +138,7 @@ class Multipliers:
         else:
             surplus[s.columns.points] -= choose[s.points.group]
         fixed = self.fixed + int(choose @ s.rhs[s.rows["choose"]])
-        return Multipliers(s, y, self.cuts, fixed, surplus, np.flatnonzero(surplus[s.columns.flips] > 0))
+        return IntegerDuals(s, y, self.cuts, fixed, surplus, np.flatnonzero(surplus[s.columns.flips] > 0))
 
     # The parts of the formula.
 
@@ -189,7 +189,7 @@ class Multipliers:
     def _attackers(self, program: Program) -> np.ndarray:
         """Surplus of the attackers' columns with their coefficients at this place.
 
-        Few flips make dear attackers: far from where the multipliers come from, many of them may exceed 64 bits.
+        Few flips make dear attackers: far from where the dual values come from, many of them may exceed 64 bits.
         """
         s = self.structure
         surplus = self.surplus[s.columns.attackers].copy()
@@ -223,8 +223,8 @@ def plain_bound(program: Program) -> Fraction:
     return Fraction(s.constant + int(s.groups.weight[s.any_open(program.open)].sum()))
 
 
-def plain_multipliers(program: Program) -> np.ndarray:
-    """The multipliers that prove it: all that a group is worth, on its choice."""
+def plain_duals(program: Program) -> np.ndarray:
+    """The dual values that prove it: all that a group is worth, on its choice."""
     s = program.structure
     y = np.zeros(s.matrix.shape[0], dtype=np.int64)
     if not s.relaxation.has_indicators:
@@ -232,8 +232,8 @@ def plain_multipliers(program: Program) -> np.ndarray:
     return y
 
 
-def counted(program: Program) -> tuple[Multipliers, np.ndarray] | None:
-    """Multipliers and the relaxed adversary where counting tokens settles division voting without a solver.
+def counted(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
+    """Dual values and the relaxed adversary where counting tokens settles division voting without a solver.
 
     Every target is then near itself only, and a flip brings two tokens, each for one vote of one target. The price of
     a token is what the first target pays that they do not suffice for. With additions a token can go anywhere, so
@@ -245,7 +245,7 @@ def counted(program: Program) -> tuple[Multipliers, np.ndarray] | None:
     x = np.zeros(s.columns.count)
     x[s.columns.points] = s.counted(program.amounts, program.open)
     last = s.tokens_run_out_at(program.amounts, program.open)
-    y = plain_multipliers(program)
+    y = plain_duals(program)
     if last is not None:
         price = -(-SCALE // last)
         per_vote = np.minimum(price, -(-SCALE // s.need))
@@ -255,8 +255,8 @@ def counted(program: Program) -> tuple[Multipliers, np.ndarray] | None:
         for name, rows in s.rows.items():
             if name == "need" or name.startswith("near"):
                 y[rows] = per_vote
-    multipliers = Multipliers.of(s, y)
-    return None if multipliers is None else (multipliers, x)
+    duals = IntegerDuals.of(s, y)
+    return None if duals is None else (duals, x)
 
 
 def _total(values: np.ndarray) -> int:

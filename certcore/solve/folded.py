@@ -228,11 +228,11 @@ class FoldedModel(HighsModel):
             y = found.duals
             if found.x is None or y is None:
                 return found
-            unpaid = self._fold.pay(y, left_out)
-            if found.status is not Status.OPTIMAL or not len(unpaid):
+            positive = self._fold.pay(y, left_out)
+            if found.status is not Status.OPTIMAL or not len(positive):
                 return replace(found, x=self._fold.spread(found.x))
-            many = len(unpaid) > MANY * self._inside.sum()
-            self._inside[unpaid] = True
+            many = len(positive) > MANY * self._inside.sum()
+            self._inside[positive] = True
             self._move(self._bounds(self._program))
             if many:
                 self._h.clearSolver()  # cold, with presolve, in which the closed targets go away

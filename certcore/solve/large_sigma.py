@@ -111,8 +111,8 @@ class LargeWithSigma(Large):
         missing = valued.value - asked > HAIR * max(asked, 1.0)
         if missing.any():
             missing |= valued.value > MORE_VALUE * asked
-        unpaid = (valued.gain > valued.threshold + HAIR) & ~self._pricing.linked
-        grown = self._admit(model, valued, missing, MORE_GAIN, unpaid)
+        positive = (valued.gain > valued.threshold + HAIR) & ~self._pricing.linked
+        grown = self._admit(model, valued, missing, MORE_GAIN, positive)
         groups = np.flatnonzero(model.gaps(x, proposal.y) - self._slack(model, x) > HAIR)
         if len(groups):
             self._add_groups(model, groups)

@@ -33,7 +33,7 @@ class Completed:
     values: np.ndarray
     gain: np.ndarray
     """What each missing flip was worth before."""
-    surplus: np.ndarray
+    reduced_costs: np.ndarray
     """objective − yᵀA for all columns."""
 
 
@@ -65,11 +65,11 @@ class Pricing:
 
     def complete(self, y: np.ndarray) -> Completed:
         s = self.structure
-        surplus = self.model.reduced_costs(y)
-        gain = np.maximum(surplus[s.columns.flips], 0.0)
+        reduced_costs = self.model.reduced_costs(y)
+        gain = np.maximum(reduced_costs[s.columns.flips], 0.0)
         gain[self.model.has(np.arange(len(s.flips))) | (self.upper <= 0)] = 0.0
         if not len(self._rows):
-            return Completed(y, Cuts.none(), np.zeros(0), gain, surplus)
+            return Completed(y, Cuts.none(), np.zeros(0), gain, reduced_costs)
         y = y.copy()
         price, link = np.zeros(len(self._rows)), np.zeros(len(gain))
         worth = np.flatnonzero(gain > 0)
@@ -84,12 +84,12 @@ class Pricing:
             price[row[setting]] = gain[linked[setting]]
             link[linked] = np.maximum(gain[linked] - price[row], 0.0)
         y[self._rows] += price
-        surplus[s.columns.flips] -= price[self._row_of] + link
-        surplus[s.columns.attackers] += self._limits @ price
+        reduced_costs[s.columns.flips] -= price[self._row_of] + link
+        reduced_costs[s.columns.attackers] += self._limits @ price
         chosen = np.flatnonzero(link)
-        np.add.at(surplus, s.columns.attackers.start + self._payer[chosen], link[chosen])
+        np.add.at(reduced_costs, s.columns.attackers.start + self._payer[chosen], link[chosen])
         links = Cuts(np.full(len(chosen), LINKS, dtype=np.int8), chosen)
-        return Completed(y, links, link[chosen], gain, surplus)
+        return Completed(y, links, link[chosen], gain, reduced_costs)
 
     def missing(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
         """Flips outside the model that would pay, the best first, and about how much the model lacks by them."""
@@ -105,7 +105,7 @@ class Pricing:
         return missing[np.argsort(-gain[missing], kind="stable")[: most * len(s.types)]], lack
 
     def _with_attackers(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
-        value = found.surplus[self.structure.columns.attackers]
+        value = found.reduced_costs[self.structure.columns.attackers]
         paying = np.flatnonzero(value > PAYS)
         paying = paying[np.argsort(-value[paying], kind="stable")]
         chosen = np.zeros(len(value))
@@ -120,10 +120,10 @@ class Pricing:
 
     def bound(self, found: Completed, rhs: np.ndarray) -> float:
         """The bound of dual values over all columns, in floating point; `rhs` is that of the further rows."""
-        s, program, surplus = self.structure, self.program, np.maximum(found.surplus, 0.0)
+        s, program, reduced_costs = self.structure, self.program, np.maximum(found.reduced_costs, 0.0)
         first = s.matrix.shape[0]
         total = s.constant + float(found.y[:first] @ program.rhs) + float(found.y[first:] @ rhs)
-        flips = surplus[s.columns.flips]
+        flips = reduced_costs[s.columns.flips]
         for k in s.types:
             mine = s.flips.kind == k
             if mine.any():
@@ -131,9 +131,9 @@ class Pricing:
                 together = float((flips[mine] / s.flips.cost[mine]).max()) * program.budgets[k]
                 total += min(separately, together)
         if s.has_sigma:
-            attackers = surplus[s.columns.attackers]
+            attackers = reduced_costs[s.columns.attackers]
             total += min(float(attackers.sum()), float(attackers.max(initial=0.0)) * (program.sigma or 0))
-        points = np.where(program.open, surplus[s.columns.points], 0.0)
+        points = np.where(program.open, reduced_costs[s.columns.points], 0.0)
         if len(s.groups):
             total += float(np.maximum.reduceat(points, s.points.first).sum())
-        return total + float(surplus[s.columns.count :].sum())
+        return total + float(reduced_costs[s.columns.count :].sum())

@@ -287,7 +287,7 @@ class Solver:
         found = IntegerDuals.of(s, y)
         if found is not None and "pair" in s.rows and s.rhs[s.rows["pair"]].any():
             pairs = sp.csr_array(s.matrix[s.rows["pair"]])
-            y[s.rows["pair"]] = np.maximum(found.surplus[pairs.indices[pairs.indptr[:-1]]], 0)
+            y[s.rows["pair"]] = np.maximum(found.reduced_costs[pairs.indices[pairs.indptr[:-1]]], 0)
             found = IntegerDuals.of(s, y)
         return result if found is None else [(found.bound(program), found), *result]
 

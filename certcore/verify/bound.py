@@ -45,9 +45,9 @@ def exact_bound(program: Linear, y: np.ndarray) -> Fraction:
     """The weak-duality bound for integer dual values y over SCALE, as an exact fraction."""
     if len(y) != program.matrix.shape[0] or (len(y) and y.min() < 0):
         raise ValueError("one multiplier of at least 0 is needed for every row")
-    surplus = _reduced(program, y)
-    positive = np.flatnonzero(surplus > 0)
-    total = _exact_dot(y, program.rhs) + _exact_dot(surplus[positive], program.upper[positive])
+    reduced_costs = _reduced(program, y)
+    positive = np.flatnonzero(reduced_costs > 0)
+    total = _exact_dot(y, program.rhs) + _exact_dot(reduced_costs[positive], program.upper[positive])
     return Fraction(total, SCALE)
 
 

@@ -5,9 +5,9 @@ there: right-hand sides, attackers' coefficients, upper bounds and the points wi
 `certcore.verify.bound`). Most of it, yᵀA, does not depend on the budgets. It is computed once per set of
 dual values; what is left takes a fraction of a millisecond, and gives `exact_bound` of the repaired dual values.
 
-Repair: rounding and tolerances leave thousands of columns unpaid by a hair, and paying each one its own surplus times
+Repair: rounding and tolerances leave thousands of columns unpaid by a hair, and paying each one its own reduced cost times
 its upper bound would cost whole targets. Where it is the cheaper payment, the row that covers the columns is raised by
-the worst surplus instead: the global budget for flips, σ for attackers, the choice of a group for its points. In the
+the worst reduced cost instead: the global budget for flips, σ for attackers, the choice of a group for its points. In the
 paper's form the choice stands at the points with −1 and is lowered.
 """
 
@@ -39,9 +39,9 @@ class IntegerDuals:
     cuts: Cuts
     fixed: int = field(repr=False)
     """y · right-hand sides, without those of the global budgets and of σ."""
-    surplus: np.ndarray = field(repr=False)
+    reduced_costs: np.ndarray = field(repr=False)
     """objective − yᵀA for each column, without the attackers' coefficients; scaled."""
-    unpaid_flips: np.ndarray = field(repr=False)
+    positive_flips: np.ndarray = field(repr=False)
 
     @classmethod
     def of(
@@ -69,12 +69,12 @@ class IntegerDuals:
                 bound += float((abs(rows.matrix).T @ y[n_rows:].astype(np.float64)).max(initial=0.0))
             if bound + worth >= _SAFE:
                 return None
-        surplus = s.objective * SCALE - columns @ y[:n_rows]
+        reduced_costs = s.objective * SCALE - columns @ y[:n_rows]
         fixed = _dot(y[:n_rows], s.rhs)
         if rows is not None:
-            surplus -= rows.matrix.T @ y[n_rows:]
+            reduced_costs -= rows.matrix.T @ y[n_rows:]
             fixed += _dot(y[n_rows:], rows.rhs)
-        return cls(s, y, cuts, fixed, surplus, np.flatnonzero(surplus[s.columns.flips] > 0))
+        return cls(s, y, cuts, fixed, reduced_costs, np.flatnonzero(reduced_costs[s.columns.flips] > 0))
 
     # The bound.
 
@@ -106,19 +106,19 @@ class IntegerDuals:
             lift, pays = self._flip_choice(k, program.amounts)
             if pays:
                 y[s.global_row[k]] += lift
-        surplus = self._attackers(program)
-        if len(surplus):
-            worst = int(surplus.max())
+        reduced_costs = self._attackers(program)
+        if len(reduced_costs):
+            worst = int(reduced_costs.max())
             assert program.sigma is not None
-            if 0 < worst < _SAFE and worst * program.sigma < _total(np.maximum(surplus, 0)):
+            if 0 < worst < _SAFE and worst * program.sigma < _total(np.maximum(reduced_costs, 0)):
                 y[s.rows["sigma"]] += worst
         if len(s.groups):
-            unpaid = self._unpaid_points(program.open)
-            worst_point = np.maximum.reduceat(unpaid, s.points.first)
+            positive = self._positive_points(program.open)
+            worst_point = np.maximum.reduceat(positive, s.points.first)
             if s.relaxation.has_indicators:
                 y[s.rows["choose"]] -= worst_point
             else:
-                several = np.add.reduceat((unpaid > 0).astype(np.int64), s.points.first) > 1
+                several = np.add.reduceat((positive > 0).astype(np.int64), s.points.first) > 1
                 y[s.rows["choose"]] += np.where(several, worst_point, 0)
         return y
 
@@ -127,18 +127,18 @@ class IntegerDuals:
         s = self.structure
         y = self.repaired(program)
         change = y - self.y
-        surplus = self.surplus.copy()
-        surplus[s.columns.flips] -= change[s.global_row[s.flips.kind]] * s.flips.cost
+        reduced_costs = self.reduced_costs.copy()
+        reduced_costs[s.columns.flips] -= change[s.global_row[s.flips.kind]] * s.flips.cost
         if s.has_sigma:
-            surplus[s.columns.attackers] -= change[s.rows["sigma"]]
+            reduced_costs[s.columns.attackers] -= change[s.rows["sigma"]]
         choose = change[s.rows["choose"]]
         if s.relaxation.has_indicators:
-            surplus[s.columns.points] += choose[s.points.group]
-            surplus[s.columns.indicators] -= choose
+            reduced_costs[s.columns.points] += choose[s.points.group]
+            reduced_costs[s.columns.indicators] -= choose
         else:
-            surplus[s.columns.points] -= choose[s.points.group]
+            reduced_costs[s.columns.points] -= choose[s.points.group]
         fixed = self.fixed + int(choose @ s.rhs[s.rows["choose"]])
-        return IntegerDuals(s, y, self.cuts, fixed, surplus, np.flatnonzero(surplus[s.columns.flips] > 0))
+        return IntegerDuals(s, y, self.cuts, fixed, reduced_costs, np.flatnonzero(reduced_costs[s.columns.flips] > 0))
 
     # The parts of the formula.
 
@@ -151,7 +151,7 @@ class IntegerDuals:
         s, total = self.structure, self._inner(amounts)
         for k in s.types:
             total += int(self.y[s.global_row[k]]) * int(amounts[k])
-            if len(self.unpaid_flips):
+            if len(self.positive_flips):
                 lift, pays = self._flip_choice(k, amounts)
                 total += lift * int(amounts[k]) if pays else self._flips_separately(k, amounts)
         if sigma is not None:
@@ -162,28 +162,28 @@ class IntegerDuals:
         return total
 
     def _inner(self, amounts: np.ndarray) -> int:
-        """What the inner columns cost: each its own surplus, up to its upper bound."""
+        """What the inner columns cost: each its own reduced cost, up to its upper bound."""
         inner = self.structure.columns.inner
         if inner.start == inner.stop:
             return 0
-        return _dot(np.maximum(self.surplus[inner], 0), self.structure.inner_upper(amounts))
+        return _dot(np.maximum(self.reduced_costs[inner], 0), self.structure.inner_upper(amounts))
 
-    def _unpaid(self, k: int, amounts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _positive(self, k: int, amounts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         flips = self.structure.flips
-        mine = self.unpaid_flips[flips.kind[self.unpaid_flips] == k]
+        mine = self.positive_flips[flips.kind[self.positive_flips] == k]
         upper = np.minimum(flips.cap[mine], affordable(amounts, flips.kind[mine], flips.cost[mine]))
         return mine[upper > 0], upper[upper > 0]
 
     def _flips_separately(self, k: int, amounts: np.ndarray) -> int:
-        flips, upper = self._unpaid(k, amounts)
-        return sum(a * b for a, b in zip(self.surplus[flips].tolist(), upper.tolist()))
+        flips, upper = self._positive(k, amounts)
+        return sum(a * b for a, b in zip(self.reduced_costs[flips].tolist(), upper.tolist()))
 
     def _flip_choice(self, k: int, amounts: np.ndarray) -> tuple[int, bool]:
         """By how much to raise the row of a global budget so that it pays for all flips, and whether to do so."""
-        flips, _ = self._unpaid(k, amounts)
+        flips, _ = self._positive(k, amounts)
         if not len(flips):
             return 0, False
-        lift = int((-(-self.surplus[flips] // self.structure.flips.cost[flips])).max())
+        lift = int((-(-self.reduced_costs[flips] // self.structure.flips.cost[flips])).max())
         return lift, lift * int(amounts[k]) < self._flips_separately(k, amounts)
 
     def _attackers(self, program: Program) -> np.ndarray:
@@ -192,28 +192,28 @@ class IntegerDuals:
         Few flips make dear attackers: far from where the dual values come from, many of them may exceed 64 bits.
         """
         s = self.structure
-        surplus = self.surplus[s.columns.attackers].copy()
-        if len(surplus):
+        reduced_costs = self.reduced_costs[s.columns.attackers].copy()
+        if len(reduced_costs):
             place = s.attackers.columns - s.columns.attackers.start
             coefficients, y = program.coefficients, self.y[s.attackers.rows]
             if np.bincount(place, coefficients.astype(np.float64) * y).max(initial=0.0) >= _SAFE:
-                surplus, coefficients = surplus.astype(object), coefficients.astype(object)
-            np.add.at(surplus, place, coefficients * y)
-        return surplus
+                reduced_costs, coefficients = reduced_costs.astype(object), coefficients.astype(object)
+            np.add.at(reduced_costs, place, coefficients * y)
+        return reduced_costs
 
-    def _unpaid_points(self, open_: np.ndarray) -> np.ndarray:
-        return np.where(open_, np.maximum(self.surplus[self.structure.columns.points], 0), 0)
+    def _positive_points(self, open_: np.ndarray) -> np.ndarray:
+        return np.where(open_, np.maximum(self.reduced_costs[self.structure.columns.points], 0), 0)
 
     def _points(self, open_: np.ndarray) -> int:
         """What the points within reach (and, in the paper's form, the indicators) cost: the worst one of each group."""
         s = self.structure
         if not len(s.groups):
             return 0
-        worst = np.maximum.reduceat(self._unpaid_points(open_), s.points.first)
+        worst = np.maximum.reduceat(self._positive_points(open_), s.points.first)
         if not s.relaxation.has_indicators:
             return _total(worst)
         # Lowering the choice charges the worst point to the indicator, which never costs more than the points do.
-        lowered = np.maximum(self.surplus[s.columns.indicators] + worst, 0)
+        lowered = np.maximum(self.reduced_costs[s.columns.indicators] + worst, 0)
         return _total(np.where(s.any_open(open_), lowered, 0))
 
 

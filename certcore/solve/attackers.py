@@ -1,4 +1,4 @@
-"""σ in large programs: what every attacker is worth, in closed form, whether it is in the restricted model or not.
+"""σ in large programs: what every attacker is worth, in closed form, whether it is in the restricted master or not.
 
 Prices of the fields, of the touch rows, of pairs and of local and global budgets are given. What is left is one small
 problem per attacker: its own flips, at most as many as its limit. The best dual values of its payer rows and of its
@@ -36,7 +36,7 @@ class Duals(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Valued:
+class PricingResult:
     """Attackers with their values at some prices."""
 
     duals: Duals
@@ -84,7 +84,7 @@ class AttackerPricing:
             pairs = s.matrix[s.rows["pair"]]
             self._ends = sp.csr_array(-pairs[:, s.columns.attackers].T.astype(np.float64))
 
-    def value(self, program: Program, duals: Duals, kept: np.ndarray | None = None) -> Valued:
+    def value(self, program: Program, duals: Duals, kept: np.ndarray | None = None) -> PricingResult:
         """Values at some prices. Of the rows in `kept`, payers without links and pairs keep the prices given.
 
         There flips have upper bounds of their own, with which a solver can do better than the closed form.
@@ -132,12 +132,12 @@ class AttackerPricing:
         assert program.sigma is not None
         of_sigma = knapsack(value, np.ones(self.count), np.ones(self.count), program.sigma)[1]
         rows[s.rows["sigma"]] = of_sigma
-        return Valued(Duals(rows, duals.touch), gain, threshold, value, link, of_sigma)
+        return PricingResult(Duals(rows, duals.touch), gain, threshold, value, link, of_sigma)
 
-    def duals(self, valued: Valued) -> IntegerDuals | None:
+    def duals(self, priced: PricingResult) -> IntegerDuals | None:
         """Whole-number dual values, with the cuts that they need."""
-        links, touched = np.flatnonzero(valued.link > 0), np.flatnonzero(valued.duals.touch > 0)
+        links, touched = np.flatnonzero(priced.link > 0), np.flatnonzero(priced.duals.touch > 0)
         family = np.repeat(np.array([LINKS, TOUCHES], dtype=np.int8), [len(links), len(touched)])
         cuts = Cuts(family, np.concatenate([links, touched]))
-        y = np.concatenate([valued.duals.rows, valued.link[links], valued.duals.touch[touched]])
+        y = np.concatenate([priced.duals.rows, priced.link[links], priced.duals.touch[touched]])
         return IntegerDuals.of(self.structure, scaled(y), cuts)

@@ -1,9 +1,9 @@
-"""Large programs: a first-order method, then a restricted model that is grown until nothing is missing.
+"""Large programs: a first-order method, then a restricted master that is grown until nothing is missing.
 
 The first-order method tells within a second or two which sites are worth anything and which groups are decided. The
-restricted model holds the rest, a tenth of the program or less, and the simplex method solves it exactly. Every stage
+restricted master holds the rest, a tenth of the program or less, and the simplex method solves it exactly. Every stage
 gives dual values for all rows of the whole program, and so a proven bound over all of its columns. The solution of the
-restricted model, with the groups outside it filled in, is feasible for the whole program: where bound and solution
+restricted master, with the groups outside it filled in, is feasible for the whole program: where bound and solution
 meet, the program is solved. The next budgets start from the model as it is.
 """
 
@@ -24,7 +24,7 @@ from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
-from certcore.solve.restricted import Proposal, Restricted, reached, tangent_values
+from certcore.solve.restricted_master import Proposal, RestrictedMaster, reached, tangent_values
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
 from certcore.verify.duals import IntegerDuals, plain_bound
@@ -101,7 +101,7 @@ class Large:
         self._simple = len(structure.types) == 1 and not structure.has_sigma
         many = structure.matrix.nnz > MANY_ENTRIES and not structure.has_sigma
         self._far = FAR if self._simple else FAR_MANY if many else FAR_TYPES
-        self._models: list[Restricted] = []
+        self._models: list[RestrictedMaster] = []
         """Those used last come last."""
 
     def forget(self) -> None:
@@ -148,7 +148,7 @@ class Large:
             self._models = [*self._models, model][-self.most_models :]
         return outcome
 
-    def _nearest(self, program: Program) -> Restricted | None:
+    def _nearest(self, program: Program) -> RestrictedMaster | None:
         """The model from which it is nearest to a place, taken out of those that are kept; None if all are far."""
         if not self._models:
             return None
@@ -159,7 +159,7 @@ class Large:
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
-    ) -> Restricted | None:
+    ) -> RestrictedMaster | None:
         """A model of what the first-order method leaves open; None if the time is over by then."""
         s = self.structure
         x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
@@ -174,12 +174,12 @@ class Large:
             y = crude_duals(program)
         if over(deadline, cancel):
             return None
-        model = Restricted(program, y)
+        model = RestrictedMaster(program, y)
         worth = s.incidence.reach(y[s.field_rows]) / s.flips.cost
         best = np.zeros(len(TYPES))
         np.maximum.at(best, s.flips.kind, worth)
         near = worth >= (1 - NEAR) * best[s.flips.kind]
-        model.admit(np.flatnonzero((x[s.columns.flips] > 0) | near), undecided(program, x, y))
+        model.add_columns_and_groups(np.flatnonzero((x[s.columns.flips] > 0) | near), undecided(program, x, y))
         return model
 
     def _tell(self, program: Program, outcome: Outcome, found: Found) -> None:
@@ -202,7 +202,7 @@ class Large:
             self._publish(outcome.duals)
         return better
 
-    def _take(self, model: Restricted, proposal: Proposal, outcome: Outcome) -> bool:
+    def _take(self, model: RestrictedMaster, proposal: Proposal, outcome: Outcome) -> bool:
         """Prove what a proposal gives, keep the best, and take in what it lacked; False if it lacked nothing."""
         program, s = model.program, self.structure
         assert proposal.x is not None
@@ -222,7 +222,7 @@ class Large:
             more = np.flatnonzero(absent & (reduced > -0.003 * price))
             sites = more[np.argsort(-reduced[more])[:MAX_SITES]]
         groups = np.flatnonzero(model.gaps(x, y) > HAIR)
-        model.admit(sites, groups)
+        model.add_columns_and_groups(sites, groups)
         return bool(len(sites) or len(groups))
 
 

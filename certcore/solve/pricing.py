@@ -1,4 +1,4 @@
-"""Columns missing in the restricted model of a strong search, and what dual values are worth over all columns.
+"""Columns missing in the restricted master of a strong search, and what dual values are worth over all columns.
 
 With σ a missing flip comes with its attacker. Rows that tie missing flips to attackers have no dual value in the model,
 so that each such flip would look as if everybody could make it. `complete` gives these rows, and links d_ij ≤ a_i, the
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.solve.attackers import LINKS
-from certcore.solve.restricted import Restricted
+from certcore.solve.restricted_master import RestrictedMaster
 
 #: Reduced costs below this are rounding.
 PAYS = 1e-7
@@ -40,7 +40,7 @@ class Completed:
 class Pricing:
     """For the model of one search at one place."""
 
-    def __init__(self, program: Program, model: Restricted) -> None:
+    def __init__(self, program: Program, model: RestrictedMaster) -> None:
         s = program.structure
         self.program, self.structure, self.model = program, s, model
         self.upper = program.upper[s.columns.flips].astype(np.float64)

@@ -57,7 +57,7 @@ DENSE_ROW = 100
 #: … and beyond this many rows in any case.
 IPM_ROWS = 15_000
 
-#: Programs with more groups than this, or with σ and more entries than this, go by way of a restricted model. Smaller
+#: Programs with more groups than this, or with σ and more entries than this, go by way of a restricted master. Smaller
 #: ones are as quick as a whole from the second budget on, because then a basis of all of it is at hand.
 LARGE_GROUPS, LARGE_ENTRIES_WITH_SIGMA = 5_000, 1_000_000
 #: So do attribute additions and deletions together from this many entries on: at 235,000 (Cora-ML) the first cell takes
@@ -292,7 +292,7 @@ class Solver:
         return result if found is None else [(found.bound(program), found), *result]
 
     def _solve_large(self, large: Large, program: Program, deadline: float, cancel: threading.Event | None) -> Answer:
-        """The same by a restricted model; failed if its solution does not stand up to its check."""
+        """The same by a restricted master; failed if its solution does not stand up to its check."""
         place = (program.budgets, program.sigma)
         left = deadline - time.perf_counter()
         found = large.solve(program, time_limit=left, cancel=cancel, publish=lambda m: self._know(place, m))

@@ -1,4 +1,4 @@
-"""The anytime search of the strong form: a restricted model, rows where they are violated, sets where rows run out.
+"""The anytime search of the strong form: a restricted master, rows where they are violated, sets where rows run out.
 
 Nothing in the search needs trust. Whatever it proposes is rounded to integers and evaluated over all columns and rows
 of the whole program before it is called a bound (`certcore.verify.strong`).
@@ -25,7 +25,7 @@ from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.solve.pricing import Completed, Pricing
-from certcore.solve.restricted import Proposal, Restricted
+from certcore.solve.restricted_master import Proposal, RestrictedMaster
 from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.shifts import Shifts
 from certcore.solve.solver import Answer, Solver
@@ -263,7 +263,7 @@ class _Core:
                 self._seed(new)
         self._seed_covers(seeds.covers)
 
-    def _begin(self, answer: Answer) -> Restricted:
+    def _begin(self, answer: Answer) -> RestrictedMaster:
         s, program = self.structure, self.program
         y = np.zeros(s.matrix.shape[0])
         if answer.duals is not None:
@@ -272,7 +272,7 @@ class _Core:
                 self.cuts = answer.duals.cuts
         else:
             y[s.rows["choose"]] = s.groups.weight
-        model = Restricted(program, y, thin=len(s.types) == 1)
+        model = RestrictedMaster(program, y, thin=len(s.types) == 1)
         assert answer.x is not None
         flips = answer.x[s.columns.flips]
         chosen = [np.flatnonzero(flips > 1e-9)]
@@ -281,7 +281,7 @@ class _Core:
             mine = np.flatnonzero(s.flips.kind == k)
             chosen.append(mine[np.argsort(-worth[mine], kind="stable")[:FIRST_SITES]])
         groups = np.arange(len(s.groups))
-        model.admit(np.concatenate(chosen), groups)
+        model.add_columns_and_groups(np.concatenate(chosen), groups)
         if len(self.cuts):
             cuts, self.cuts = self.cuts, Cuts.none()
             self._add_cuts(model, cuts)
@@ -378,7 +378,7 @@ class _Core:
         flips, lack = self.pricing.missing(found, NEW_SITES)
         if not len(flips) or (turn >= 2 and lack < 0.05):
             return False
-        self.model.admit(flips)
+        self.model.add_columns_and_groups(flips)
         return True
 
     # Rows and sets.
@@ -402,7 +402,7 @@ class _Core:
         rows = self.levels.rows(tags)
         self._append(self.model, rows, list(tags))
 
-    def _append(self, model: Restricted, rows: Rows, tags: list[Any]) -> None:
+    def _append(self, model: RestrictedMaster, rows: Rows, tags: list[Any]) -> None:
         model.add_rows(rows.matrix, rows.rhs)
         width = self.levels.count
         before = sp.csr_array((self.rows.data, self.rows.indices, self.rows.indptr), (self.rows.shape[0], width))
@@ -412,7 +412,7 @@ class _Core:
         self.idle = np.concatenate([self.idle, np.zeros(len(tags), dtype=np.int64)])
         self.tags += tags
 
-    def _add_cuts(self, model: Restricted, cuts: Cuts) -> None:
+    def _add_cuts(self, model: RestrictedMaster, cuts: Cuts) -> None:
         self._append(model, cuts.rows(self.structure), [None] * len(cuts))
         self.cuts = self.cuts.plus(cuts)
 

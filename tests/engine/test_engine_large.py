@@ -1,7 +1,7 @@
 """Large programs: bounds between replayed attacks and the gap they state, and a way out of every stage.
 
-PubMed is in the repository, with its votes; the synthetic graph is just beyond the size from which a restricted model
-is used. What the restricted model says is compared with the whole program here, never with itself.
+PubMed is in the repository, with its votes; the synthetic graph is just beyond the size from which a restricted master
+is used. What the restricted master says is compared with the whole program here, never with itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from certcore.result.allocation import inadmissible, replay
 from certcore.solve import solver as solver_module
 from certcore.solve.first_order import FirstOrder
 from certcore.solve.large import CLOSE, Large
-from certcore.solve.restricted import Restricted
+from certcore.solve.restricted_master import RestrictedMaster
 from certcore.solve.solver import is_large
 from certcore.solve.status import Status
 from certcore.sweep import Session
@@ -121,7 +121,7 @@ def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.
 
     def takes_nothing(self: Large, *args: Any) -> bool:
         with monkeypatch.context() as patch:
-            patch.setattr(Restricted, "admit", lambda *_: None)
+            patch.setattr(RestrictedMaster, "add_columns_and_groups", lambda *_: None)
             take(self, *args)
         return False
 
@@ -166,8 +166,8 @@ def at_a_random_moment_of(
 STAGES: dict[str, tuple[Any, str, float]] = {
     "building": (solver_module, "build_structure", 0.5),
     "first order": (FirstOrder, "run", 0.8),
-    "simplex": (Restricted, "solve", 0.4),
-    "pricing": (Restricted, "reduced_costs", 0.002),
+    "simplex": (RestrictedMaster, "solve", 0.4),
+    "pricing": (RestrictedMaster, "reduced_costs", 0.002),
     "exact evaluation": (IntegerDuals, "of", 0.01),
 }
 
@@ -230,7 +230,7 @@ def test_multipliers_that_prove_less_do_not_replace_better_ones() -> None:
 
 
 def test_the_machine_is_chosen_by_measured_size(pubmed: Instance, synthetic: Instance) -> None:
-    """PubMed goes by way of a restricted model, Citeseer as a whole, whatever number of rows it has."""
+    """PubMed goes by way of a restricted master, Citeseer as a whole, whatever number of rows it has."""
     citeseer = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
     for instance, large in ((pubmed, True), (synthetic, True), (citeseer, False)):
         solver = Session(instance).solver(ThreatModel(attr_del=5))

@@ -33,7 +33,7 @@ _PRIMAL, _DUAL = 4, 1
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """What the restricted model proposes, in the numbering of the whole program. Nothing in it has been checked."""
+    """What the restricted master proposes, in the numbering of the whole program. Nothing in it has been checked."""
 
     status: Status
     x: np.ndarray | None
@@ -44,7 +44,7 @@ class Proposal:
     iterations: int
 
 
-class Restricted:
+class RestrictedMaster:
     """Some columns and rows of a program at a place. Not thread-safe; `solve` releases the interpreter lock."""
 
     def __init__(self, program: Program, tangents: np.ndarray | None = None, *, thin: bool = True) -> None:
@@ -90,7 +90,7 @@ class Restricted:
         """Which rows of the structure are in the model."""
         return np.asarray(self._row_place[: self.structure.matrix.shape[0]] >= 0)
 
-    def admit(self, flips: np.ndarray | None = None, groups: np.ndarray | None = None) -> None:
+    def add_columns_and_groups(self, flips: np.ndarray | None = None, groups: np.ndarray | None = None) -> None:
         """Take in flips (with attackers and rows that limit them) and groups (with their rows and open points)."""
         s = self.structure
         new = [np.zeros(0, dtype=np.int64)]
@@ -145,7 +145,7 @@ class Restricted:
         """
         s, before = self.structure, len(self._rhs)
         own = matrix.indices[(matrix.indices >= s.columns.points.start) & (matrix.indices < s.columns.points.stop)]
-        self.admit(groups=np.unique(s.points.group[own - s.columns.points.start]))
+        self.add_columns_and_groups(groups=np.unique(s.points.group[own - s.columns.points.start]))
         wide = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], self._more.shape[1]))
         self._more = sp.csr_array(sp.vstack([self._more, wide], format="csr"))
         self._more_by_column = None

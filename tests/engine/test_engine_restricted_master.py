@@ -15,7 +15,7 @@ from certcore.program.problem import Problem
 from certcore.program.program import Place
 from certcore.program.relaxation import Relaxation
 from certcore.solve.large_sigma import large_program
-from certcore.solve.restricted import Restricted
+from certcore.solve.restricted_master import RestrictedMaster
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.verify.duals import IntegerDuals, plain_bound
@@ -97,11 +97,11 @@ def test_further_columns_and_rows() -> None:
     rows = sp.csr_array(np.stack([spent, counted]))
     flips, results = np.arange(len(s.flips)), []
     for everything in (True, False):
-        model = Restricted(program, np.full(s.matrix.shape[0], 0.01))
+        model = RestrictedMaster(program, np.full(s.matrix.shape[0], 0.01))
         if everything:
-            model.admit(np.arange(len(s.flips)), np.arange(len(s.groups)))
+            model.add_columns_and_groups(np.arange(len(s.flips)), np.arange(len(s.groups)))
         else:
-            model.admit(np.arange(0, len(s.flips), 5))
+            model.add_columns_and_groups(np.arange(0, len(s.flips), 5))
         added = model.add_columns(np.array([1.5]), np.array([2.0]))
         assert added.tolist() == [n]
         numbers = model.add_rows(rows, np.array([0, 3]))
@@ -113,7 +113,7 @@ def test_further_columns_and_rows() -> None:
             wrong = np.flatnonzero(model.gaps(found.x, found.y) > 1e-9)
             if not len(missing) and not len(wrong):
                 break
-            model.admit(missing, wrong)
+            model.add_columns_and_groups(missing, wrong)
             found = model.solve(time_limit=10)
         assert found.x is not None
         assert found.y is not None

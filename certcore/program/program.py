@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from certcore.program.cuts import Cuts
 from certcore.program.structure import Structure, affordable
 
-Place = tuple[tuple[int, ...], int | None]
+BudgetPoint = tuple[tuple[int, ...], int | None]
 """A place in the space of budgets: the global ones, and σ."""
 
 

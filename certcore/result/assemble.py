@@ -107,7 +107,7 @@ def with_bound(
 
 def _proof(problem: Problem, structure: Structure, answer: Answer) -> tuple[Fraction, dict[str, Any]]:
     """The bound as a checker will find it, and the plainest dual values that prove it."""
-    program = Program(structure, *answer.place)
+    program = Program(structure, *answer.point)
     y, cuts = plain_duals(program), Cuts.none()
     if answer.duals is not None and answer.bound < plain_bound(program):
         y, cuts = answer.duals.repaired(program), answer.duals.cuts

@@ -24,7 +24,7 @@ from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL
 from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
 from certcore.program.problem import Problem
-from certcore.program.program import Place, Program
+from certcore.program.program import BudgetPoint, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.solve.engine import Method
@@ -72,7 +72,7 @@ ModelFactory = Callable[..., HighsModel]
 class Answer:
     """A proven bound at one place, what proves it, and how good it is at best."""
 
-    place: Place
+    point: BudgetPoint
     bound: Fraction
     """How many targets can be attacked at most."""
     lower: float
@@ -125,28 +125,28 @@ class Solver:
         self._model: HighsModel | None = None
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
-        self._at: Place | None = None
-        self._bases: list[tuple[Place, int, Any]] = []
-        self._known: tuple[tuple[Place, IntegerDuals], ...] = ()
-        self._answers: OrderedDict[Place, Answer] = OrderedDict()
-        self._with_x: deque[Place] = deque()
+        self._at: BudgetPoint | None = None
+        self._bases: list[tuple[BudgetPoint, int, Any]] = []
+        self._known: tuple[tuple[BudgetPoint, IntegerDuals], ...] = ()
+        self._answers: OrderedDict[BudgetPoint, Answer] = OrderedDict()
+        self._with_x: deque[BudgetPoint] = deque()
         self._free: Solver | None = None
         """The program without σ, made where the solver fails."""
         self.solves = 0
 
     # What is known without solving.
 
-    def program(self, place: Place) -> Program:
+    def program(self, point: BudgetPoint) -> Program:
         """The program at a place, without cuts."""
-        return Program(self.structure, *place)
+        return Program(self.structure, *point)
 
-    def answer_at(self, place: Place) -> Answer | None:
+    def answer_at(self, point: BudgetPoint) -> Answer | None:
         """The final answer at a place, if there is one."""
-        return self._answers.get(place)
+        return self._answers.get(point)
 
-    def best(self, place: Place) -> tuple[Fraction, IntegerDuals | None]:
+    def best(self, point: BudgetPoint) -> tuple[Fraction, IntegerDuals | None]:
         """The best bound at a place that follows from what is known."""
-        program = self.program(place)
+        program = self.program(point)
         best, by = plain_bound(program), None
         for _, duals in self._known:
             bound = duals.bound(program)
@@ -154,31 +154,31 @@ class Solver:
                 best, by = bound, duals
         for answer in list(self._answers.values()):
             # An attacker with more budget can do all that one with less can.
-            if covers(answer.place, place) and answer.bound < best:
+            if covers(answer.point, point) and answer.bound < best:
                 best, by = answer.bound, None
         return best, by
 
     # Solving.
 
     def solve(
-        self, place: Place, *, time_limit: float, cancel: threading.Event | None = None, want_x: bool = False
+        self, point: BudgetPoint, *, time_limit: float, cancel: threading.Event | None = None, want_x: bool = False
     ) -> Answer:
         """The proven bound at a place; from memory if it is there."""
         started = time.perf_counter()
         while not self._lock.acquire(timeout=0.02):
             if cancel is not None and cancel.is_set():
-                return self._unsolved(place, Status.INTERRUPTED)
+                return self._unsolved(point, Status.INTERRUPTED)
             if time.perf_counter() - started > time_limit:
-                return self._unsolved(place, Status.TIME_LIMIT)
+                return self._unsolved(point, Status.TIME_LIMIT)
         try:
-            found = self._answers.get(place)
+            found = self._answers.get(point)
             if found is not None and (found.x is not None or not want_x):
                 return found
-            answer = self._solve(place, time_limit - (time.perf_counter() - started), cancel)
+            answer = self._solve(point, time_limit - (time.perf_counter() - started), cancel)
             if answer.status.is_final:
                 self._remember(answer)
             elif answer.duals is not None:
-                self._know(place, answer.duals)
+                self._know(point, answer.duals)
             return replace(answer, seconds=time.perf_counter() - started)
         finally:
             self._lock.release()
@@ -196,22 +196,22 @@ class Solver:
             with self._lock:
                 self._bases = [entry for entry in other._bases if entry[1] == 0]
 
-    def _unsolved(self, place: Place, status: Status) -> Answer:
-        bound, duals = self.best(place)
-        return Answer(place, bound, 0.0, status, None, duals, 0.0, 0)
+    def _unsolved(self, point: BudgetPoint, status: Status) -> Answer:
+        bound, duals = self.best(point)
+        return Answer(point, bound, 0.0, status, None, duals, 0.0, 0)
 
-    def _solve(self, place: Place, time_limit: float, cancel: threading.Event | None) -> Answer:
+    def _solve(self, point: BudgetPoint, time_limit: float, cancel: threading.Event | None) -> Answer:
         """Solve at a place; with σ, add the cuts that the solution violates and solve again, until there are none."""
         deadline = time.perf_counter() + time_limit
-        program = self.program(place)
+        program = self.program(point)
         best, by = plain_bound(program), None
         lower = float(self.structure.constant)
         if best == self.structure.constant:
-            return Answer(place, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
+            return Answer(point, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
         settled = counted(program)
         if settled is not None:
             bound = settled[0].bound(program)
-            return Answer(place, bound, float(bound), Status.OPTIMAL, settled[1], settled[0], 0.0, 0)
+            return Answer(point, bound, float(bound), Status.OPTIMAL, settled[1], settled[0], 0.0, 0)
         if self._large is not None:
             answer = self._solve_large(self._large, program, deadline, cancel)
             if answer.status is not Status.FAILED:
@@ -219,7 +219,7 @@ class Solver:
             best, by = answer.bound, answer.duals
         if len(self._cuts) > MAX_CUTS:
             self._forget_cuts()
-        method = self._start(place, program)
+        method = self._start(point, program)
         status, solves, x, basis, recomputed = Status.TIME_LIMIT, 0, None, None, False
         for _ in range(MAX_ROUNDS):
             attempt = self._attempt(program, method, deadline, cancel)
@@ -248,16 +248,16 @@ class Solver:
             method = Method.SIMPLEX
         self.solves += solves
         if status.is_final:
-            self._keep_basis(place, basis)
+            self._keep_basis(point, basis)
         else:
-            best, by = min((best, by), self.best(place), key=lambda pair: pair[0])
+            best, by = min((best, by), self.best(point), key=lambda pair: pair[0])
             if status is Status.FAILED or attempt.solution.basis is None:
                 self._forget_model()
             if status is Status.FAILED and self.structure.has_sigma:
                 # Of bounds that certify as many targets, the first: one with dual values before one without.
                 known = [(best, by), *self._without_sigma(program, deadline, cancel)]
                 best, by = min(known, key=lambda pair: math.floor(pair[0]))
-        return Answer(place, best, lower, status, x, by, 0.0, solves)
+        return Answer(point, best, lower, status, x, by, 0.0, solves)
 
     def _without_sigma(
         self, program: Program, deadline: float, cancel: threading.Event | None
@@ -293,9 +293,9 @@ class Solver:
 
     def _solve_large(self, large: Large, program: Program, deadline: float, cancel: threading.Event | None) -> Answer:
         """The same by a restricted master; failed if its solution does not stand up to its check."""
-        place = (program.budgets, program.sigma)
+        point = (program.budgets, program.sigma)
         left = deadline - time.perf_counter()
-        found = large.solve(program, time_limit=left, cancel=cancel, publish=lambda m: self._know(place, m))
+        found = large.solve(program, time_limit=left, cancel=cancel, publish=lambda m: self._know(point, m))
         self.solves += found.solves
         best, by, status = found.bound, found.duals, found.status
         lower = float(self.structure.constant)
@@ -306,8 +306,8 @@ class Solver:
         if status is Status.FAILED:
             large.forget()
         if not status.is_final:
-            best, by = min((best, by), self.best(place), key=lambda pair: pair[0])
-        return Answer(place, best, lower, status, found.x, by, 0.0, found.solves)
+            best, by = min((best, by), self.best(point), key=lambda pair: pair[0])
+        return Answer(point, best, lower, status, found.x, by, 0.0, found.solves)
 
     def _attempt(self, program: Program, method: Method, deadline: float, cancel: threading.Event | None) -> _Attempt:
         """One solve and its check."""
@@ -327,9 +327,9 @@ class Solver:
         trusted = agrees if solution.status is Status.OPTIMAL else solution.status is not Status.FAILED
         return _Attempt(solution, constant + objective, bound, duals, trusted)
 
-    def _start(self, place: Place, program: Program) -> Method:
+    def _start(self, point: BudgetPoint, program: Program) -> Method:
         """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
-        effort = efforts([entry[0] for entry in self._bases], place)
+        effort = efforts([entry[0] for entry in self._bases], point)
         nearest = int(np.argmin(effort)) if len(effort) else -1
         if self._model is None:
             self._fresh(program)
@@ -342,7 +342,7 @@ class Solver:
             self._at = None
             return cold_method(self.structure)
         # The model's own basis comes with a factorisation: it is preferred unless another one is clearly nearer.
-        if self._at is None or effort[nearest] < 0.7 * efforts([self._at], place)[0]:
+        if self._at is None or effort[nearest] < 0.7 * efforts([self._at], point)[0]:
             self._set_basis(*self._bases[nearest][1:])
         return Method.SIMPLEX
 
@@ -391,38 +391,38 @@ class Solver:
     # Memory.
 
     def _remember(self, answer: Answer) -> None:
-        self._answers[answer.place] = answer
-        self._answers.move_to_end(answer.place)
+        self._answers[answer.point] = answer
+        self._answers.move_to_end(answer.point)
         while len(self._answers) > MAX_ANSWERS:
             self._answers.popitem(last=False)
         if answer.x is not None:
-            self._with_x.append(answer.place)
+            self._with_x.append(answer.point)
         while len(self._with_x) > MAX_ALLOCATIONS:
-            place = self._with_x.popleft()
-            if place in self._answers and place not in self._with_x:
-                self._answers[place] = replace(self._answers[place], x=None, duals=None)
+            point = self._with_x.popleft()
+            if point in self._answers and point not in self._with_x:
+                self._answers[point] = replace(self._answers[point], x=None, duals=None)
         if answer.duals is not None:
-            self._know(answer.place, answer.duals)
+            self._know(answer.point, answer.duals)
 
-    def _know(self, place: Place, duals: IntegerDuals) -> None:
+    def _know(self, point: BudgetPoint, duals: IntegerDuals) -> None:
         """Keep dual values for `best`, in the place of those that were known there if they prove as much."""
         if any(known is duals for _, known in self._known):
             return
-        before = next((known for at, known in self._known if at == place), None)
-        if before is not None and before.bound(program := self.program(place)) < duals.bound(program):
+        before = next((known for at, known in self._known if at == point), None)
+        if before is not None and before.bound(program := self.program(point)) < duals.bound(program):
             return
-        entries = [entry for entry in self._known if entry[0] != place]
-        entries.append((place, duals))
+        entries = [entry for entry in self._known if entry[0] != point]
+        entries.append((point, duals))
         if len(entries) > MAX_KNOWN:
             entries.pop(_crowded([known for known, _ in entries]))
         self._known = tuple(entries)
 
-    def _keep_basis(self, place: Place, basis: Any) -> None:
-        self._at = place if basis is not None else None
+    def _keep_basis(self, point: BudgetPoint, basis: Any) -> None:
+        self._at = point if basis is not None else None
         if basis is None:
             return
-        self._bases = [entry for entry in self._bases if entry[0] != place]
-        self._bases.append((place, len(self._cuts), basis))
+        self._bases = [entry for entry in self._bases if entry[0] != point]
+        self._bases.append((point, len(self._cuts), basis))
         if len(self._bases) > MAX_BASES:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
 
@@ -450,20 +450,20 @@ def cold_method(structure: Structure) -> Method:
 
 
 @lru_cache(maxsize=4096)
-def coordinates(place: Place) -> np.ndarray:
+def coordinates(point: BudgetPoint) -> np.ndarray:
     """Where a place is, on a scale on which distances are roughly proportional to the effort of getting there."""
-    return np.log1p(np.array([*place[0], place[1] or 0], dtype=np.float64))
+    return np.log1p(np.array([*point[0], point[1] or 0], dtype=np.float64))
 
 
-def efforts(places: Sequence[Place], to: Place) -> np.ndarray:
+def efforts(places: Sequence[BudgetPoint], to: BudgetPoint) -> np.ndarray:
     """How hard it is to get from each place to another one; upwards is harder, because points come in."""
     if not places:
         return np.zeros(0)
-    steps = coordinates(to) - np.array([coordinates(place) for place in places])
+    steps = coordinates(to) - np.array([coordinates(point) for point in places])
     return np.asarray(np.where(steps > 0, UPWARDS * steps, -steps).sum(axis=1))
 
 
-def covers(larger: Place, smaller: Place) -> bool:
+def covers(larger: BudgetPoint, smaller: BudgetPoint) -> bool:
     """Whether every attack within the smaller budgets is one within the larger budgets."""
     if (larger[1] is None) != (smaller[1] is None):
         return False
@@ -471,9 +471,9 @@ def covers(larger: Place, smaller: Place) -> bool:
     return sigma and all(x >= y for x, y in zip(larger[0], smaller[0]))
 
 
-def _crowded(places: list[Place]) -> int:
+def _crowded(places: list[BudgetPoint]) -> int:
     """The entry (not the newest) that is missed least: the one with the nearest neighbour."""
-    at = np.array([coordinates(place) for place in places])
+    at = np.array([coordinates(point) for point in places])
     gaps = np.abs(at[:, None] - at[None]).sum(axis=2)
     np.fill_diagonal(gaps, np.inf)
     return int(np.argmin(gaps.min(axis=1)[:-1]))

@@ -99,8 +99,8 @@ class StrongSearch:
         self.problem, self.attack = problem, attack
         self.solver = Solver(problem, Relaxation.TIGHT)
         self.structure = self.solver.structure
-        self.place = (problem.threat.budgets, problem.threat.sigma)
-        self.program = Program(self.structure, *self.place)
+        self.point = (problem.threat.budgets, problem.threat.sigma)
+        self.program = Program(self.structure, *self.point)
         self.tight: Answer | None = None
         self.bound: Fraction | None = None
         self.by: StrongDuals | None = None
@@ -154,7 +154,7 @@ class StrongSearch:
 
         if self.tight is None or not self.tight.status.is_final:
             answer = self.solver.solve(
-                self.place, time_limit=max(deadline - began, 0.05) if clock else 1e6, cancel=cancel, want_x=True
+                self.point, time_limit=max(deadline - began, 0.05) if clock else 1e6, cancel=cancel, want_x=True
             )
             self.tight, self.x, self.status = answer, answer.x, answer.status
             self.bound = answer.bound if self.bound is None else min(answer.bound, self.bound)

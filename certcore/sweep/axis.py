@@ -15,7 +15,7 @@ from certcore.common.reading import whole_numbers
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES, canonical
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
-from certcore.program.program import Place
+from certcore.program.program import BudgetPoint
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Axis:
         """The threat model with this quantity changed."""
         return threat.replace(**{self.name: value})
 
-    def move(self, place: Place, value: int) -> Place:
+    def move(self, point: BudgetPoint, value: int) -> BudgetPoint:
         """A place in the space of budgets with this quantity changed."""
-        budgets, sigma = place
+        budgets, sigma = point
         if self.is_sigma:
             return budgets, value
         return (*budgets[: self.kind], value, *budgets[self.kind + 1 :]), sigma

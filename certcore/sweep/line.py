@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from certcore.program.division import DivisionStructure
-from certcore.program.program import Place, Program
+from certcore.program.program import BudgetPoint, Program
 from certcore.solve.solver import Answer, Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
@@ -53,7 +53,7 @@ class LineOfBounds:
 
 def sweep_line(
     solver: Solver,
-    place: Place,
+    point: BudgetPoint,
     axis: Axis,
     values: list[int],
     *,
@@ -62,7 +62,7 @@ def sweep_line(
     progress: Callable[[float], None] | None = None,
 ) -> LineOfBounds:
     """Bounds at all values (ascending) of one budget or of σ."""
-    return _Sweep(solver, place, axis, values, time_limit, cancel, progress).run()
+    return _Sweep(solver, point, axis, values, time_limit, cancel, progress).run()
 
 
 class _Stopped(Exception):
@@ -73,14 +73,14 @@ class _Sweep:
     def __init__(
         self,
         solver: Solver,
-        place: Place,
+        point: BudgetPoint,
         axis: Axis,
         values: list[int],
         time_limit: float,
         cancel: threading.Event | None,
         progress: Callable[[float], None] | None,
     ) -> None:
-        self.solver, self.place, self.axis, self.values = solver, place, axis, values
+        self.solver, self.point, self.axis, self.values = solver, point, axis, values
         self.time_limit, self.cancel, self.progress = time_limit, cancel, progress
         self.answers: dict[int, Answer] = {}
         self.bounds: list[Fraction | None] = [None] * len(values)
@@ -101,8 +101,8 @@ class _Sweep:
         """What has not been reached gets the plain bound: every target with a point within reach."""
         return [plain_bound(self._program(i)) if bound is None else bound for i, bound in enumerate(self.bounds)]
 
-    def _place(self, i: int) -> Place:
-        return self.axis.move(self.place, self.values[i])
+    def _place(self, i: int) -> BudgetPoint:
+        return self.axis.move(self.point, self.values[i])
 
     def _program(self, i: int) -> Program:
         return self.solver.program(self._place(i))
@@ -188,7 +188,7 @@ class _Sweep:
         if not inside:
             return
         a, b = self.answers[left], self.answers[right] if right is not None else None
-        stretch = self.solver.program(a.place)
+        stretch = self.solver.program(a.point)
         total = plain_bound(stretch)
         chosen = [self.values[i] for i in inside]
         kind = None if self.axis.is_sigma else self.axis.kind
@@ -197,8 +197,8 @@ class _Sweep:
             for answer in (a, b)
             if answer is not None and answer.duals is not None
         ]
-        for place, i in enumerate(inside):
-            upper = min([total, *(c[place] for c in candidates)])
+        for point, i in enumerate(inside):
+            upper = min([total, *(c[point] for c in candidates)])
             lower = a.lower
             if b is not None and right is not None:
                 upper = min(upper, b.bound)

@@ -14,7 +14,7 @@ from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
-from certcore.program.program import Place
+from certcore.program.program import BudgetPoint
 from certcore.program.relaxation import Relaxation
 from certcore.result.allocation import Allocation
 from certcore.result.assemble import from_answer, from_totals, with_bound
@@ -86,7 +86,7 @@ class Session:
         self._solvers: OrderedDict[Any, Solver] = OrderedDict()
         self._past_solves = 0
         self._searches = Searches()
-        self._attacks: OrderedDict[tuple[ThreatFamily, Place], Allocation] = OrderedDict()
+        self._attacks: OrderedDict[tuple[ThreatFamily, BudgetPoint], Allocation] = OrderedDict()
 
     def certify(
         self,
@@ -279,9 +279,9 @@ class Session:
 
     def _known_attacks(self, problem: Problem) -> list[Allocation]:
         """The best attacks found at smaller budgets of the same threat model, the strongest first."""
-        family, place = ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
+        family, point = ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
         with self._lock:
-            found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(place, at)]
+            found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(point, at)]
         return sorted(found, key=lambda attack: -float(attack.attacked.sum()))[:4]
 
     def best_attack(self, threat: ThreatModel) -> int:
@@ -313,11 +313,11 @@ class Session:
             missing = any(threat.budgets[k] > solver.structure.extent[k] for k in range(len(TYPES)))
             if missing or of_relaxation is not relaxation.relaxed or not of_family.holds_for(family):
                 continue
-            place: Place = (threat.budgets, threat.sigma if of_family.sigma else None)
-            answer = solver.answer_at(place)
+            point: BudgetPoint = (threat.budgets, threat.sigma if of_family.sigma else None)
+            answer = solver.answer_at(point)
             if answer is not None:
                 final |= of_family == family
-            best = min(best, solver.best(place)[0] if answer is None else answer.bound)
+            best = min(best, solver.best(point)[0] if answer is None else answer.bound)
         if relaxation is Relaxation.STRONG:
             found, done = self._searches.best(family, (threat.budgets, threat.sigma))
             return best if found is None else min(best, found), done

@@ -41,9 +41,9 @@ def strengthen_curve(
     if not Problem(session.instance, threats[-1]).has_strong_rows:
         return
     bounds = list(found.bounds)
-    for place, bound in _points(session, threats, bounds, time_limit, cancel, progress):
-        bounds[place] = min(bounds[place], bound)
-        for smaller in range(place - 1, -1, -1):
+    for point, bound in _points(session, threats, bounds, time_limit, cancel, progress):
+        bounds[point] = min(bounds[point], bound)
+        for smaller in range(point - 1, -1, -1):
             bounds[smaller] = min(bounds[smaller], bounds[smaller + 1])
         yield replace(
             found,
@@ -70,8 +70,8 @@ def strengthen_surface(
         return
     bounds = found.bounds.copy()
     start = [bounds[cell] for cell in cells]
-    for place, bound in _points(session, threats, start, time_limit, cancel, progress):
-        i, j = cells[place]
+    for point, bound in _points(session, threats, start, time_limit, cancel, progress):
+        i, j = cells[point]
         smaller = bounds[: i + 1, : j + 1]
         smaller[smaller > bound] = bound
         certified = np.array([[certified_count(found.targets, b) for b in row] for row in bounds])
@@ -96,14 +96,14 @@ def _points(
 ) -> Iterator[tuple[int, Fraction]]:
     """Points with their strong bounds, the widest bracket first; those that need nothing are passed over."""
     found = [session.best_attack(threat) for threat in threats]
-    open_ = [place for place, bound in enumerate(bounds) if int(bound) > found[place] and any(threats[place].budgets)]
-    order = sorted(open_, key=lambda place: (found[place] - bounds[place], place))
-    for done, place in enumerate(order):
+    open_ = [point for point, bound in enumerate(bounds) if int(bound) > found[point] and any(threats[point].budgets)]
+    order = sorted(open_, key=lambda point: (found[point] - bounds[point], point))
+    for done, point in enumerate(order):
         if cancel is not None and cancel.is_set():
             return
         if progress is not None:
             progress(done, len(order))
         certificate = session.certify(
-            threats[place], relaxation=Relaxation.STRONG, time_limit=time_limit, cancel=cancel
+            threats[point], relaxation=Relaxation.STRONG, time_limit=time_limit, cancel=cancel
         )
-        yield place, certificate.bound
+        yield point, certificate.bound

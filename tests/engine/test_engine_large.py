@@ -59,8 +59,8 @@ def check_between(session: Session, threat: ThreatModel, *, attack: bool = True)
     found = session.certify(threat, attack=attack)
     solver = session.solver(threat)
     assert is_large(solver.structure)
-    place = (threat.budgets, threat.sigma)
-    program = solver.program(place)
+    point = (threat.budgets, threat.sigma)
+    program = solver.program(point)
     if attack:
         assert found.attack is not None
         problem, flips = Problem(session.instance, threat), found.attack
@@ -68,7 +68,7 @@ def check_between(session: Session, threat: ThreatModel, *, attack: bool = True)
         assert inadmissible(problem, again) is None
         assert 0 < again.attacked.sum() == found.attack_found <= found.bound
     if found.status is Status.OPTIMAL:
-        answer = solver.answer_at(place)
+        answer = solver.answer_at(point)
         assert answer is not None
         assert answer.x is not None
         assert answer.duals is not None
@@ -113,7 +113,7 @@ def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.
     """Where nothing more is taken in although bound and solution are apart, the whole program has the last word."""
     citeseer = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
     threat = ThreatModel(attr_del=20)
-    place = (threat.budgets, None)
+    point = (threat.budgets, None)
     best = Session(citeseer).certify(threat, attack=False)
     solver = Session(citeseer).solver(threat)
     solver._large = Large(solver.structure)
@@ -126,11 +126,11 @@ def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.
         return False
 
     monkeypatch.setattr(Large, "_take", takes_nothing)
-    found = solver._large.solve(solver.program(place), time_limit=60)
+    found = solver._large.solve(solver.program(point), time_limit=60)
     assert found.bound > best.bound
     assert found.gap > CLOSE
     assert found.status is Status.FAILED
-    answer = solver.solve(place, time_limit=60)
+    answer = solver.solve(point, time_limit=60)
     assert answer.status.is_final
     assert abs(answer.bound - best.bound) <= 2 * CLOSE * best.bound
 
@@ -176,7 +176,7 @@ STAGES: dict[str, tuple[Any, str, float]] = {
 def test_every_stage_can_be_left_at_once(pubmed: Instance, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The request returns at once with a proven bound, and the next one finds the answer."""
     threat, delays = ThreatModel(attr_add=2, attr_del=9), []
-    place = (threat.budgets, None)
+    point = (threat.budgets, None)
     for _ in range(4):  # on a busy machine a thread may have to wait for its turn
         session, cancel = Session(pubmed), threading.Event()
         with monkeypatch.context() as patch:
@@ -189,7 +189,7 @@ def test_every_stage_can_be_left_at_once(pubmed: Instance, stage: str, monkeypat
             break
     assert min(delays) < AT_ONCE
     solver = session.solver(threat)
-    assert solver.best(place)[0] <= found.bound <= plain_bound(solver.program(place))
+    assert solver.best(point)[0] <= found.bound <= plain_bound(solver.program(point))
     # The attack under this threat model is looked at above.
     assert check_between(session, threat, attack=False) is Status.OPTIMAL
     assert session.certify(threat, attack=False).bound <= found.bound, "what was told when it was left holds"
@@ -199,31 +199,31 @@ def test_every_stage_can_be_left_at_once(pubmed: Instance, stage: str, monkeypat
 def test_the_work_itself_ends_soon(pubmed: Instance, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a thread that is left behind: the solver notices by itself, and keeps what it had proven."""
     threat = ThreatModel(attr_add=2, attr_del=9)
-    place = (threat.budgets, None)
+    point = (threat.budgets, None)
     solver = Session(pubmed).solver(threat)
     cancel = threading.Event()
     with monkeypatch.context() as patch:
         moment = at_a_random_moment_of(*STAGES[stage], cancel, patch)
-        answer = solver.solve(place, time_limit=60, cancel=cancel)
+        answer = solver.solve(point, time_limit=60, cancel=cancel)
         worked = time.thread_time()
     assert answer.status is Status.INTERRUPTED
-    assert answer.bound <= plain_bound(solver.program(place))
+    assert answer.bound <= plain_bound(solver.program(point))
     if answer.duals is not None:
-        assert answer.duals.bound(solver.program(place)) == answer.bound
-    assert solver.best(place)[0] == answer.bound, "what was told is kept"
+        assert answer.duals.bound(solver.program(point)) == answer.bound
+    assert solver.best(point)[0] == answer.bound, "what was told is kept"
     assert worked - moment[0][1] < AT_ONCE  # processor seconds, so that a busy machine does not matter
 
 
 def test_multipliers_that_prove_less_do_not_replace_better_ones() -> None:
     """A request that is made again and left again early takes nothing from what the first one proved."""
     solver = Session(load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")).solver(ThreatModel(attr_del=20))
-    place = (ThreatModel(attr_del=20).budgets, None)
-    proven = solver.solve(place, time_limit=60).bound
+    point = (ThreatModel(attr_del=20).budgets, None)
+    proven = solver.solve(point, time_limit=60).bound
     solver._answers.clear()
-    worse = IntegerDuals.of(solver.structure, plain_duals(solver.program(place)))
+    worse = IntegerDuals.of(solver.structure, plain_duals(solver.program(point)))
     assert worse is not None
-    solver._know(place, worse)
-    assert solver.best(place)[0] == proven
+    solver._know(point, worse)
+    assert solver.best(point)[0] == proven
 
 
 # What is large, and what is too large.

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from certcore import Instance, ThreatModel
 from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
-from certcore.program.program import Place
+from certcore.program.program import BudgetPoint
 from certcore.program.relaxation import Relaxation
 from certcore.solve.large_sigma import large_program
 from certcore.solve.restricted_master import RestrictedMaster
@@ -69,7 +69,7 @@ def test_a_stopped_solve_leaves_a_proven_bound(sigma: int | None) -> None:
     cancel = threading.Event()
     seen: list[Fraction] = []
 
-    def publish(place: Place, duals: IntegerDuals) -> None:
+    def publish(place: BudgetPoint, duals: IntegerDuals) -> None:
         know(place, duals)
         seen.append(solver.best(place)[0])
         cancel.set()

@@ -170,8 +170,8 @@ def test_annealed_attacks_are_within_the_threat_model_and_counted_right(name: st
         annealer.run(steps=40)
         assert annealer.useful
         state = annealer._work
-        for place, mine in enumerate(state.mine):
-            assert np.allclose(mine.worth, mine.by_site @ state.gain[place])
+        for point, mine in enumerate(state.mine):
+            assert np.allclose(mine.worth, mine.by_site @ state.gain[point])
         now = annealer.sites.allocation(problem, state.amount, state.attackers)
         assert inadmissible(problem, now) is None
         assert int(now.attacked.sum()) == state.broken + structure.constant
@@ -302,12 +302,12 @@ def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         case 1:
             _nudge(sets[int(rng.integers(len(sets)))], rng) if sets else None
         case 2:
-            place = int(rng.integers(len(values)))
-            values[place] = int(values[place] * rng.choice([2, 5, 0.5])) + int(rng.integers(-1, 2))
+            point = int(rng.integers(len(values)))
+            values[point] = int(values[point] * rng.choice([2, 5, 0.5])) + int(rng.integers(-1, 2))
         case 3:
-            place = int(rng.integers(max(1, len(many["values"]))))
+            point = int(rng.integers(max(1, len(many["values"]))))
             if many["values"]:
-                many["values"][place] = int(many["values"][place] * rng.choice([0.5, 0.9, 2])) + int(rng.integers(2))
+                many["values"][point] = int(many["values"][point] * rng.choice([0.5, 0.9, 2])) + int(rng.integers(2))
         case 4:  # another family with the same numbers
             tag = tags[int(rng.integers(len(tags)))]
             tag[0] = str(rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift"]))
@@ -315,18 +315,18 @@ def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
             name = str(rng.choice(["attr_add", "attr_del", "adj_del"]))
             lie["threat"][name] = max(0, lie["threat"][name] + int(rng.integers(-1, 2)))
         case 6:
-            place = int(rng.integers(len(tags)))
-            tags.append(copy.deepcopy(tags[place]))
-            values.append(values[place])
+            point = int(rng.integers(len(tags)))
+            tags.append(copy.deepcopy(tags[point]))
+            values.append(values[point])
             _nudge(tags[-1], rng)
         case 7:
-            place = int(rng.integers(len(tags)))
-            del tags[place], values[place]
+            point = int(rng.integers(len(tags)))
+            del tags[point], values[point]
         case 8:
             rows = many["rows"]
             if rows:
-                place = int(rng.integers(len(rows)))
-                del rows[place], many["values"][place]
+                point = int(rng.integers(len(rows)))
+                del rows[point], many["values"][point]
     return lie
 
 

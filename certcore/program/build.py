@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from certcore.common.memory import check_memory
 from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, node_types
+from certcore.program.field_capacity import FieldCapacity, attribute_supply, edge_supply
 from certcore.program.groups import LiveFronts, live_fronts, merge_rows, undominated
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Attackers, Columns, Flips, Groups, Points, Structure
-from certcore.program.supply import Supply, attribute_supply, edge_supply
 
 _EMPTY = np.zeros(0, dtype=np.int64)
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray | int]
@@ -77,7 +77,7 @@ class Builder:
             rows=self.blocks.places,
             matrix=matrix,
             rhs=rhs,
-            supply={} if self.relaxation.has_indicators else {k: self._supply(k) for k in self.types},
+            field_capacity={} if self.relaxation.has_indicators else {k: self._supply(k) for k in self.types},
         )
 
     # Columns.
@@ -243,7 +243,7 @@ class Builder:
         chosen.sort_indices()
         return chosen
 
-    def _supply(self, k: int) -> Supply:
+    def _supply(self, k: int) -> FieldCapacity:
         if k == ADJ_DEL:
             return edge_supply(self.problem, self.edge_field)
         return attribute_supply(self.node_field, self.problem.capacities[k], self.has_sigma)

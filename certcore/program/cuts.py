@@ -41,7 +41,7 @@ class Family(Protocol):
         """Tags of rows that x violates by more than the tolerance, without those present, the worst ones first."""
 
 
-class Links:
+class LinkCut:
     """An edge paid by i needs attacker i entirely, d_ij ≤ a_i. The tag is the flip's column."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
@@ -71,7 +71,7 @@ class Links:
         return np.searchsorted(structure.attackers.nodes, structure.flips.payer[links])
 
 
-class Touches:
+class ReachCut:
     """A touched target needs an attacker within reach: Σ_p s_p ≤ Σ of a over who touches its field. Tag: group."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
@@ -99,7 +99,7 @@ class Touches:
 
 
 #: All families; a proof names them by their place here.
-FAMILIES: tuple[Family, ...] = (Links(), Touches())
+FAMILIES: tuple[Family, ...] = (LinkCut(), ReachCut())
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,7 +85,7 @@ class DivisionStructure(Structure):
         tokens = np.maximum(x[start : start + len(self.token_node)], 0.0)
         return np.bincount(self.token_node, weights=tokens, minlength=n_nodes)
 
-    def counted(self, amounts: np.ndarray, open_: np.ndarray) -> np.ndarray:
+    def counting_bound(self, amounts: np.ndarray, open_: np.ndarray) -> np.ndarray:
         """How far each target falls if two tokens per flip are spent on the smallest thresholds first (0 to 1)."""
         share = np.zeros(len(self.need))
         order = np.flatnonzero(open_)[np.argsort(self.need[open_], kind="stable")]
@@ -161,7 +161,7 @@ class DivisionBuilder(Builder):
             rows=self.blocks.places,
             matrix=matrix,
             rhs=rhs,
-            supply={},
+            field_capacity={},
             need=self.need,
             reach_adding=reach[0],
             reach_deleting=reach[1],

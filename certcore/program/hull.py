@@ -54,7 +54,7 @@ class Hull:
         triples = np.concatenate(parts) if parts else np.zeros((0, 3), dtype=np.int64)
         return triples[:, 0], triples[:, 1], triples[:, 2]
 
-    def thin(self, upper: np.ndarray) -> np.ndarray:
+    def drop_dominated(self, upper: np.ndarray) -> np.ndarray:
         """Upper bounds of all columns, with 0 for points that lie above others within reach."""
         if self._above is None:
             return upper

@@ -90,6 +90,6 @@ class Program:
         """Targets that count as attacked whatever happens."""
         return self.structure.constant
 
-    def same_stretch(self, other: Program) -> bool:
+    def same_rhs_range(self, other: Program) -> bool:
         """Whether only right-hand sides differ: the optimum is concave between two such places."""
         return np.array_equal(self.open, other.open) and np.array_equal(self.coefficients, other.coefficients)

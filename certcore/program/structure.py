@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.domain.perturbations import TABLE, TYPES
+from certcore.program.field_capacity import FieldCapacity
 from certcore.program.incidence import Incidence
 from certcore.program.relaxation import Relaxation
-from certcore.program.supply import Supply
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class Structure:
     matrix: sp.csr_array
     rhs: np.ndarray
     """Right-hand sides; those of `global` and `sigma` rows are 0 here and are filled in with the budgets."""
-    supply: dict[int, Supply] = field(repr=False)
+    field_capacity: dict[int, FieldCapacity] = field(repr=False)
 
     @cached_property
     def objective(self) -> np.ndarray:
@@ -220,8 +220,8 @@ class Structure:
     def open_points(self, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
         """Points within the budgets and, except in the paper's form, within what the field can supply."""
         possible: np.ndarray = np.all(self.points.amount <= amounts, axis=1)
-        for k, supply in self.supply.items():
-            possible &= self.points.amount[:, k] <= supply.limit(sigma)[self.points.group]
+        for k, field_capacity in self.field_capacity.items():
+            possible &= self.points.amount[:, k] <= field_capacity.limit(sigma)[self.points.group]
         return possible
 
     def inner_upper(self, amounts: np.ndarray) -> np.ndarray:

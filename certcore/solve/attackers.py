@@ -14,15 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.domain.perturbations import ADJ_DEL
-from certcore.program.cuts import FAMILIES, Cuts, Links, Touches
+from certcore.program.cuts import FAMILIES, Cuts, LinkCut, ReachCut
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.first_order import knapsack
 from certcore.verify.bound import scaled
 from certcore.verify.duals import IntegerDuals
 
-LINKS = next(i for i, family in enumerate(FAMILIES) if isinstance(family, Links))
-TOUCHES = next(i for i, family in enumerate(FAMILIES) if isinstance(family, Touches))
+LINK_CUT = next(i for i, family in enumerate(FAMILIES) if isinstance(family, LinkCut))
+REACH_CUT = next(i for i, family in enumerate(FAMILIES) if isinstance(family, ReachCut))
 
 
 class Duals(NamedTuple):
@@ -137,7 +137,7 @@ class AttackerPricing:
     def duals(self, priced: PricingResult) -> IntegerDuals | None:
         """Whole-number dual values, with the cuts that they need."""
         links, touched = np.flatnonzero(priced.link > 0), np.flatnonzero(priced.duals.touch > 0)
-        family = np.repeat(np.array([LINKS, TOUCHES], dtype=np.int8), [len(links), len(touched)])
+        family = np.repeat(np.array([LINK_CUT, REACH_CUT], dtype=np.int8), [len(links), len(touched)])
         cuts = Cuts(family, np.concatenate([links, touched]))
         y = np.concatenate([priced.duals.rows, priced.link[links], priced.duals.touch[touched]])
         return IntegerDuals.of(self.structure, scaled(y), cuts)

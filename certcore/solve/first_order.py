@@ -109,7 +109,7 @@ class Limits:
     @classmethod
     def of(cls, program: Program, hull: Hull) -> Limits:
         s = program.structure
-        open_ = hull.thin(program.upper)[s.columns.points] > 0
+        open_ = hull.drop_dominated(program.upper)[s.columns.points] > 0
         cap, budget = program.upper[s.columns.flips], program.rhs[s.rows["global"]].astype(np.float64)
         if s.has_sigma and s.attackers.touch is not None:
             assert program.sigma is not None

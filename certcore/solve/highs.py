@@ -45,7 +45,7 @@ class HighsModel:
         self._h = quiet_highs()
         self._integer = integer
         self._hull = Hull(program.structure)
-        self._upper = self._hull.thin(program.upper)
+        self._upper = self._hull.drop_dominated(program.upper)
         self._rhs = program.rhs
         self._coefficients = program.coefficients
         self._n_rows = program.matrix.shape[0]
@@ -73,7 +73,7 @@ class HighsModel:
 
     def update(self, program: Program) -> None:
         """Move to other budgets of the same structure: changed bounds and attackers' coefficients only."""
-        upper = self._hull.thin(program.upper)
+        upper = self._hull.drop_dominated(program.upper)
         columns = np.flatnonzero(upper != self._upper)
         if len(columns):
             self._h.changeColsBounds(

@@ -79,7 +79,7 @@ class Outcome:
         """Keep dual values if they prove more than what is known; whether they do."""
         if duals is None:
             return False
-        duals = duals.settled(program)
+        duals = duals.repaired_at(program)
         bound = duals.bound(program)
         better = bound < self.bound or (self.duals is None and bound == self.bound)
         if better:

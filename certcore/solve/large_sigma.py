@@ -12,7 +12,7 @@ from certcore.common.products import dot
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.attackers import LINKS, TOUCHES, AttackerPricing, Duals, PricingResult
+from certcore.solve.attackers import LINK_CUT, REACH_CUT, AttackerPricing, Duals, PricingResult
 from certcore.solve.first_order import Found, Limits
 from certcore.solve.large import CLOSE, HAIR, HANDOVER, Large, Outcome, crude_duals, over
 from certcore.solve.restricted_master import Proposal, RestrictedMaster
@@ -95,7 +95,7 @@ class LargeWithSigma(Large):
         x, n_rows = proposal.x, s.matrix.shape[0]
         rows, further = proposal.y[:n_rows], proposal.y[n_rows:]
         touch = np.where(model.group_in, 0.0, self._touch)
-        touched = self._cuts.family == TOUCHES
+        touched = self._cuts.family == REACH_CUT
         touch[self._cuts.index[touched]] = further[touched]
         duals = Duals(rows, touch)
         best = self._best
@@ -143,7 +143,7 @@ class LargeWithSigma(Large):
             return False
         model.add_columns_and_groups(flips)
         linked = flips[self._pricing.linked[flips]]
-        self._add_cuts(model, LINKS, linked)
+        self._add_cuts(model, LINK_CUT, linked)
         inside = model.has(np.arange(s.columns.attackers.start, s.columns.attackers.stop))
         if self._reaches is not None:
             groups = np.unique(self._reaches[np.flatnonzero(inside)].indices)
@@ -160,7 +160,7 @@ class LargeWithSigma(Large):
     def _add_groups(self, model: RestrictedMaster, groups: np.ndarray) -> None:
         model.add_columns_and_groups(groups=groups)
         if self._reaches is not None:
-            self._add_cuts(model, TOUCHES, groups)
+            self._add_cuts(model, REACH_CUT, groups)
 
     def _add_cuts(self, model: RestrictedMaster, family: int, tags: np.ndarray) -> None:
         if len(tags):

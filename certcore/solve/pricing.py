@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
-from certcore.solve.attackers import LINKS
+from certcore.solve.attackers import LINK_CUT
 from certcore.solve.restricted_master import RestrictedMaster
 
 #: Reduced costs below this are rounding.
@@ -88,7 +88,7 @@ class Pricing:
         reduced_costs[s.columns.attackers] += self._limits @ price
         chosen = np.flatnonzero(link)
         np.add.at(reduced_costs, s.columns.attackers.start + self._payer[chosen], link[chosen])
-        links = Cuts(np.full(len(chosen), LINKS, dtype=np.int8), chosen)
+        links = Cuts(np.full(len(chosen), LINK_CUT, dtype=np.int8), chosen)
         return Completed(y, links, link[chosen], gain, reduced_costs)
 
     def missing(self, found: Completed, most: int) -> tuple[np.ndarray, float]:

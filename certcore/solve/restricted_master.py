@@ -47,21 +47,21 @@ class Proposal:
 class RestrictedMaster:
     """Some columns and rows of a program at a place. Not thread-safe; `solve` releases the interpreter lock."""
 
-    def __init__(self, program: Program, tangents: np.ndarray | None = None, *, thin: bool = True) -> None:
+    def __init__(self, program: Program, tangents: np.ndarray | None = None, *, drop_dominated: bool = True) -> None:
         """Begin with the rows of the budgets and nothing else; `tangents` are dual values of the groups' rows.
 
-        `thin=False` keeps points above the hull of others, which further rows may tell apart.
+        `drop_dominated=False` keeps points above the hull of others, which further rows may tell apart.
         """
         s = program.structure
         self.structure, self.program = s, program
         self._h = quiet_highs()
-        self._hull = Hull(s) if thin else None
+        self._hull = Hull(s) if drop_dominated else None
         self._needed = np.zeros(s.matrix.shape[0], dtype=bool)
         self._needed[needed_rows(s)] = True
         self.tangents = np.zeros(s.matrix.shape[0]) if tangents is None else tangents.astype(np.float64)
         if s.relaxation.has_indicators:
             self.tangents[s.rows["choose"]] = s.groups.weight  # an indicator is worth its points, and nothing else
-        self._upper = self._thinned(program).astype(np.float64)
+        self._upper = self._without_dominated(program).astype(np.float64)
         self._rhs = program.rhs.astype(np.float64)
         self._coefficients = program.coefficients
         self._row_place, self._rows = np.full(s.matrix.shape[0], -1), np.zeros(0, dtype=np.int64)
@@ -192,7 +192,7 @@ class RestrictedMaster:
         s = self.structure
         n_rows, n_columns = s.matrix.shape
         upper, rhs = self._upper.copy(), self._rhs.copy()
-        upper[:n_columns], rhs[:n_rows] = self._thinned(program), program.rhs
+        upper[:n_columns], rhs[:n_rows] = self._without_dominated(program), program.rhs
         changed = np.flatnonzero((upper != self._upper) & (self._column_place >= 0))
         if len(changed):
             self._h.changeColsBounds(
@@ -274,8 +274,8 @@ class RestrictedMaster:
 
     # The model.
 
-    def _thinned(self, program: Program) -> np.ndarray:
-        return program.upper if self._hull is None else self._hull.thin(program.upper)
+    def _without_dominated(self, program: Program) -> np.ndarray:
+        return program.upper if self._hull is None else self._hull.drop_dominated(program.upper)
 
     def _missing_points(self) -> np.ndarray:
         """Open points (and indicators) of groups in the model that are not there yet."""

@@ -34,7 +34,7 @@ from certcore.solve.large import Large
 from certcore.solve.large_sigma import large_program
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
-from certcore.verify.duals import IntegerDuals, counted, plain_bound
+from certcore.verify.duals import IntegerDuals, counting_bound, plain_bound
 
 #: Bases kept to start from, dual values kept for previews, answers kept as they are, and those with an allocation.
 MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
@@ -208,10 +208,10 @@ class Solver:
         lower = float(self.structure.constant)
         if best == self.structure.constant:
             return Answer(point, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
-        settled = counted(program)
-        if settled is not None:
-            bound = settled[0].bound(program)
-            return Answer(point, bound, float(bound), Status.OPTIMAL, settled[1], settled[0], 0.0, 0)
+        repaired_at = counting_bound(program)
+        if repaired_at is not None:
+            bound = repaired_at[0].bound(program)
+            return Answer(point, bound, float(bound), Status.OPTIMAL, repaired_at[1], repaired_at[0], 0.0, 0)
         if self._large is not None:
             answer = self._solve_large(self._large, program, deadline, cancel)
             if answer.status is not Status.FAILED:
@@ -320,7 +320,7 @@ class Solver:
         if y is not None and len(y) == self.structure.matrix.shape[0] + len(self._cuts):
             duals = IntegerDuals.of(self.structure, scaled(y), self._cuts, self._cut_rows)
         if duals is not None:
-            duals = duals.settled(program)
+            duals = duals.repaired_at(program)
             bound = duals.bound(program)
         constant = self.structure.constant
         agrees = bound is not None and float(bound - constant) <= objective + 1e-3 + 1e-5 * abs(objective)

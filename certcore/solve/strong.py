@@ -272,7 +272,7 @@ class _Core:
                 self.cuts = answer.duals.cuts
         else:
             y[s.rows["choose"]] = s.groups.weight
-        model = RestrictedMaster(program, y, thin=len(s.types) == 1)
+        model = RestrictedMaster(program, y, drop_dominated=len(s.types) == 1)
         assert answer.x is not None
         flips = answer.x[s.columns.flips]
         chosen = [np.flatnonzero(flips > 1e-9)]

@@ -119,7 +119,7 @@ def defend(
     while len(steps) < k and _usable(status, form):
         allowed[current.protected] = False
         ranked = [node for node in _ranking(now) if allowed[node]][:tries]
-        best: tuple[_Look, int] | None = None
+        best: tuple[_Candidate, int] | None = None
         for node in ranked:
             wider = current.replace(protected=np.append(np.asarray(current.protected), node))
             look = _look(scratch, wider, effort, cancel)
@@ -148,7 +148,7 @@ def defend(
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _Candidate:
     """One solved threat model, with the relaxed adversary's flips and the prices of the global budgets."""
 
     threat: ThreatModel
@@ -170,7 +170,7 @@ def _look(
     threat: ThreatModel,
     effort: Effort,
     cancel: threading.Event | None,
-) -> _Look:
+) -> _Candidate:
     problem = Problem(session.instance, threat)
     if problem.whole_graph:
         raise InputError(
@@ -182,12 +182,12 @@ def _look(
     if any(threat.budgets) and certificate.status is not Status.INTERRUPTED:
         solver = session.solver(threat, effort.relaxation.relaxed)
         answer = solver.solve((threat.budgets, threat.sigma), time_limit=effort.seconds, cancel=cancel, want_x=True)
-    return _Look(
+    return _Candidate(
         threat, certificate.targets, certificate.certified, certificate.bound, certificate.status, solver, answer
     )
 
 
-def _ranking(look: _Look) -> list[int]:
+def _ranking(look: _Candidate) -> list[int]:
     """Nodes through which the relaxed adversary gains something, the most valuable first.
 
     What a flip is worth is the price of its budget. Where the budget is more than the adversary needs, it has no

@@ -112,7 +112,7 @@ class _Sweep:
         s = self.solver.structure
         if self.axis.is_sigma or isinstance(s, DivisionStructure):  # points open by more than their own amounts
             programs = [self._program(i) for i in range(len(self.values))]
-            same = [a.same_stretch(b) for a, b in pairwise(programs)]
+            same = [a.same_rhs_range(b) for a, b in pairwise(programs)]
         else:
             k = self.axis.kind
             coordinates = np.unique(s.points.amount[:, k])
@@ -188,12 +188,12 @@ class _Sweep:
         if not inside:
             return
         a, b = self.answers[left], self.answers[right] if right is not None else None
-        stretch = self.solver.program(a.point)
-        total = plain_bound(stretch)
+        rhs_range = self.solver.program(a.point)
+        total = plain_bound(rhs_range)
         chosen = [self.values[i] for i in inside]
         kind = None if self.axis.is_sigma else self.axis.kind
         candidates = [
-            answer.duals.bounds(stretch, kind, chosen)
+            answer.duals.bounds(rhs_range, kind, chosen)
             for answer in (a, b)
             if answer is not None and answer.duals is not None
         ]

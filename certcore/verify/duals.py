@@ -83,11 +83,11 @@ class IntegerDuals:
         rest = self._rest(program)
         return Fraction(rest + self._moving(program.amounts, program.sigma, self._attackers(program)), SCALE)
 
-    def bounds(self, stretch: Program, kind: int | None, values: Sequence[int]) -> list[Fraction]:
+    def bounds(self, rhs_range: Program, kind: int | None, values: Sequence[int]) -> list[Fraction]:
         """Bounds at several values of one budget (or of σ: None) that all lie in the same stretch."""
-        rest, attackers = self._rest(stretch), self._attackers(stretch)
+        rest, attackers = self._rest(rhs_range), self._attackers(rhs_range)
         result = []
-        amounts, sigma = stretch.amounts.copy(), stretch.sigma
+        amounts, sigma = rhs_range.amounts.copy(), rhs_range.sigma
         for value in values:
             if kind is None:
                 sigma = value
@@ -122,7 +122,7 @@ class IntegerDuals:
                 y[s.rows["choose"]] += np.where(several, worst_point, 0)
         return y
 
-    def settled(self, program: Program) -> IntegerDuals:
+    def repaired_at(self, program: Program) -> IntegerDuals:
         """These dual values after their repair at one place, so that little is left to pay nearby."""
         s = self.structure
         y = self.repaired(program)
@@ -232,7 +232,7 @@ def plain_duals(program: Program) -> np.ndarray:
     return y
 
 
-def counted(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
+def counting_bound(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
     """Dual values and the relaxed adversary where counting tokens settles division voting without a solver.
 
     Every target is then near itself only, and a flip brings two tokens, each for one vote of one target. The price of
@@ -243,7 +243,7 @@ def counted(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
     if not isinstance(s, DivisionStructure) or not s.by_tokens or not program.amounts[ADJ_ADD]:
         return None
     x = np.zeros(s.columns.count)
-    x[s.columns.points] = s.counted(program.amounts, program.open)
+    x[s.columns.points] = s.counting_bound(program.amounts, program.open)
     last = s.tokens_run_out_at(program.amounts, program.open)
     y = plain_duals(program)
     if last is not None:

@@ -58,11 +58,11 @@ def test_fast_formula_is_the_exact_bound(seed: int, relaxation: str) -> None:
         plain = Program(structure, budgets, sigma)
         assert structure.constant + exact_bound(plain, plain_duals(plain)) == plain_bound(plain)
         # Settled dual values give the same bound at the place they were settled for, and a sound one elsewhere.
-        settled = known.settled(at)
-        assert settled.bound(at) == fast
-        assert (settled.repaired(at) == settled.y).all()
+        repaired_at = known.repaired_at(at)
+        assert repaired_at.bound(at) == fast
+        assert (repaired_at.repaired(at) == repaired_at.y).all()
         other = Program(structure, tuple(2 * b for b in budgets), sigma, cuts)
-        assert structure.constant + exact_bound(other, settled.repaired(other)) == settled.bound(other)
+        assert structure.constant + exact_bound(other, repaired_at.repaired(other)) == repaired_at.bound(other)
         if seed % 3 and instance.graph.n_nodes <= 4:
             real = threat.replace(sigma=sigma, **dict(zip(("attr_add", "attr_del", "adj_add", "adj_del"), budgets)))
             assert math.floor(fast) >= most_broken(instance, real)
@@ -85,12 +85,12 @@ def test_several_values_of_a_stretch_at_once(seed: int) -> None:
     start = 20  # beyond all points: only right-hand sides change from here on
     budgets = [*threat.budgets]
     budgets[kind] = start
-    stretch = Program(structure, tuple(budgets))
+    rhs_range = Program(structure, tuple(budgets))
     values = [start, start + 1, start + 7]
-    for value, found in zip(values, known.bounds(stretch, kind, values)):
+    for value, found in zip(values, known.bounds(rhs_range, kind, values)):
         budgets[kind] = value
         at = Program(structure, tuple(budgets))
-        assert at.same_stretch(stretch)
+        assert at.same_rhs_range(rhs_range)
         assert found == known.bound(at)
 
 

@@ -91,10 +91,10 @@ def test_further_columns_and_rows() -> None:
     program, s = solver.program(((0, 6, 0, 0), None)), solver.structure
     n, points = s.columns.count, np.arange(s.columns.points.start, s.columns.points.stop)
     half = np.flatnonzero(s.points.group % 2 == 0)
-    spent, counted = np.zeros((2, n + 1), dtype=np.int64)
+    spent, counting_bound = np.zeros((2, n + 1), dtype=np.int64)
     spent[s.columns.flips], spent[n] = -1, 2
-    counted[points[half]] = 1
-    rows = sp.csr_array(np.stack([spent, counted]))
+    counting_bound[points[half]] = 1
+    rows = sp.csr_array(np.stack([spent, counting_bound]))
     flips, results = np.arange(len(s.flips)), []
     for everything in (True, False):
         model = RestrictedMaster(program, np.full(s.matrix.shape[0], 0.01))

@@ -12,7 +12,7 @@ from certcore.program.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class Supply:
+class FieldCapacity:
     """For each group a proven limit on what its field can receive, as a function of σ.
 
     Without σ it is `total`. With σ, at most σ nodes give anything: the sum of the σ largest capacities, looked up
@@ -34,20 +34,20 @@ class Supply:
         return np.minimum(self.total, best)
 
 
-def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool) -> Supply:
+def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool) -> FieldCapacity:
     """Attribute flips: the capacities of the nodes in the field."""
     total = np.asarray(psi @ capacity.astype(np.int64))
-    return _with_sigma(capacity[psi.indices].astype(np.int64), psi.indptr, total) if has_sigma else Supply(total)
+    return _with_sigma(capacity[psi.indices].astype(np.int64), psi.indptr, total) if has_sigma else FieldCapacity(total)
 
 
-def edge_supply(problem: Problem, big_psi: sp.csr_array) -> Supply:
+def edge_supply(problem: Problem, big_psi: sp.csr_array) -> FieldCapacity:
     """Edge deletions: the free edges of the field, thinned by local budgets and by who may pay."""
     graph = problem.instance.graph
     free = problem.free[graph.edges].all(axis=1).astype(np.int64)
     total = _segment_sums(free[big_psi.indices], big_psi.indptr)
     has_sigma = problem.threat.sigma is not None
     if not has_sigma and not problem.limited(ADJ_DEL):
-        return Supply(total)
+        return FieldCapacity(total)
     count = graph.n_edges
     ends = sp.coo_array(
         (np.tile(free, 2), (np.tile(np.arange(count), 2), graph.edges.T.ravel())),
@@ -57,15 +57,15 @@ def edge_supply(problem: Problem, big_psi: sp.csr_array) -> Supply:
     # At node m at most its capacity, and at most the edges of this very field that stand there.
     at_node = np.minimum(standing.data, problem.capacities[ADJ_DEL][standing.indices])
     total = np.minimum(total, _segment_sums(at_node, standing.indptr) // 2)
-    return _with_sigma(at_node, standing.indptr, total) if has_sigma else Supply(total)
+    return _with_sigma(at_node, standing.indptr, total) if has_sigma else FieldCapacity(total)
 
 
-def _with_sigma(values: np.ndarray, indptr: np.ndarray, total: np.ndarray) -> Supply:
+def _with_sigma(values: np.ndarray, indptr: np.ndarray, total: np.ndarray) -> FieldCapacity:
     owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     order = np.lexsort((-values, owner))
     running = np.cumsum(values[order])
     before = np.concatenate([[0], running])[indptr[:-1]]
-    return Supply(total, np.asarray(indptr), running - np.repeat(before, np.diff(indptr)))
+    return FieldCapacity(total, np.asarray(indptr), running - np.repeat(before, np.diff(indptr)))
 
 
 def _segment_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from certcore.result.allocation import Allocation, fractional
 from certcore.result.attack import find_attack, improved_attack
 from certcore.result.certificate import Certificate, ProgramSize
 from certcore.solve.engine import Method
-from certcore.solve.solver import Answer, ModelFactory
+from certcore.solve.solver import BoundResult, ModelFactory
 from certcore.solve.status import Status
 from certcore.verify.bound import exact_bound
 from certcore.verify.duals import plain_bound, plain_duals
@@ -35,7 +35,7 @@ from certcore.verify.proof import certified_count, make_proof, whole_graph_attac
 def from_answer(
     problem: Problem,
     structure: Structure,
-    answer: Answer,
+    answer: BoundResult,
     relaxation: Relaxation,
     *,
     started: float,
@@ -105,7 +105,7 @@ def with_bound(
     )
 
 
-def _proof(problem: Problem, structure: Structure, answer: Answer) -> tuple[Fraction, dict[str, Any]]:
+def _proof(problem: Problem, structure: Structure, answer: BoundResult) -> tuple[Fraction, dict[str, Any]]:
     """The bound as a checker will find it, and the plainest dual values that prove it."""
     program = Program(structure, *answer.point)
     y, cuts = plain_duals(program), Cuts.none()

@@ -35,7 +35,7 @@ CLOSE = 1e-7
 HANDOVER = 0.03
 #: So many models are kept, each at the place where it was used last; the nearest one is moved.
 MAX_MODELS = 6
-#: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types or σ …
+#: Beyond this distance (see `budget_distance`) a new model is quicker than the old one moved: one type, several types or σ …
 #: With many entries moving costs more: 14 jumps in two types on PubMed (1.8 million) take 137, 77 and 68 s with 1.2,
 #: 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; but 24 jumps on Cora-ML (0.24 million) 6.4 s with 1.2, 8.8 with 0.4,
 #: and a point of its curve over σ on edges (2.7 million) 0.55 to 0.61 s with 1.2, 0.67 to 0.74 with 0.6.
@@ -152,10 +152,10 @@ class Large:
         """The model from which it is nearest to a place, taken out of those that are kept; None if all are far."""
         if not self._models:
             return None
-        efforts = [effort(model.program, program) for model in self._models]
-        if min(efforts) > self._far:
+        distances = [budget_distance(model.program, program) for model in self._models]
+        if min(distances) > self._far:
             return None
-        return self._models.pop(int(np.argmin(efforts)))
+        return self._models.pop(int(np.argmin(distances)))
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
@@ -230,7 +230,7 @@ def over(deadline: float, cancel: threading.Event | None) -> bool:
     return time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
 
 
-def effort(here: Program, there: Program) -> float:
+def budget_distance(here: Program, there: Program) -> float:
     """How far it is from one place to another: steps count by their ratio, and upwards more, because points come in."""
     sigma = (here.sigma or 0, there.sigma or 0)
     steps = np.log1p([*there.budgets, sigma[1]]) - np.log1p([*here.budgets, sigma[0]])

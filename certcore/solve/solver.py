@@ -69,7 +69,7 @@ ModelFactory = Callable[..., HighsModel]
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class BoundResult:
     """A proven bound at one place, what proves it, and how good it is at best."""
 
     point: BudgetPoint
@@ -128,7 +128,7 @@ class Solver:
         self._at: BudgetPoint | None = None
         self._bases: list[tuple[BudgetPoint, int, Any]] = []
         self._known: tuple[tuple[BudgetPoint, IntegerDuals], ...] = ()
-        self._answers: OrderedDict[BudgetPoint, Answer] = OrderedDict()
+        self._answers: OrderedDict[BudgetPoint, BoundResult] = OrderedDict()
         self._with_x: deque[BudgetPoint] = deque()
         self._free: Solver | None = None
         """The program without σ, made where the solver fails."""
@@ -140,7 +140,7 @@ class Solver:
         """The program at a place, without cuts."""
         return Program(self.structure, *point)
 
-    def answer_at(self, point: BudgetPoint) -> Answer | None:
+    def answer_at(self, point: BudgetPoint) -> BoundResult | None:
         """The final answer at a place, if there is one."""
         return self._answers.get(point)
 
@@ -162,7 +162,7 @@ class Solver:
 
     def solve(
         self, point: BudgetPoint, *, time_limit: float, cancel: threading.Event | None = None, want_x: bool = False
-    ) -> Answer:
+    ) -> BoundResult:
         """The proven bound at a place; from memory if it is there."""
         started = time.perf_counter()
         while not self._lock.acquire(timeout=0.02):
@@ -196,22 +196,22 @@ class Solver:
             with self._lock:
                 self._bases = [entry for entry in other._bases if entry[1] == 0]
 
-    def _unsolved(self, point: BudgetPoint, status: Status) -> Answer:
+    def _unsolved(self, point: BudgetPoint, status: Status) -> BoundResult:
         bound, duals = self.best(point)
-        return Answer(point, bound, 0.0, status, None, duals, 0.0, 0)
+        return BoundResult(point, bound, 0.0, status, None, duals, 0.0, 0)
 
-    def _solve(self, point: BudgetPoint, time_limit: float, cancel: threading.Event | None) -> Answer:
+    def _solve(self, point: BudgetPoint, time_limit: float, cancel: threading.Event | None) -> BoundResult:
         """Solve at a place; with σ, add the cuts that the solution violates and solve again, until there are none."""
         deadline = time.perf_counter() + time_limit
         program = self.program(point)
         best, by = plain_bound(program), None
         lower = float(self.structure.constant)
         if best == self.structure.constant:
-            return Answer(point, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
+            return BoundResult(point, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
         repaired_at = counting_bound(program)
         if repaired_at is not None:
             bound = repaired_at[0].bound(program)
-            return Answer(point, bound, float(bound), Status.OPTIMAL, repaired_at[1], repaired_at[0], 0.0, 0)
+            return BoundResult(point, bound, float(bound), Status.OPTIMAL, repaired_at[1], repaired_at[0], 0.0, 0)
         if self._large is not None:
             answer = self._solve_large(self._large, program, deadline, cancel)
             if answer.status is not Status.FAILED:
@@ -257,7 +257,7 @@ class Solver:
                 # Of bounds that certify as many targets, the first: one with dual values before one without.
                 known = [(best, by), *self._without_sigma(program, deadline, cancel)]
                 best, by = min(known, key=lambda pair: math.floor(pair[0]))
-        return Answer(point, best, lower, status, x, by, 0.0, solves)
+        return BoundResult(point, best, lower, status, x, by, 0.0, solves)
 
     def _without_sigma(
         self, program: Program, deadline: float, cancel: threading.Event | None
@@ -291,7 +291,9 @@ class Solver:
             found = IntegerDuals.of(s, y)
         return result if found is None else [(found.bound(program), found), *result]
 
-    def _solve_large(self, large: Large, program: Program, deadline: float, cancel: threading.Event | None) -> Answer:
+    def _solve_large(
+        self, large: Large, program: Program, deadline: float, cancel: threading.Event | None
+    ) -> BoundResult:
         """The same by a restricted master; failed if its solution does not stand up to its check."""
         point = (program.budgets, program.sigma)
         left = deadline - time.perf_counter()
@@ -307,7 +309,7 @@ class Solver:
             large.forget()
         if not status.is_final:
             best, by = min((best, by), self.best(point), key=lambda pair: pair[0])
-        return Answer(point, best, lower, status, found.x, by, 0.0, found.solves)
+        return BoundResult(point, best, lower, status, found.x, by, 0.0, found.solves)
 
     def _attempt(self, program: Program, method: Method, deadline: float, cancel: threading.Event | None) -> _Attempt:
         """One solve and its check."""
@@ -329,20 +331,20 @@ class Solver:
 
     def _start(self, point: BudgetPoint, program: Program) -> Method:
         """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
-        effort = efforts([entry[0] for entry in self._bases], point)
-        nearest = int(np.argmin(effort)) if len(effort) else -1
+        budget_distance = distances([entry[0] for entry in self._bases], point)
+        nearest = int(np.argmin(budget_distance)) if len(budget_distance) else -1
         if self._model is None:
             self._fresh(program)
             self._at = None
         else:
             self._model.update(program)
         assert self._model is not None
-        if nearest < 0 or effort[nearest] > (FAR_WITH_SIGMA if self.structure.has_sigma else FAR):
+        if nearest < 0 or budget_distance[nearest] > (FAR_WITH_SIGMA if self.structure.has_sigma else FAR):
             self._model.clear()
             self._at = None
             return cold_method(self.structure)
         # The model's own basis comes with a factorisation: it is preferred unless another one is clearly nearer.
-        if self._at is None or effort[nearest] < 0.7 * efforts([self._at], point)[0]:
+        if self._at is None or budget_distance[nearest] < 0.7 * distances([self._at], point)[0]:
             self._set_basis(*self._bases[nearest][1:])
         return Method.SIMPLEX
 
@@ -390,7 +392,7 @@ class Solver:
 
     # Memory.
 
-    def _remember(self, answer: Answer) -> None:
+    def _remember(self, answer: BoundResult) -> None:
         self._answers[answer.point] = answer
         self._answers.move_to_end(answer.point)
         while len(self._answers) > MAX_ANSWERS:
@@ -455,7 +457,7 @@ def coordinates(point: BudgetPoint) -> np.ndarray:
     return np.log1p(np.array([*point[0], point[1] or 0], dtype=np.float64))
 
 
-def efforts(places: Sequence[BudgetPoint], to: BudgetPoint) -> np.ndarray:
+def distances(places: Sequence[BudgetPoint], to: BudgetPoint) -> np.ndarray:
     """How hard it is to get from each place to another one; upwards is harder, because points come in."""
     if not places:
         return np.zeros(0)

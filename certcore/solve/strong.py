@@ -28,7 +28,7 @@ from certcore.solve.pricing import Completed, Pricing
 from certcore.solve.restricted_master import Proposal, RestrictedMaster
 from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.shifts import Shifts
-from certcore.solve.solver import Answer, Solver
+from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.verify.bound import SCALE, scaled
 from certcore.verify.strong import StrongDuals, repaired, strong_bound, used_only
@@ -101,7 +101,7 @@ class StrongSearch:
         self.structure = self.solver.structure
         self.point = (problem.threat.budgets, problem.threat.sigma)
         self.program = Program(self.structure, *self.point)
-        self.tight: Answer | None = None
+        self.tight: BoundResult | None = None
         self.bound: Fraction | None = None
         self.by: StrongDuals | None = None
         """What proves the bound; None as long as the tight program does."""
@@ -263,7 +263,7 @@ class _Core:
                 self._seed(new)
         self._seed_covers(seeds.covers)
 
-    def _begin(self, answer: Answer) -> RestrictedMaster:
+    def _begin(self, answer: BoundResult) -> RestrictedMaster:
         s, program = self.structure, self.program
         y = np.zeros(s.matrix.shape[0])
         if answer.duals is not None:

@@ -19,10 +19,10 @@ from certcore.instance.instance import Instance
 from certcore.program.division import DivisionStructure
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
-from certcore.solve.solver import Answer, Solver
+from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
-from certcore.sweep.effort import Effort
 from certcore.sweep.session import Session, as_session
+from certcore.sweep.solve_options import SolveOptions
 from certcore.verify.bound import SCALE
 
 #: How many of the best ranked candidates are tried in each step.
@@ -98,8 +98,8 @@ def defend(
     A node's rank is what the relaxed adversary gains through it at the prices of the dual values. The `tries` best
     are solved for, and the one that leaves the adversary least is taken. Ends early when no node helps any more.
     """
-    effort = Effort.read(relaxation, time_limit, rounds)
-    form = effort.relaxation
+    options = SolveOptions.read(relaxation, time_limit, rounds)
+    form = options.relaxation
     if not form.is_proven:
         raise InputError("defend works with the relaxations tight, strong and paper; every step is then verified")
     k = whole_number(k, "the number of nodes to protect", 1, 1000)
@@ -112,7 +112,7 @@ def defend(
         allowed[:] = False
         allowed[whole_numbers(candidates, "candidates", 0, instance.graph.n_nodes - 1)] = True
     scratch = Session(instance, max_solvers=2)
-    first = _look(session, threat, effort, cancel)
+    first = _look(session, threat, options, cancel)
     steps: list[Step] = []
     now, bound, current = first, first.bound, threat
     status = first.status
@@ -122,7 +122,7 @@ def defend(
         best: tuple[_Candidate, int] | None = None
         for node in ranked:
             wider = current.replace(protected=np.append(np.asarray(current.protected), node))
-            look = _look(scratch, wider, effort, cancel)
+            look = _look(scratch, wider, options, cancel)
             status = look.status
             if not _usable(status, form):
                 break
@@ -157,7 +157,7 @@ class _Candidate:
     bound: Fraction
     status: Status
     solver: Solver | None
-    answer: Answer | None
+    answer: BoundResult | None
 
 
 def _usable(status: Status, relaxation: Relaxation) -> bool:
@@ -168,7 +168,7 @@ def _usable(status: Status, relaxation: Relaxation) -> bool:
 def _look(
     session: Session,
     threat: ThreatModel,
-    effort: Effort,
+    options: SolveOptions,
     cancel: threading.Event | None,
 ) -> _Candidate:
     problem = Problem(session.instance, threat)
@@ -177,11 +177,11 @@ def _look(
             "with edge additions every field is the whole graph and no node matters more than another; "
             "set their budget to 0"
         )
-    certificate = session.certify(threat, **effort.arguments, attack=False, cancel=cancel)
+    certificate = session.certify(threat, **options.arguments, attack=False, cancel=cancel)
     solver = answer = None
     if any(threat.budgets) and certificate.status is not Status.INTERRUPTED:
-        solver = session.solver(threat, effort.relaxation.relaxed)
-        answer = solver.solve((threat.budgets, threat.sigma), time_limit=effort.seconds, cancel=cancel, want_x=True)
+        solver = session.solver(threat, options.relaxation.relaxed)
+        answer = solver.solve((threat.budgets, threat.sigma), time_limit=options.seconds, cancel=cancel, want_x=True)
     return _Candidate(
         threat, certificate.targets, certificate.certified, certificate.bound, certificate.status, solver, answer
     )

@@ -19,7 +19,7 @@ import numpy as np
 
 from certcore.program.division import DivisionStructure
 from certcore.program.program import BudgetPoint, Program
-from certcore.solve.solver import Answer, Solver
+from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
 from certcore.verify.duals import plain_bound
@@ -82,7 +82,7 @@ class _Sweep:
     ) -> None:
         self.solver, self.point, self.axis, self.values = solver, point, axis, values
         self.time_limit, self.cancel, self.progress = time_limit, cancel, progress
-        self.answers: dict[int, Answer] = {}
+        self.answers: dict[int, BoundResult] = {}
         self.bounds: list[Fraction | None] = [None] * len(values)
         self.final = [False] * len(values)
         self.status = Status.OPTIMAL
@@ -126,7 +126,7 @@ class _Sweep:
         edges = [0, *(i + 1 for i, flag in enumerate(same) if not flag), len(self.values)]
         return [(a, b - 1) for a, b in pairwise(edges)]
 
-    def _solve(self, i: int) -> Answer:
+    def _solve(self, i: int) -> BoundResult:
         found = self.answers.get(i)
         if found is not None:
             return found

@@ -20,8 +20,8 @@ from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
-from certcore.sweep.effort import Effort
 from certcore.sweep.session import Session, as_session, threat_for
+from certcore.sweep.solve_options import SolveOptions
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def radius(
 
     What stays fixed is a `ThreatModel`, or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
     """
-    effort = Effort.read(relaxation, time_limit, rounds)
+    options = SolveOptions.read(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
@@ -101,7 +101,7 @@ def radius(
     problem = Problem(session.instance, axis.at(threat, 0))
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
-    search = _RadiusSearch(session, threat, axis, effort, cancel)
+    search = _RadiusSearch(session, threat, axis, options, cancel)
     largest, all_there_is = largest_useful(problem, axis)
     low, high = -1, largest + 1  # certified enough at `low`, not at `high`
     if search.enough(0, needed):
@@ -134,8 +134,8 @@ def radius(
         next_certified=search.counts.get(high),
         targets=targets,
         needed=needed,
-        relaxation=effort.relaxation,
-        verified=effort.relaxation.is_proven or problem.whole_graph,
+        relaxation=options.relaxation,
+        verified=options.relaxation.is_proven or problem.whole_graph,
         status=search.status,
         solves=search.solves,
         seconds=time.perf_counter() - started,
@@ -188,10 +188,10 @@ class _RadiusSearch:
         session: Session,
         threat: ThreatModel,
         axis: Axis,
-        effort: Effort,
+        options: SolveOptions,
         cancel: threading.Event | None,
     ) -> None:
-        self.session, self.threat, self.axis, self.effort, self.cancel = session, threat, axis, effort, cancel
+        self.session, self.threat, self.axis, self.options, self.cancel = session, threat, axis, options, cancel
         self.counts: dict[int, int] = {}
         self.status = Status.OPTIMAL
         self.solves = 0
@@ -199,7 +199,7 @@ class _RadiusSearch:
     def enough(self, value: int, needed: int) -> bool:
         """Whether the value certifies enough; a preview that shows it already saves the solve."""
         if value not in self.counts:
-            preview = self.session.preview(self.axis.at(self.threat, value), relaxation=self.effort.relaxation)
+            preview = self.session.preview(self.axis.at(self.threat, value), relaxation=self.options.relaxation)
             if preview.certified >= needed and not preview.final:
                 return True
         return self.count(value) >= needed
@@ -207,7 +207,7 @@ class _RadiusSearch:
     def count(self, value: int) -> int:
         if value not in self.counts:
             certificate = self.session.certify(
-                self.axis.at(self.threat, value), **self.effort.arguments, attack=False, cancel=self.cancel
+                self.axis.at(self.threat, value), **self.options.arguments, attack=False, cancel=self.cancel
             )
             self.solves += certificate.solves
             self.status = self.status.then(certificate.status)

@@ -24,9 +24,9 @@ from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
-from certcore.sweep.effort import Effort
 from certcore.sweep.family import ThreatFamily
 from certcore.sweep.interrupt import interruptible
+from certcore.sweep.solve_options import SolveOptions
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
@@ -107,19 +107,19 @@ class Session:
         the best bound known. A strong search is continued where an earlier request for the same threat model left it:
         `time_limit` and `rounds` are what it may take in all. `progress` sees each proven improvement of it.
         """
-        effort = Effort.read(relaxation, time_limit, rounds)
-        form = effort.relaxation
+        options = SolveOptions.read(relaxation, time_limit, rounds)
+        form = options.relaxation
         started = time.perf_counter()
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
             if form is Relaxation.STRONG and not problem.has_strong_rows:
                 # Strong rows do not apply to its program: the tight one answers, and is named.
-                tight = Effort(Relaxation.TIGHT, effort.seconds)
+                tight = SolveOptions(Relaxation.TIGHT, options.seconds)
                 return self._certify(problem, tight, attack, proof, cancel, started)
             if form is Relaxation.STRONG and not problem.whole_graph:
-                return self._strong(problem, effort, proof, cancel, started, progress)
-            return self._certify(problem, effort, attack, proof, cancel, started)
+                return self._strong(problem, options, proof, cancel, started, progress)
+            return self._certify(problem, options, attack, proof, cancel, started)
 
         if cancel is None or self._once:
             return work()
@@ -215,13 +215,13 @@ class Session:
     def _certify(
         self,
         problem: Problem,
-        effort: Effort,
+        options: SolveOptions,
         attack: bool,
         proof: bool,
         cancel: threading.Event | None,
         started: float,
     ) -> Certificate:
-        threat, relaxation, limit = problem.threat, effort.relaxation, effort.seconds
+        threat, relaxation, limit = problem.threat, options.relaxation, options.seconds
         if problem.whole_graph:
             certificate = from_totals(problem, relaxation, started=started, attack=attack, proof=proof)
             self._keep_attack(problem, certificate)
@@ -254,7 +254,7 @@ class Session:
     def _strong(
         self,
         problem: Problem,
-        effort: Effort,
+        options: SolveOptions,
         proof: bool,
         cancel: threading.Event | None,
         started: float,
@@ -265,12 +265,12 @@ class Session:
             problem,
             ThreatFamily.of(problem.threat),
             started=started,
-            limit=effort.seconds,
-            rounds=effort.rounds,
+            limit=options.seconds,
+            rounds=options.rounds,
             proof=proof,
             cancel=cancel,
             progress=progress,
-            attacks=self._known_attacks(problem) if effort.rounds is None else [],
+            attacks=self._known_attacks(problem) if options.rounds is None else [],
         )
         self._keep_attack(problem, certificate)
         bound = certificate.bound if proof else min(certificate.bound, self._best_known(problem, Relaxation.STRONG)[0])

@@ -20,7 +20,7 @@ from certcore.common.errors import InputError, SoundnessError
 from certcore.export import build_report
 from certcore.instance.instance import save_instance
 from certcore.result import assemble, tripwire
-from certcore.solve.solver import Answer, Solver
+from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.strong import StrongSearch
 from certcore.sweep import (
     CurveTask,
@@ -63,7 +63,7 @@ def wrong() -> Iterator[None]:
         yield
 
 
-def _nothing(answer: Answer) -> Answer:
+def _nothing(answer: BoundResult) -> BoundResult:
     return replace(answer, bound=Fraction(0), duals=None)
 
 

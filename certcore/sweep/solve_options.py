@@ -11,7 +11,7 @@ from certcore.program.relaxation import Relaxation
 
 
 @dataclass(frozen=True)
-class Effort:
+class SolveOptions:
     """What all requests ask of the solver, checked: `seconds` for each solve, or `rounds` of a strong search."""
 
     relaxation: Relaxation
@@ -19,7 +19,7 @@ class Effort:
     rounds: int | None = None
 
     @classmethod
-    def read(cls, relaxation: str, time_limit: float | None, rounds: int | None = None) -> Effort:
+    def read(cls, relaxation: str, time_limit: float | None, rounds: int | None = None) -> SolveOptions:
         form = Relaxation.parse(relaxation, "the relaxation")
         if rounds is not None:
             if form is not Relaxation.STRONG:

@@ -12,7 +12,7 @@ from certcore.common.errors import SoundnessError
 from ..background import work
 from ..files import bundles
 from ..server import uploads
-from ..server.gate import gate
+from ..server.login import login
 from ..state import menu, state
 from ..words.text import markdown
 from . import sidebar, skip
@@ -55,7 +55,7 @@ def run() -> None:
         initial_sidebar_state=352,
     )
     uploads.guard()
-    gate()
+    login()
     with st.sidebar:
         place = st.container(key="menu")
         view = sidebar.draw(entry.slug, getattr(entry.module(), "OWN", {}))

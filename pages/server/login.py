@@ -20,7 +20,7 @@ from .log import set_up
 _log = set_up()
 
 
-class Door:
+class LoginThrottle:
     """Slows guesses down over all visitors of this process together: a new session or address is no new start.
 
     Every attempt waits before it is looked at, the right password as long as a wrong one: if only wrong ones waited,
@@ -79,7 +79,7 @@ class Door:
         _log.warning("password refused", extra={"waiting": self.waiting, "turned_away": turned_away})
 
 
-DOOR = Door()
+LOGIN_THROTTLE = LoginThrottle()
 
 
 def admitted(remembered: Any) -> bool:
@@ -90,7 +90,7 @@ def admitted(remembered: Any) -> bool:
     return not secret or known == _mark(os.fsencode(secret))
 
 
-def gate() -> None:
+def login() -> None:
     """Ask for the password if one is set; ends the page until it has been given."""
     if admitted(st.session_state):
         return
@@ -100,7 +100,7 @@ def gate() -> None:
         given = st.text_input("Password", type="password", help="The person who runs this server knows it.")
         sent = st.form_submit_button("Enter")
     if sent:
-        if not DOOR.wait():
+        if not LOGIN_THROTTLE.wait():
             st.warning(
                 "Too many people are trying passwords at this moment, so yours was not looked at. Press Enter again in "
                 "a few seconds.",
@@ -108,11 +108,11 @@ def gate() -> None:
             )
         # Digests are equally long, so the comparison does not tell how long the password is either.
         elif hmac.compare_digest(_mark(given.encode()), _mark(os.fsencode(secret))):
-            DOOR.forgive()
+            LOGIN_THROTTLE.forgive()
             st.session_state["_admitted"] = _mark(os.fsencode(secret))
             st.rerun()
         else:
-            DOOR.refused()
+            LOGIN_THROTTLE.refused()
             st.error("That is not the password. Ask the person who runs this server.", icon=":material/lock:")
     st.stop()
 

@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
+from certcore.common.display import ask
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, read_numbers
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
-from certcore.common.shown import ask
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph, _csr_arrays, pattern

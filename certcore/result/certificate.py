@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certcore.common.shown import Shown, ask
+from certcore.common.display import Display, ask
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
@@ -34,7 +34,7 @@ class ProgramSize:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate(Shown):
+class Certificate(Display):
     """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
 
     `certified` is the same number unless the relaxation is `exact`; then it may be larger, on the solver's word. The

@@ -10,8 +10,8 @@ from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, node_types
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, inside_fields
+from certcore.result.attack_effects import nearest_points, reach
 from certcore.result.certificate import Certificate
-from certcore.result.reach import nearest_points, reach
 from certcore.result.states import TargetState
 
 ByType = tuple[float, ...]

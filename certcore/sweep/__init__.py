@@ -8,10 +8,10 @@ session.preview(ThreatModel(attr_del=51))         # a sound bound within millise
 curve(session, ThreatModel(), "attr_del", range(201))
 """
 
-from certcore.common.splits import average_radius
+from certcore.common.statistics import average_radius
 from certcore.sweep.curves import Curve, curve
 from certcore.sweep.defences import Defence, defend
-from certcore.sweep.many import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
+from certcore.sweep.parallel import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
 from certcore.sweep.radii import Radius, radius
 from certcore.sweep.session import Preview, Session
 from certcore.sweep.strengthen import strengthen_curve, strengthen_surface

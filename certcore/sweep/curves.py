@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from certcore.common.splits import average_radius
+from certcore.common.statistics import average_radius
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel

@@ -7,6 +7,15 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
+from certcore.words.accuracy import (
+    Accuracy,
+    accuracy,
+    accuracy_words,
+    certified_accuracy,
+    has_training_nodes,
+    not_for_training,
+    share_of_right,
+)
 from certcore.words.attacker import attacks_nothing, threat_words
 from certcore.words.division import how_it_votes, votes_over_groups, why_accuracy, why_control_columns, why_controls
 from certcore.words.field import field_words
@@ -31,15 +40,6 @@ from certcore.words.promises import (
     uncovered,
 )
 from certcore.words.registry import SENTENCES, Sentence
-from certcore.words.right_labels import (
-    Accuracy,
-    accuracy,
-    accuracy_words,
-    certified_accuracy,
-    has_training_nodes,
-    not_for_training,
-    share_of_right,
-)
 from certcore.words.sites import attack_words, named_sites, state_legend, why_larger
 from certcore.words.solve import defence_ended, limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words

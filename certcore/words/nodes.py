@@ -8,9 +8,9 @@ import numpy as np
 
 from certcore.instance.instance import Instance
 from certcore.program.problem import by_division
+from certcore.result.attack_effects import NEVER
 from certcore.result.certificate import Certificate
 from certcore.result.influence import Influence
-from certcore.result.reach import NEVER
 from certcore.result.states import TargetState
 from certcore.words.division import votes_lost, votes_over_groups, votes_received, votes_undecided
 from certcore.words.registry import sentence

@@ -8,7 +8,7 @@ import numpy as np
 
 from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
-from certcore.result.reach import Reach
+from certcore.result.attack_effects import Reach
 from certcore.result.states import NOTHING, TargetState
 from certcore.words.registry import sentence
 from certcore.words.text import Piece, Text, budget_words, count, name, paragraph, say, some, strong

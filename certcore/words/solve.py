@@ -15,10 +15,10 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.sweep.radii import Radius
+from certcore.words.accuracy import share_of_right
 from certcore.words.attacker import beside
 from certcore.words.promises import confidence, no_targets, subject
 from certcore.words.registry import sentence
-from certcore.words.right_labels import share_of_right
 from certcore.words.text import Text, count, paragraph, say, strong
 
 

@@ -18,7 +18,7 @@ from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
-from certcore.sweep.bracket import attacks_along, attacks_over, best_below
+from certcore.sweep.attack_curve import attacks_along, attacks_over, best_below
 from certcore.sweep.surface_maps import around
 
 from ..files import bundles

@@ -11,8 +11,8 @@ from certcore import words
 from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.figures.style import STATES
 from certcore.instance.instance import Instance
+from certcore.result.attack_effects import NO_TARGET, Reach
 from certcore.result.certificate import Certificate
-from certcore.result.reach import NO_TARGET, Reach
 from certcore.result.states import NOTHING
 
 from ..words.names import class_name, node_name

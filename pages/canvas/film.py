@@ -16,8 +16,8 @@ from certcore import figures
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.figures.style import BLUE, WIDTHS
 from certcore.instance.instance import Instance
+from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
-from certcore.result.reach import reach
 from certcore.sweep.axis import Axis
 from certcore.words.text import some
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from certcore import figures, words
 from certcore.program.relaxation import Relaxation
-from certcore.sweep.bracket import best_within
+from certcore.sweep.attack_curve import best_within
 
 from ..background import sweeps, work
 from ..parts import charts, exports

@@ -12,9 +12,9 @@ from certcore import figures, words
 from certcore.common.errors import InputError
 from certcore.figures.style import STATES
 from certcore.result.assemble import result_facts
+from certcore.result.attack_effects import Reach, reach
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
-from certcore.result.reach import Reach, reach
 from certcore.result.states import FORMER, TargetState
 
 from ..background import work

@@ -126,7 +126,7 @@ def test_every_public_name_is_judged_or_gives_no_counts() -> None:
 
 
 def test_no_list_names_what_is_not_there() -> None:
-    inner = {"sweep.attacks_along", "sweep.attacks_over"}  # of certcore.sweep.bracket: behind figures and pages
+    inner = {"sweep.attacks_along", "sweep.attacks_over"}  # of certcore.sweep.attack_curve: behind figures and pages
     assert SPOKEN_FOR - inner <= public_names()
     assert set(NO_COUNTS) <= public_names()
     assert not SPOKEN_FOR & set(NO_COUNTS)

@@ -28,7 +28,7 @@ from certcore.sweep import (
     strengthen_surface,
     surfaces,
 )
-from certcore.sweep.bracket import attacks_along, attacks_over
+from certcore.sweep.attack_curve import attacks_along, attacks_over
 from tests.oracle.instances import Question
 
 RELAXATIONS = ("tight", "paper", "strong", "exact")

@@ -24,7 +24,7 @@ from tests.oracle.ways_shown import numbers_only, of_classes, of_report
 SEARCH = 0.03
 
 
-class Shown:
+class Display:
     """Stands for the job of a page: keeps everything that the page would show before the work is done."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ def at_once() -> Iterator[list[Any]]:
     parts: list[Any] = []
 
     def ask(slot: str, key: Any, run: Callable[[Any], Any], label: str, **_: Any) -> Work:
-        job = Shown()
+        job = Display()
         result = run(job)
         parts.extend(job.parts)
         return Work(slot, key, result, True)

@@ -19,7 +19,7 @@ from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.result.reach import Reach, reach
+from certcore.result.attack_effects import Reach, reach
 from pages.canvas import attack, film, situation, view
 from pages.parts import charts, neighbourhood
 from pages.parts.search import search

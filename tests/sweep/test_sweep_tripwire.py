@@ -33,7 +33,7 @@ from certcore.sweep import (
     strengthen_surface,
     surface,
 )
-from certcore.sweep.bracket import attacks_along
+from certcore.sweep.attack_curve import attacks_along
 from certcore.verify import proof
 from tests.sweep.test_sweep_plateaus import alone
 

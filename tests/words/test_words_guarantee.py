@@ -16,8 +16,8 @@ from certcore import Certificate, Graph, Instance, Status, ThreatModel, certify,
 from certcore.base.division import DivisionBase, PairHash
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.program.problem import by_division
+from certcore.result.attack_effects import NEVER, reach
 from certcore.result.influence import influence
-from certcore.result.reach import NEVER, reach
 from certcore.result.states import TargetState
 from certcore.sweep import Session
 from tests.pages.toys import votes_instance

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.common.splits import average_radius, band, mean
+from certcore.common.statistics import average_radius, band, mean
 from certcore.domain.perturbations import TABLE, canonical
 from certcore.domain.threat import ThreatModel
 from certcore.figures.figure import Figure
@@ -20,8 +20,8 @@ from certcore.figures.style import Kind
 from certcore.instance.instance import TEST, Instance
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve
+from certcore.sweep.attack_curve import best_attacks, best_below
 from certcore.sweep.axis import Axis
-from certcore.sweep.bracket import best_attacks, best_below
 
 
 def lines_of(

@@ -33,7 +33,7 @@ from certcore.figures.table import Table, make_table
 from certcore.instance.instance import Instance
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

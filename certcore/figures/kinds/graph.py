@@ -38,12 +38,12 @@ from certcore.figures.style import (
 )
 from certcore.figures.table import Meaning, Table, make_table, without_empty
 from certcore.instance.instance import Instance
+from certcore.result.attack_effects import NO_TARGET, Reach, reach
 from certcore.result.certificate import Certificate
-from certcore.result.reach import NO_TARGET, Reach, reach
 from certcore.result.states import FORMER, NOTHING, TargetState
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 #: Above this many nodes and edges the graph is drawn by WebGL; below, as SVG, which needs no graphics card.

@@ -20,7 +20,7 @@ from certcore.result.states import NOTHING
 
 if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 #: More names than this nobody reads in a column of a paper.
 _MOST_NAMES = 12

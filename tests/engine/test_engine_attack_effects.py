@@ -13,8 +13,8 @@ from certcore.domain.graph import Graph
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
+from certcore.result.attack_effects import NEVER, Reach, nearest_points, reach
 from certcore.result.attack_text import read_attack
-from certcore.result.reach import NEVER, Reach, nearest_points, reach
 from tests.support import edge_field, grid_certified, hops, random_instance, random_threat
 
 

@@ -15,7 +15,7 @@ def ask(module: str, name: str, *args: Any, **kwargs: Any) -> Any:
     return getattr(import_module(f"certcore.notebook.{module}"), name)(*args, **kwargs)
 
 
-class Shown:
+class Display:
     """A result with a card for notebooks, a pandas frame and a plot."""
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
-from certcore.common.splits import average_radius, deviation, mean
+from certcore.common.statistics import average_radius, deviation, mean
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.result.tripwire import check

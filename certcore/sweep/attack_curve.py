@@ -12,7 +12,7 @@ from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
-from certcore.result.trim import trimmed
+from certcore.result.shrink_attack import trimmed
 from certcore.result.tripwire import remember
 from certcore.sweep.axis import Axis
 from certcore.sweep.session import Session, as_session

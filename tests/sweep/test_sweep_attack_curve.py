@@ -13,9 +13,9 @@ from certcore.figures.geometry import bracket_area
 from certcore.figures.kinds.contour import cell_hover
 from certcore.program.problem import Problem
 from certcore.result.allocation import empty_edges, replay
-from certcore.result.trim import trimmed
+from certcore.result.shrink_attack import trimmed
 from certcore.sweep import Session, curve, surface
-from certcore.sweep.bracket import attacks_over, best_attacks, best_below, best_within
+from certcore.sweep.attack_curve import attacks_over, best_attacks, best_below, best_within
 from tests.oracle.truth import most_broken
 from tests.support import random_instance
 

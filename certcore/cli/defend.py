@@ -6,7 +6,7 @@ import argparse
 import threading
 from typing import Any
 
-from certcore import words
+from certcore import messages
 from certcore.cli.options import (
     add_json,
     add_question,
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_json())
         return 0
-    print(words.promise(instance, threat, result.targets, result.certified, result.certified))
+    print(messages.promise(instance, threat, result.targets, result.certified, result.certified))
     print_remarks(instance, threat)
     print(f"certified without further protection: {result.certified:,} of {result.targets:,} (proven)")
     for number, step in enumerate(result.steps, 1):
@@ -62,5 +62,5 @@ def run(args: argparse.Namespace) -> int:
         print(f"{number:>3}. protect node {step.node}{name}: certified {step.certified:,} (+{step.gain:,})")
     if len(result.steps) < args.nodes:
         option = {Status.TIME_LIMIT: "--time-limit", Status.FAILED: "--relaxation"}.get(result.status, "--tries")
-        print(f"{words.defence_ended(args.tries, result.status, result.relaxation)} (option {option})")
+        print(f"{messages.defence_ended(args.tries, result.status, result.relaxation)} (option {option})")
     return 0

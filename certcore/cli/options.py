@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore import words
+from certcore import messages
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
@@ -216,13 +216,13 @@ def targets_before_correct(args: argparse.Namespace, instance: Instance) -> np.n
 
 def print_remarks(instance: Instance, threat: ThreatModel) -> None:
     """What must be said beside every number at these budgets; on standard error where a table is on the other."""
-    for remark in words.remarks(instance, threat):
+    for remark in messages.remarks(instance, threat):
         print(f"certcore: note: {remark}", file=sys.stderr)
 
 
 def print_share(instance: Instance, before: np.ndarray) -> None:
     """What ratios of a table over the right labels are shares of, on standard error."""
-    print(f"certcore: note: {words.share_of_right(instance, before)}", file=sys.stderr)
+    print(f"certcore: note: {messages.share_of_right(instance, before)}", file=sys.stderr)
 
 
 def print_json(value: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore import __version__, words
+from certcore import __version__, messages
 from certcore.common.errors import InputError
 from certcore.figures.table import Meaning, Table, make_table
 from certcore.instance.instance import Instance
@@ -25,7 +25,7 @@ def guarantee(instance: Instance, certificate: Certificate, of: int | None = Non
 
     `of`: the targets are the correct labels among so many, and the share told is the certified accuracy.
     """
-    return str(words.statement(instance, certificate, of))
+    return str(messages.statement(instance, certificate, of))
 
 
 def provenance(instance: Instance, certificate: Certificate | None = None, source: str = "") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore import words
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.common.progress import StepsDone, tell
 from certcore.domain.perturbations import LABELS, TYPES, preferred
@@ -158,7 +158,7 @@ def build_report(
         commands=tuple(commands),
         accuracy=""
         if counted is None
-        else str(words.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
+        else str(messages.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
         asked=maker.accuracy_of,
     )
 

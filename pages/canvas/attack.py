@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from certcore import words
+from certcore import messages
 from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.figures.style import STATES
 from certcore.instance.instance import Instance
@@ -15,8 +15,8 @@ from certcore.result.attack_effects import NO_TARGET, Reach
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING
 
-from ..words.names import class_name, node_name
-from ..words.text import SHORT, count, plain
+from ..messages.names import class_name, node_name
+from ..messages.text import SHORT, count, plain
 from .view import pack
 
 #: Entries of fields that travel with one attack; sites beyond are drawn and counted, without a list of their targets.
@@ -42,7 +42,7 @@ def data(
     assert allocation is not None
     controlled = np.flatnonzero(allocation.attackers > NOTHING) if result.threat.sigma is not None else np.zeros(0, int)
     most = result.targets - result.verified_certified
-    said = words.attack_words(
+    said = messages.attack_words(
         found, lambda node: _name_of(instance, node), most, result.threat.budgets, relaxed=relaxed
     )
     sent: dict[str, Any] = {
@@ -93,9 +93,9 @@ def _name_of(instance: Instance, node: int) -> str:
     return node_name(instance, node) if instance.node_names is not None else str(node)
 
 
-def pieces(found: Reach, said: words.Text) -> list[dict[str, Any]]:
+def pieces(found: Reach, said: messages.Text) -> list[dict[str, Any]]:
     """The sentence above the map in pieces; a name carries the number of its site."""
-    sites = iter([site for kind in words.named_sites(found) for site in kind])
+    sites = iter([site for kind in messages.named_sites(found) for site in kind])
     told: list[dict[str, Any]] = []
     for piece in said.pieces:
         one: dict[str, Any] = {"text": piece.text}

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
 from certcore.figures.kinds.graph import positions_of
 from certcore.figures.style import (
@@ -31,8 +31,8 @@ from certcore.figures.style import (
 from certcore.instance.instance import Instance
 from certcore.result.states import TargetState
 
-from ..words.names import class_name
-from ..words.text import plain
+from ..messages.names import class_name
+from ..messages.text import plain
 
 _HERE = Path(__file__).parent
 SCRIPTS = ("graph", "hand", "panel", "beside", "player", "map")
@@ -144,8 +144,8 @@ def settings(
         "only": only,
         "chosen": chosen,
         "selection": selection,
-        "states": [words.state_legend(state) for state in TargetState],
-        "counted": [words.state_legend(state, relaxed=True) for state in TargetState],
+        "states": [messages.state_legend(state) for state in TargetState],
+        "counted": [messages.state_legend(state, relaxed=True) for state in TargetState],
         "colours": {
             "types": list(TYPE_COLOURS),
             "lost": LOST_COLOUR,

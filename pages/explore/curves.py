@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from certcore import figures, words
+from certcore import figures, messages
 from certcore.common.errors import InputError
 from certcore.program.relaxation import Relaxation
 
 from ..background import sweeps, work
 from ..files import bundles
+from ..messages.text import markdown
 from ..parts import charts, exports
 from ..parts.promise import promise
 from ..state import controls, state
 from ..state.sliders import stops
 from ..state.state import View
-from ..words.text import markdown
 
 TITLE = "Curves"
 LEAD = "What stays certified as one budget grows, everything else as in the sidebar."
@@ -72,7 +72,7 @@ def draw(view: View) -> None:
         bar, "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
     )
     switches = st.container(horizontal=True)
-    votes = words.votes_over_groups(view.instance) is not None
+    votes = messages.votes_over_groups(view.instance) is not None
     if votes and st.session_state["paper"]:
         state.replace("paper", False, "the publication defines no relaxation for votes over groups of edges")
     paper = controls.toggle(
@@ -162,9 +162,9 @@ def draw(view: View) -> None:
             "ratio of the next larger value: nothing is interpolated.",
         )
         if beside:
-            st.caption(words.why_controls().markdown)
+            st.caption(messages.why_controls().markdown)
         elif view.instance.controls and view.counted is None:
-            st.caption(words.why_accuracy().markdown)
+            st.caption(messages.why_accuracy().markdown)
             if st.button("Show certified accuracy beside models that ignore edges", key="controls"):
                 state.move(right=True)
         if clicked is not None:

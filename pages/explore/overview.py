@@ -6,13 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from certcore import figures, words
+from certcore import figures, messages
 from certcore.program.relaxation import Relaxation
 
 from ..background import engine, sweeps, work
+from ..messages.names import class_name
 from ..parts import charts, exports, headline
 from ..state.state import View
-from ..words.names import class_name
 
 TITLE = "What is guaranteed"
 #: The small curve is drawn at every integer if it does not reach further.
@@ -62,7 +62,7 @@ def draw(view: View) -> None:
                     work.watch(search)
         charts.show_latest(figure, view.instance.full_digest, key="mini", height=330)
         if beside:
-            st.caption(words.why_controls().markdown)
+            st.caption(messages.why_controls().markdown)
         if view.relaxation is Relaxation.EXACT:
             st.caption("The curve shows what is verified (the tight program); the solver's word is not drawn.")
         if ready:

@@ -19,9 +19,9 @@ from certcore.common.npz import read_npz
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
 from certcore.instance.instance import Instance, load_instance, named
-from certcore.words import dataset_title
+from certcore.messages import dataset_title
 
-from ..words.text import count, markdown, samples
+from ..messages.text import count, markdown, samples
 
 #: The clone; where the dashboard is installed inside the package, the folder it was started in.
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,10 +11,10 @@ from certcore.common.errors import SoundnessError
 
 from ..background import work
 from ..files import bundles
+from ..messages.text import markdown
 from ..server import uploads
 from ..server.login import login
 from ..state import menu, state
-from ..words.text import markdown
 from . import sidebar, skip
 
 #: A file of our own: icons by name would be fetched from a font server.

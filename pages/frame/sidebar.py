@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
@@ -19,11 +19,11 @@ from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 
 from ..files import bundles
+from ..messages.names import class_name
+from ..messages.text import count, markdown
 from ..state import controls, state
 from ..state.sliders import slider_end, stops
 from ..state.state import MAX_BUDGET, SHARED, START, Control, View
-from ..words.names import class_name
-from ..words.text import count, markdown
 
 ALL = "all"
 CHOOSE_FIRST = "Choose “Absolute” or “Relative” above first: while local budgets are off, no limit counts."
@@ -196,7 +196,7 @@ def _budgets(instance: Instance) -> None:
         reason = reasons[name]
         label = LABELS[name].capitalize()
         missing = name not in instance.base.axes and reason is None
-        more = reason or (str(words.not_covered(LABELS[name])) if missing else "")
+        more = reason or (str(messages.not_covered(LABELS[name])) if missing else "")
         _pair(
             name,
             label,
@@ -228,7 +228,7 @@ def _beside_controls(instance: Instance) -> None:
 def first_budget(instance: Instance) -> dict[str, int]:
     """The one budget above zero at the start: deletions if covered, they are what the paper shows first."""
     covered = state.covered(instance)
-    if words.votes_over_groups(instance) is not None:
+    if messages.votes_over_groups(instance) is not None:
         return {"adj_add": 10}
     name = next((name for name in START if name in covered), None)
     return {} if name is None else {name: START[name]}
@@ -361,7 +361,7 @@ def _only_right(instance: Instance, targets: np.ndarray | None) -> tuple[np.ndar
 
 
 def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:
-    votes = words.votes_over_groups(instance) is not None
+    votes = messages.votes_over_groups(instance) is not None
     if votes and st.session_state["relaxation"] == Relaxation.PAPER:
         state.replace("relaxation", "tight", "the publication defines none for votes over groups of edges")
     relaxation = controls.segmented_control(

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from certcore import figures, words
+from certcore import figures, messages
 from certcore.common.errors import InputError
 from certcore.figures.style import STATES
 from certcore.result.assemble import result_facts
@@ -20,6 +20,8 @@ from certcore.result.states import FORMER, TargetState
 from ..background import work
 from ..canvas import attack, film, situation
 from ..canvas import view as canvas
+from ..messages.names import node_name
+from ..messages.text import count, markdown
 from ..parts import exports, frames, headline
 from ..parts.charts import is_dark
 from ..parts.protect import suggestions
@@ -27,8 +29,6 @@ from ..parts.search import search
 from ..parts.selection import selected_nodes
 from ..state import controls, menu, state
 from ..state.state import View
-from ..words.names import node_name
-from ..words.text import count, markdown
 
 TITLE = "Attack map"
 #: There is a picture to which the keyboard can go at once.
@@ -112,11 +112,11 @@ def draw(view: View) -> None:
     found = reach(instance, result, relaxed=relaxed)
     assert found is not None
     pictures = [Picture(result, found, relaxed)]
-    why: words.Text | None = None
+    why: messages.Text | None = None
     if adversary == "both":
         fractions = reach(instance, result, relaxed=True)
         assert fractions is not None
-        why = words.why_larger(found, fractions)
+        why = messages.why_larger(found, fractions)
         pictures = [
             Picture(result, found, False, attack.title(result, relaxed=False)),
             Picture(result, fractions, True, attack.title(result, relaxed=True)),
@@ -153,7 +153,7 @@ def draw(view: View) -> None:
         below,
         "Show only",
         CHOICES,
-        format_func=lambda choice: words.state_legend(TargetState[choice.upper()], relaxed=relaxed),
+        format_func=lambda choice: messages.state_legend(TargetState[choice.upper()], relaxed=relaxed),
         key="only",
         placeholder="all states",
         help="Fade all nodes in other states.",

@@ -9,9 +9,9 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.instance import instance_to_arrays
 
 from ..files import bundles, examples, validation
+from ..messages.text import count, listing, markdown
 from ..state import controls, menu, state
 from ..state.state import View
-from ..words.text import count, listing, markdown
 
 TITLE = "Bring your own"
 LEAD = "Everything stays on this machine. Files are read as plain arrays; nothing in them is executed."

@@ -10,16 +10,16 @@ from typing import Literal
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.common.rounding import rounded_up, share_down
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 
 from ..background import engine, work
 from ..files import bundles
+from ..messages.text import count, seconds
 from ..state import menu
 from ..state.state import View
-from ..words.text import count, seconds
 
 
 def draw(view: View) -> tuple[Certificate | None, bool]:
@@ -32,7 +32,7 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
         if shown is None:
             st.markdown("Computing the first certificate of this instance …" if task.running else "No certificate yet.")
         else:
-            st.markdown(words.guarantee(view.instance, shown, _asked(view, shown)).markdown)
+            st.markdown(messages.guarantee(view.instance, shown, _asked(view, shown)).markdown)
     done = "" if shown is None else f":gray[{_done(shown)}]"
     if better is not None:
         work.line(better, done)
@@ -62,9 +62,9 @@ def _strengthened(view: View, result: Certificate) -> work.Work | None:
 def remarks(view: View, result: Certificate) -> None:
     """What must be said beside the number: certified accuracy, uncovered types, the paper's edge rule."""
     if view.counted is not None and _asked(view, result) is not None:
-        told = words.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
+        told = messages.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
         st.info(told.markdown, icon=":material/target:")
-    for remark in words.remarks(view.instance, result.threat):
+    for remark in messages.remarks(view.instance, result.threat):
         st.warning(remark.markdown, icon=":material/warning:")
 
 
@@ -103,9 +103,9 @@ def with_attack(view: View) -> Certificate | None:
         work.line(task, "", engine.preview(view) if task.running else "")
     else:
         asked = _asked(view, result)
-        text = words.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
+        text = messages.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
         line = (
-            f"{words.summary(result, asked).markdown} · "
+            f"{messages.summary(result, asked).markdown} · "
             f"node by node {share_down(result.naive_certified, result.targets if asked is None else asked)} · "
             f"left uncertified: {text} · "
             + ("integer program" if result.relaxation == Relaxation.EXACT else f"{result.relaxation} relaxation")
@@ -121,7 +121,7 @@ def with_attack(view: View) -> Certificate | None:
 def _done(result: Certificate) -> str:
     ended = result.status.is_final
     icon = ":material/hourglass_bottom:" if not ended else ":material/info:" if result.unproven else ":material/check:"
-    return f"{icon} {words.status(result).markdown}"
+    return f"{icon} {messages.status(result).markdown}"
 
 
 def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | None) -> None:
@@ -134,12 +134,12 @@ def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | N
     columns[0].metric(
         f"{'Certified together' if asked is None else 'Certified accuracy'}{older}",
         share_down(result.verified_certified, whole),
-        f"solver's word: {share_down(result.certified, whole)}" if result.unproven else str(words.gain(result)),
+        f"solver's word: {share_down(result.certified, whole)}" if result.unproven else str(messages.gain(result)),
         delta_color="off",
         delta_arrow="off",
         help=f"Proven for {count(result.verified_certified)} of {count(result.targets)} {kind}"
         f"{'' if asked is None else f', of {count(whole)} labels asked about'}. "
-        f"{words.not_per_node().markdown}",
+        f"{messages.not_per_node().markdown}",
     )
     columns[1].metric(
         f"Node by node{older}",
@@ -150,7 +150,7 @@ def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | N
         help="The naive count: every target meets its own worst attack with the whole budget.",
     )
     found: Certificate = search.result if search is not None and search.fresh else _with_its_attack(result)
-    text, meaning = words.bracket(replace(result, attack=found.attack))
+    text, meaning = messages.bracket(replace(result, attack=found.attack))
     columns[2].metric(
         f"Left uncertified{older}",
         text,

@@ -16,7 +16,7 @@ from certcore.result.attack_effects import NO_TARGET, margins
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING, TargetState
 
-from ..words.names import class_name, node_name
+from ..messages.names import class_name, node_name
 
 MOST_NODES = 140
 

@@ -11,8 +11,8 @@ from certcore.domain.perturbations import FLIPS
 from certcore.figures.recipe import Recipe
 from certcore.instance.instance import Instance
 
-from ..words.names import class_name, node_name
-from ..words.text import budget_words, count, plain
+from ..messages.names import class_name, node_name
+from ..messages.text import budget_words, count, plain
 from . import charts
 
 

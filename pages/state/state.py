@@ -20,7 +20,7 @@ from certcore.instance.local_limits import most_per_node as most_per_node
 from certcore.instance.local_limits import within_base as within_base
 from certcore.program.relaxation import Relaxation
 
-from ..words.text import plain
+from ..messages.text import plain
 from . import packing
 
 #: A control's value at the start, and how its text in a link is read (ValueError: nonsense, says what was expected).

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 import certcore as cc
-from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, words
+from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, messages
 from certcore.cli import main
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import FLIPS, LABELS, TYPES, UNLIMITED, Change, Perturbation, Site, registered
@@ -134,7 +134,7 @@ def test_parts_of_a_unit_count_in_every_form() -> None:
     strong = certify(instance, attr_move=3, relaxation="strong", rounds=5)
     assert strong.relaxation == "tight"
     assert strong.bound == 6
-    assert any("tight form answers" in str(text) for text in words.remarks(instance, tight.threat))
+    assert any("tight form answers" in str(text) for text in messages.remarks(instance, tight.threat))
     with pytest.raises(InputError, match="whole flips, but attribute shifts have real amounts"):
         certify(instance, attr_move=3, relaxation="paper")
     with pytest.raises(ValueError, match="strong rows do not hold"):
@@ -231,8 +231,8 @@ def test_people_meet_it_like_any_other_type() -> None:
     found = certify(instance, shift=7)
     assert found.threat.attr_move == 7
     assert "attr_move=7" in repr(found.threat)
-    assert "at most 7 attribute shifts in the whole graph" in str(words.guarantee(instance, found))
-    assert "no more than 1 attribute shift at any one node" in words.threat_words(
+    assert "at most 7 attribute shifts in the whole graph" in str(messages.guarantee(instance, found))
+    assert "no more than 1 attribute shift at any one node" in messages.threat_words(
         found.threat.replace(local_attr_move=1)
     )
     assert Axis.parse("local-shift").name == "local_attr_move"

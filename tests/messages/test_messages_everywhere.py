@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certcore import Graph, GridBase, Instance, ThreatModel, certify, export, figures, save_instance, words
+from certcore import Graph, GridBase, Instance, ThreatModel, certify, export, figures, messages, save_instance
 from certcore.cli import main
 from certcore.common.rounding import share_down
 from certcore.figures.serial import from_json, to_json
@@ -48,12 +48,12 @@ def out(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_the_first_line_of_certify_is_the_guarantee(capsys: pytest.CaptureFixture[str], file: str) -> None:
     first = out(capsys, "certify", file, "--attr-del", "4").splitlines()[0]
     instance = small_instance()
-    assert first == str(words.guarantee(instance, certify(instance, ThreatModel(attr_del=4))))
+    assert first == str(messages.guarantee(instance, certify(instance, ThreatModel(attr_del=4))))
     assert "4 attribute deletions" in first
 
 
 def test_without_a_budget_certify_says_that_nothing_is_attacked(capsys: pytest.CaptureFixture[str], file: str) -> None:
-    said = words.guarantee(small_instance(), certify(small_instance(), ThreatModel()))
+    said = messages.guarantee(small_instance(), certify(small_instance(), ThreatModel()))
     assert said.keys[:2] == ("attacker.none", "guarantee.clean")
     assert out(capsys, "certify", file).splitlines()[0] == str(said)
 
@@ -62,11 +62,11 @@ def test_the_largest_budget_names_the_rest_of_the_attacker(capsys: pytest.Captur
     """Without σ, local and other budgets beside it, it would promise more than was computed."""
     instance = small_instance()
 
-    def told(vary: str, **threat: int) -> words.Text:
+    def told(vary: str, **threat: int) -> messages.Text:
         """What the command says, with the keys of its sentences."""
         options = [word for key, value in threat.items() for word in (f"--{key.replace('_', '-')}", str(value))]
         model = ThreatModel(**threat)
-        said = words.radius(instance, model, radius(instance, model, vary, "0.3"))
+        said = messages.radius(instance, model, radius(instance, model, vary, "0.3"))
         asked = ["radius", file, "--vary", vary, "--at-least", "0.3", *options]
         assert out(capsys, *asked) == f"{said}\n"
         assert json.loads(out(capsys, *asked, "--json"))["guarantee"] == str(said)
@@ -77,22 +77,22 @@ def test_the_largest_budget_names_the_rest_of_the_attacker(capsys: pytest.Captur
     assert said.keys[0] == "radius.attacker"
     others = said.pieces[1].text
     assert re.findall(r"\d+", others) == ["1", "1", "2"]
-    assert words.budget_words((1, 0, 0, 0)) in others
-    assert words.budget_words((0, 1, 0, 0)) in others
+    assert messages.budget_words((1, 0, 0, 0)) in others
+    assert messages.budget_words((0, 1, 0, 0)) in others
     assert "confidence.given" in said.keys
     over = told("sigma", attr_del=3)
     assert over.keys[0] == "radius.attacker"
-    assert over.pieces[1].text == words.threat_words(ThreatModel(attr_del=3))
+    assert over.pieces[1].text == messages.threat_words(ThreatModel(attr_del=3))
 
 
 def test_a_largest_budget_of_nothing_is_no_promise(capsys: pytest.CaptureFixture[str], file: str) -> None:
     instance = small_instance()
-    said = words.radius(instance, ThreatModel(), radius(instance, ThreatModel(), "attr_del", "0"))
+    said = messages.radius(instance, ThreatModel(), radius(instance, ThreatModel(), "attr_del", "0"))
     assert said.keys == ("radius.nothing_asked", "guarantee.subject")
     assert out(capsys, "radius", file, "--vary", "attr_del", "--at-least", "0") == f"{said}\n"
     instance = dataclasses.replace(instance, targets=np.zeros(0, dtype=np.int64))
     found = radius(instance, ThreatModel(), "attr_del", "0.5")
-    assert words.radius(instance, ThreatModel(), found).keys == ("guarantee.no_targets",)
+    assert messages.radius(instance, ThreatModel(), found).keys == ("guarantee.no_targets",)
 
 
 def test_defend_begins_with_the_guarantee_and_ends_with_what_was_tried(
@@ -100,7 +100,7 @@ def test_defend_begins_with_the_guarantee_and_ends_with_what_was_tried(
 ) -> None:
     text = out(capsys, "defend", file, "--attr-del", "2", "--sigma", "1", "--nodes", "40", "--tries", "2")
     instance, threat = small_instance(), ThreatModel(attr_del=2, sigma=1)
-    assert text.splitlines()[0] == str(words.guarantee(instance, certify(instance, threat)))
+    assert text.splitlines()[0] == str(messages.guarantee(instance, certify(instance, threat)))
     assert re.findall(r"\d+", text.splitlines()[-1]) == ["2"], "how many were tried, not that no other node helps"
 
 
@@ -139,11 +139,11 @@ def test_the_bound_beside_an_unverified_count_begins_with_what_is_proven() -> No
     # Without its instance: a claim that an attack refutes does not come into being otherwise.
     exact = dataclasses.replace(exact, instance=None)
     claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=Fraction(proven - 2))
-    told, say = words.limit_words(claim), words.SENTENCES["limit.solver"].say
-    assert told == say(proven, Fraction(proven - 2), "exact", True)
+    told, message = messages.limit_words(claim), messages.SENTENCES["limit.solver"].message
+    assert told == message(proven, Fraction(proven - 2), "exact", True)
     assert [int(number) for number in re.findall(r"\bat most (\d+)", str(told))] == [proven, proven - 2]
     same = dataclasses.replace(exact, certified=exact.verified_certified, bound=Fraction(proven))
-    assert words.limit_words(same) == say(proven, Fraction(proven), "exact", False)
+    assert messages.limit_words(same) == message(proven, Fraction(proven), "exact", False)
 
 
 def test_shares_of_a_base_certificate_are_rounded_down(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_shares_of_a_base_certificate_are_rounded_down(capsys: pytest.CaptureFix
 
 def test_zero_is_no_guarantee() -> None:
     instance = chain()
-    said = words.guarantee(instance, certify(instance, ThreatModel(attr_del=12)))
+    said = messages.guarantee(instance, certify(instance, ThreatModel(attr_del=12)))
     assert "guarantee.nothing" in said.keys
 
 
@@ -187,7 +187,7 @@ def test_no_solver_no_solvers_word(relaxation: str) -> None:
     ):
         assert found.verified
         assert found.unproven == 0
-        assert words.status(found).keys == ("status.totals",)
+        assert messages.status(found).keys == ("status.totals",)
     everywhere = dataclasses.replace(instance, base=dataclasses.replace(instance.base, global_fields=True))
     assert curve(everywhere, ThreatModel(), "adj_add", [0, 1], relaxation=relaxation).verified.all()
     assert surface(everywhere, ThreatModel(), "adj_add", [0, 1], "sigma", [0, 1], relaxation=relaxation).verified.all()
@@ -200,7 +200,7 @@ def test_uncovered_flips_break_only_whom_they_reach(capsys: pytest.CaptureFixtur
     assert 0 < found.certified < found.targets, "fields are local"
     save_instance(tmp_path / "i.npz", instance)
     text = out(capsys, "certify", str(tmp_path / "i.npz"), "--attr-add", "2")
-    (remark,) = words.remarks(instance, found.threat)
+    (remark,) = messages.remarks(instance, found.threat)
     assert remark.keys == ("remark.uncovered",)
     assert str(remark) in text
     assert str(remark) in export.guarantee(instance, found)
@@ -213,9 +213,9 @@ def test_uncovered_flips_break_only_whom_they_reach(capsys: pytest.CaptureFixtur
 
 def test_the_edge_rule_is_named_only_where_an_edge_can_go() -> None:
     instance = dataclasses.replace(chain(axes=("adj_del", "attr_del")), edge_field="messages")
-    keys = [remark.keys for remark in words.remarks(instance, ThreatModel(attr_del=3))]
+    keys = [remark.keys for remark in messages.remarks(instance, ThreatModel(attr_del=3))]
     assert keys == []
-    assert [remark.keys for remark in words.remarks(instance, ThreatModel(adj_del=3))] == [("remark.messages",)]
+    assert [remark.keys for remark in messages.remarks(instance, ThreatModel(adj_del=3))] == [("remark.messages",)]
 
 
 def test_a_local_edge_budget_of_a_directed_graph_says_which_edges_it_counts() -> None:
@@ -224,18 +224,18 @@ def test_a_local_edge_budget_of_a_directed_graph_says_which_edges_it_counts() ->
     threat = ThreatModel(adj_del=2, local_adj_del=1)
     both = "(incoming and outgoing edges together)"
     directed = dataclasses.replace(instance, graph=arrows)
-    assert both in str(words.guarantee(directed, certify(directed, threat)))
-    assert both not in str(words.guarantee(instance, certify(instance, threat)))
+    assert both in str(messages.guarantee(directed, certify(directed, threat)))
+    assert both not in str(messages.guarantee(instance, certify(instance, threat)))
 
 
 def test_what_only_the_file_says_is_told_as_such() -> None:
     plain, convex = chain(), chain(meta={"types": "convex"})
     threat = ThreatModel(attr_del=1)
-    say = words.SENTENCES["confidence.given"].say
-    assert say(True) != say(False)
-    for instance, told in ((convex, say(True)), (plain, say(False))):
-        said = words.guarantee(instance, certify(instance, threat))
-        assert words.confidence(instance) == told
+    message = messages.SENTENCES["confidence.given"].message
+    assert message(True) != message(False)
+    for instance, told in ((convex, message(True)), (plain, message(False))):
+        said = messages.guarantee(instance, certify(instance, threat))
+        assert messages.confidence(instance) == told
         assert set(told.pieces) < set(said.pieces)
         assert not {"confidence.sampled", "confidence.division"} & set(said.keys)
 
@@ -285,11 +285,11 @@ def test_accuracy_counts_abstaining_as_wrong_and_names_the_other() -> None:
     silent = np.asarray(instance.base.grid).copy()
     silent[:10] = False
     quiet = dataclasses.replace(instance, base=GridBase(silent, instance.base.axes, prediction=instance.prediction))
-    found = words.accuracy(quiet)
+    found = messages.accuracy(quiet)
     assert found is not None
     speaks = quiet.base.fronts().certified((0, 0, 0, 0))
     assert (found.right, found.right_anyway, found.nodes) == (int(speaks.sum()), 40, 40)
-    told = words.accuracy_words(found)
+    told = messages.accuracy_words(found)
     assert told.keys == ("accuracy",)
     shares = [share_down(number, 40) for number in (found.right, 40)]
     assert re.findall(r"[\d.]+ %", str(told)) == shares, "the other definition comes after the usual one"
@@ -301,14 +301,14 @@ def test_the_report_says_what_the_terminal_says(tmp_path: Path) -> None:
 
     instance = small_instance()
     report = build_report(instance, ThreatModel(attr_del=3), relaxation="exact", quick=True)
-    assert report.guarantee == str(words.statement(instance, report.certificate))
+    assert report.guarantee == str(messages.statement(instance, report.certificate))
     claim = dataclasses.replace(report.certificate, certified=report.certificate.verified_certified + 1, instance=None)
     page, without = report_html(dataclasses.replace(report, certificate=claim)), report_html(report)
     proven, told = (f"{number:,} of {claim.targets:,} (" for number in (claim.verified_certified, claim.certified))
     assert told not in without
     assert page.index(proven) < page.index(told), "what is proven comes first"
-    right = words.accuracy(instance)
+    right = messages.accuracy(instance)
     assert right is not None
-    assert words.status(claim).keys == ("status.solver",)
-    for said in (words.status(claim), words.limit_words(claim), words.accuracy_words(right)):
+    assert messages.status(claim).keys == ("status.solver",)
+    for said in (messages.status(claim), messages.limit_words(claim), messages.accuracy_words(right)):
         assert html.escape(str(said)) in page

@@ -14,12 +14,12 @@ from certcore.domain.edge_field import EdgeField
 from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.messages.attacker import attacks_nothing, threat_words, whatever, without
+from certcore.messages.division import deterministic, division_remarks, votes_over_groups
+from certcore.messages.registry import sentence
+from certcore.messages.text import Text, code, count, listing, message, name, paragraph, samples, some, strong
 from certcore.program.problem import whole_graph
 from certcore.result.certificate import Certificate
-from certcore.words.attacker import attacks_nothing, threat_words, whatever, without
-from certcore.words.division import deterministic, division_remarks, votes_over_groups
-from certcore.words.registry import sentence
-from certcore.words.text import Text, code, count, listing, name, paragraph, samples, say, some, strong
 
 _DATASETS = {"citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed"}
 
@@ -58,15 +58,15 @@ def promise(
     attacker = threat_words(threat, directed=instance.graph.directed)
     sure = confidence(instance)
     if attacks_nothing(threat):
-        head = say(without(), clean(proven, targets, sure, of)) if claimed else clean_nothing(targets, of)
+        head = message(without(), clean(proven, targets, sure, of)) if claimed else clean_nothing(targets, of)
     elif not claimed:
         head = nothing(attacker, targets, of)
     elif not proven:
-        head = say(whatever(attacker), only_solver(claimed, targets, sure, of))
+        head = message(whatever(attacker), only_solver(claimed, targets, sure, of))
     elif claimed > proven:
-        head = say(whatever(attacker), solver(proven, claimed, targets, sure, of))
+        head = message(whatever(attacker), solver(proven, claimed, targets, sure, of))
     else:
-        head = say(whatever(attacker), verified(proven, targets, sure, of))
+        head = message(whatever(attacker), verified(proven, targets, sure, of))
     return paragraph([head, subject(instance, claimed > 0)])
 
 
@@ -90,26 +90,26 @@ def _share(part: int, targets: int, of: int | None) -> str:
 
 def _accuracy(part: int, of: int | None) -> Text:
     if of is None:
-        return say()
-    return say(
+        return message()
+    return message(
         ", a ", strong(f"certified accuracy of {share_down(part, of)}"), f" (of all {count(of)} labels asked about)"
     )
 
 
 @sentence("guarantee.no_targets", "the target set is empty")
 def no_targets() -> Text:
-    return say("There are no targets: no label is counted, so ", strong("nothing is guaranteed"), ".")
+    return message("There are no targets: no label is counted, so ", strong("nothing is guaranteed"), ".")
 
 
 @sentence(
     "guarantee.verified",
     "something is attacked, the verified count is above 0 and nobody claims more; the accuracy where the targets are "
     "the correct labels",
-    1257, 1870, say(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), None,
-    others=((1190, 1402, say(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), 1870),),
+    1257, 1870, message(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), None,
+    others=((1190, 1402, message(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), 1870),),
 )  # fmt: skip
 def verified(proven: int, targets: int, sure: Text, of: int | None) -> Text:
-    return say(
+    return message(
         "at least ",
         strong(_of(proven, targets)),
         f" {_labels(of)} stay as they are{_share(proven, targets, of)}, all at once",
@@ -122,10 +122,10 @@ def verified(proven: int, targets: int, sure: Text, of: int | None) -> Text:
 @sentence(
     "guarantee.solver",
     "something is attacked and the integer program claims more than is verified, which is above 0",
-    1190, 1257, 1870, say(), None, others=((1190, 1257, 1402, say(), 1870),),
+    1190, 1257, 1870, message(), None, others=((1190, 1257, 1402, message(), 1870),),
 )  # fmt: skip
 def solver(proven: int, claimed: int, targets: int, sure: Text, of: int | None) -> Text:
-    return say(
+    return message(
         "at least ",
         strong(_of(proven, targets)),
         f" {_labels(of)} stay as they are{_share(proven, targets, of)}, all at once",
@@ -138,10 +138,10 @@ def solver(proven: int, claimed: int, targets: int, sure: Text, of: int | None) 
 
 @sentence(
     "guarantee.only_solver", "something is attacked, nothing is verified, the integer program claims a count",
-    31, 1870, say(), None,
+    31, 1870, message(), None,
 )  # fmt: skip
 def only_solver(claimed: int, targets: int, sure: Text, of: int | None) -> Text:
-    return say(
+    return message(
         strong(_of(0, targets)),
         f" {_labels(of)} are proven to stay, and at least "
         f"{count(claimed)}{_share(claimed, targets, of)} do on the solver's word, which is not verified",
@@ -155,7 +155,7 @@ def only_solver(claimed: int, targets: int, sure: Text, of: int | None) -> Text:
     "at most 200 attribute deletions in the whole graph", 1870, None,
 )  # fmt: skip
 def nothing(attacker: str, targets: int, of: int | None) -> Text:
-    return say(
+    return message(
         strong("Nothing is guaranteed at these budgets"),
         ": ",
         strong(_of(0, targets)),
@@ -167,12 +167,12 @@ def nothing(attacker: str, targets: int, of: int | None) -> Text:
 
 @sentence(
     "guarantee.clean", "nothing is attacked and some labels are certified",
-    1759, 1870, say(), None, others=((1402, 1402, say(), 1870),),
+    1759, 1870, message(), None, others=((1402, 1402, message(), 1870),),
 )  # fmt: skip
 def clean(proven: int, targets: int, sure: Text, of: int | None) -> Text:
     missing = targets - proven
     rest = f"; the other {count(missing)} have no certificate to begin with" if missing else ""
-    return say(
+    return message(
         strong(_of(proven, targets)),
         f" {_labels(of)}{_share(proven, targets, of)} have a certificate",
         sure,
@@ -185,7 +185,7 @@ def clean(proven: int, targets: int, sure: Text, of: int | None) -> Text:
 @sentence("guarantee.clean_nothing", "nothing is attacked and no label is certified", 1870, None)
 def clean_nothing(targets: int, of: int | None) -> Text:
     head = strong("Nothing is guaranteed, even without any attack")
-    return say(head, ": ", strong(_of(0, targets)), f" {_labels(of)} have a certificate.")
+    return message(head, ": ", strong(_of(0, targets)), f" {_labels(of)} have a certificate.")
 
 
 # --- how sure, and about what ---------------------------------------------------------------------------------------
@@ -204,13 +204,13 @@ def confidence(instance: Instance) -> Text:
 @sentence("confidence.sampled", "the base certificate rests on votes", "0.01", 10**6)
 def sampled(alpha: str, number: int) -> Text:
     drawn = f", {samples(number)} samples per node" if number else ""
-    return say(f" (confidence {confidence_text(alpha, 100)} % for all nodes together{drawn})")
+    return message(f" (confidence {confidence_text(alpha, 100)} % for all nodes together{drawn})")
 
 
 @sentence("confidence.given", "the base certificate is given as a grid; the end only if the file calls it convex", True)
 def given(convex: bool) -> Text:
     told = " (a convex relaxation, deterministic, according to the file)" if convex else ""
-    return say(f", as far as the base certificate holds{told}")
+    return message(f", as far as the base certificate holds{told}")
 
 
 def said_convex(instance: Instance) -> bool:
@@ -243,9 +243,9 @@ def subject(instance: Instance, holds: bool = True) -> Text:
             ("the majority vote over 3 groups of edges", "Cora", True, False)),
 )  # fmt: skip
 def about(whose: str, dataset: str, holds: bool, explicit: bool) -> Text:
-    called = say(" (", name(dataset, 40), " according to its file)") if dataset.strip() else say()
+    called = message(" (", name(dataset, 40), " according to its file)") if dataset.strip() else message()
     fields = f", with the receptive {AS_GIVEN}" if explicit else ""
-    return say(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, fields, ".")
+    return message(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, fields, ".")
 
 
 # --- remarks --------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def uncovered(instance: Instance, threat: ThreatModel) -> list[str]:
     "remark.uncovered", "a type with a budget is not covered by the base certificate", "attribute deletions"
 )  # fmt: skip
 def not_covered(types: str) -> Text:
-    return say(
+    return message(
         f"The base certificate says nothing about {types}: each such flip counts as breaking every target in whose "
         "receptive field it lies."
     )
@@ -283,7 +283,7 @@ def not_covered(types: str) -> Text:
 
 @sentence("remark.real", "a type with a budget has real amounts", "attribute shifts")
 def real_amounts(types: str) -> Text:
-    return say(
+    return message(
         f"The amounts of {types} are real numbers. Rows of the strong form hold for whole numbers only: where it is "
         "asked for, the tight form answers. Attacks are looked for in whole units."
     )
@@ -294,7 +294,7 @@ def real_amounts(types: str) -> Text:
     "edges can be deleted, and the fields follow the edge rule of the paper (not where fields are the whole graph)",
 )
 def messages() -> Text:
-    return say(
+    return message(
         "The receptive fields follow the edge rule ",
         code(EdgeField.MESSAGES),
         ". It is sound for row-normalised and attention models; for the usual symmetric GCN it overstates robustness "
@@ -304,7 +304,7 @@ def messages() -> Text:
 
 @sentence("remark.not_per_node", "beside every count")
 def not_per_node() -> Text:
-    return say(
+    return message(
         "The number is about all targets together. Apart from targets that are certified on their own it does not say "
         "which labels stay."
     )
@@ -343,17 +343,19 @@ def _rests_on(instance: Instance, threat: ThreatModel) -> Text:
     others=((AS_GIVEN, "a grid, as far as it holds"),),
 )  # fmt: skip
 def rests_on(fields: str, base: str) -> Text:
-    return say(f"It rests on these: {fields}; base certificate: {base}.")
+    return message(f"It rests on these: {fields}; base certificate: {base}.")
 
 
 @sentence("preview", "a solve is under way and multipliers known before prove something", 1100, 1870)
 def preview(certified: int, whole: int) -> Text:
-    return say(f"already proven for these budgets: at least {_of(certified, whole)} ({share_down(certified, whole)})")
+    return message(
+        f"already proven for these budgets: at least {_of(certified, whole)} ({share_down(certified, whole)})"
+    )
 
 
 @sentence("preview.nothing", "a solve is under way and nothing is proven yet")
 def no_preview() -> Text:
-    return say("nothing is proven for these budgets yet")
+    return message("nothing is proven for these budgets yet")
 
 
 def known_already(certified: int, whole: int) -> Text:
@@ -380,7 +382,7 @@ def between(found: int | None, proven: int, told: int) -> Text:
     solver = (
         f"; according to the solver, whose word is not verified, not more than {count(told)}" if told < proven else ""
     )
-    return say(
+    return message(
         f"{best}; it is proven that no attack leaves more than {count(proven)} uncertified{solver}. Targets that were "
         "uncertified before the attack are counted in both. “Uncertified” is about the base certificates: it does not "
         "prove that the model's label changes."
@@ -395,8 +397,8 @@ def gain(certificate: Certificate) -> Text:
 @sentence("gain", "beside the verified count", 573, others=((0,), (-2,)))
 def compared(more: int) -> Text:
     if not more:
-        return say("as many as node by node")
-    return say(f"{count(abs(more))} {'more' if more > 0 else 'fewer'} than node by node")
+        return message("as many as node by node")
+    return message(f"{count(abs(more))} {'more' if more > 0 else 'fewer'} than node by node")
 
 
 @sentence(
@@ -406,7 +408,7 @@ def compared(more: int) -> Text:
 def _summary(proven: int, claimed: int, whole: int, correct: bool) -> Text:
     solver = f" (on the solver's word {count(claimed)})" if claimed > proven else ""
     kind = "labels correct and certified" if correct else "labels certified"
-    return say(strong(_of(proven, whole)), f" {kind}, {share_down(proven, whole)}{solver}")
+    return message(strong(_of(proven, whole)), f" {kind}, {share_down(proven, whole)}{solver}")
 
 
 def summary(certificate: Certificate, of: int | None = None) -> Text:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec
 
-from certcore.words.text import Text
+from certcore.messages.text import Text
 
 Arguments = ParamSpec("Arguments")
 
@@ -19,7 +19,7 @@ class Sentence:
     key: str
     condition: str
     """When it is printed, in words; the property test checks it against the certificate."""
-    say: Callable[..., Text]
+    message: Callable[..., Text]
     examples: tuple[tuple[Any, ...], ...]
     """Arguments to show it with: one set for each form it takes."""
 

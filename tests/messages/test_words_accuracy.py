@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import certcore
-from certcore import Instance, ThreatModel, certify, words
+from certcore import Instance, ThreatModel, certify, messages
 from certcore.base.division import DivisionBase
 from certcore.cli import main
 from certcore.common.rounding import share_down
@@ -43,14 +43,14 @@ def test_the_sentence_says_correct_labels_and_tells_one_share(instance: Instance
     asked, right = instance.select_targets(None), instance.select_targets("correct")
     found = certify(instance, ThreatModel(attr_del=budget, targets=right))
     claim = dataclasses.replace(found, certified=min(found.certified + claimed, len(right)))
-    said = str(words.guarantee(instance, claim, len(asked)))
+    said = str(messages.guarantee(instance, claim, len(asked)))
     assert f"{found.verified_certified} of {len(right)} correct labels" in said
     assert shares(said) == ({share_down(found.verified_certified, len(asked))} if found.verified_certified else set())
     assert ("certified accuracy of" in said) == (found.verified_certified > 0)
-    assert GUARANTEE.search(words.guarantee(instance, found, len(asked)).markdown), "a healthy page is known by it"
-    line = str(words.summary(found, len(asked)))
+    assert GUARANTEE.search(messages.guarantee(instance, found, len(asked)).markdown), "a healthy page is known by it"
+    line = str(messages.summary(found, len(asked)))
     assert line.startswith(f"{found.verified_certified} of {len(asked)} labels correct and certified")
-    assert "correct" not in str(words.guarantee(instance, found))
+    assert "correct" not in str(messages.guarantee(instance, found))
 
 
 def test_the_command_shows_no_share_of_the_correct_labels(
@@ -103,7 +103,7 @@ def test_attributes_that_may_change_do_not_stay_as_they_are(reads: bool) -> None
     assert isinstance(plain.base, DivisionBase)
     instance = dataclasses.replace(plain, base=dataclasses.replace(plain.base, weights_read_edges=reads))
     for attributes, threat in ((False, ThreatModel(adj_del=1)), (True, ThreatModel(attr_del=1, adj_del=1))):
-        said = str(words.statement(instance, certify(instance, threat)))
+        said = str(messages.statement(instance, certify(instance, threat)))
         assert ("1 attribute deletion" in said) == attributes
         assert bool(re.search(r"Attributes (and weights )?stay as they are", said)) == (not attributes)
         assert ("not covered" in said) == reads

@@ -9,9 +9,9 @@ import numpy as np
 from certcore.common.rounding import share_down
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import TRAIN, Instance
-from certcore.words.attacker import attacks_nothing
-from certcore.words.registry import sentence
-from certcore.words.text import Text, count, paragraph, say, strong
+from certcore.messages.attacker import attacks_nothing
+from certcore.messages.registry import sentence
+from certcore.messages.text import Text, count, message, paragraph, strong
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def right_labels(right: int, anyway: int, nodes: int, test: bool) -> Text:
         if anyway != right
         else ""
     )
-    return say(
+    return message(
         strong(share_down(right, nodes)),
         f" of the {count(nodes)} {which} have the right label; nodes that abstain count as wrong.{also}",
     )
@@ -64,7 +64,7 @@ def right_labels(right: int, anyway: int, nodes: int, test: bool) -> Text:
 def certified_accuracy(instance: Instance, threat: ThreatModel, certified: int, of: np.ndarray) -> Text:
     """What a certificate over the right labels says about the accuracy on the targets `of`, training nodes or not."""
     if not len(of):
-        return say()
+        return message()
     right = 0 if instance.right is None else int(instance.right[of].sum())
     head = under_attack(certified, len(of), right, attacks_nothing(threat))
     return paragraph([head, not_for_training()]) if has_training_nodes(instance, of) else head
@@ -90,8 +90,8 @@ def under_attack(certified: int, nodes: int, right: int, nothing: bool) -> Text:
     share = strong(f"at least {share_down(certified, nodes)}")
     start = f"{count(certified)} of {count(nodes)} labels are right and "
     if nothing:
-        return say("Accuracy is ", share, f": {start}have a certificate. Nothing is attacked at these budgets.")
-    return say(
+        return message("Accuracy is ", share, f": {start}have a certificate. Nothing is attacked at these budgets.")
+    return message(
         "Accuracy is ",
         share,
         f" under this attacker: {start}stay, all at once; without an attack {count(right)} are right "
@@ -101,7 +101,7 @@ def under_attack(certified: int, nodes: int, right: int, nothing: bool) -> Text:
 
 @sentence("accuracy.which", "a share of the right labels is told, which is not the accuracy", 1402, 1870)
 def which_share(right: int, nodes: int) -> Text:
-    return say(
+    return message(
         f"Only the {count(right)} right labels are targets here, and a share of the targets is a share of them. "
         f"Certified accuracy is a share of all {count(nodes)} nodes asked about; abstentions count as wrong."
     )
@@ -109,4 +109,4 @@ def which_share(right: int, nodes: int) -> Text:
 
 @sentence("accuracy.training", "nodes of the training split are among the nodes whose accuracy is told")
 def not_for_training() -> Text:
-    return say("Training nodes are among them: accuracy on labels the model has seen says nothing about new nodes.")
+    return message("Training nodes are among them: accuracy on labels the model has seen says nothing about new nodes.")

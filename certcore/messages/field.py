@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from certcore.domain.edge_field import EdgeField
+from certcore.messages.registry import sentence
+from certcore.messages.text import Text, code, count, listing, message, some
 from certcore.models.field import Fault
-from certcore.words.registry import sentence
-from certcore.words.text import Text, code, count, listing, say, some
 
 if TYPE_CHECKING:
     from certcore.pipeline.check_field import FieldCheck
@@ -30,7 +30,7 @@ def field_words(check: FieldCheck) -> Text:
 
 def _field(layers: int, rule: str, derived: bool) -> Text:
     kind = "derived" if derived else "declared"
-    return say(f"{kind} field (", some(layers, "layer", "layers"), ", rule ", code(rule), ")")
+    return message(f"{kind} field (", some(layers, "layer", "layers"), ", rule ", code(rule), ")")
 
 
 @sentence(
@@ -38,7 +38,7 @@ def _field(layers: int, rule: str, derived: bool) -> Text:
     others=((2, EdgeField.DEGREES, 36, 2, True),),
 )  # fmt: skip
 def field_passed(layers: int, rule: str, comparisons: int, graphs: int, derived: bool = False) -> Text:
-    return say(
+    return message(
         "No flip outside the ",
         _field(layers, rule, derived),
         f" was found to change a score, in {some(comparisons, 'comparison', 'comparisons')} on "
@@ -48,7 +48,7 @@ def field_passed(layers: int, rule: str, comparisons: int, graphs: int, derived:
 
 @sentence("field.everything", "the field leaves nothing outside that could be flipped", 4, EdgeField.DEGREES)
 def field_everything(layers: int, rule: str, derived: bool = False) -> Text:
-    return say(
+    return message(
         "The ",
         _field(layers, rule, derived),
         " is the whole graph for every node that was looked at: there is nothing outside to compare, and nothing was "
@@ -66,7 +66,7 @@ def field_violated(
     layers: int, rule: str, node: int, flips: list[str], number: int, change: str, graph: str, derived: bool = False
 ) -> Text:
     told = listing(flips) if number == len(flips) else f"{count(number)} flips together, {listing(flips)} among them"
-    return say(
+    return message(
         "The model reads more than the ",
         _field(layers, rule, derived),
         f": on {graph}, {told} changes the scores of node {node} by {change}, although it lies outside the field of "
@@ -79,7 +79,7 @@ def field_violated(
 
 @sentence("field.chance", "a model gives different scores for the same graph")
 def field_chance() -> Text:
-    return say(
+    return message(
         "The model gives different scores for the same graph, so it has no field and no votes of its own: call ",
         code("model.eval()"),
         ", which turns off dropout, and take other chance out of it.",
@@ -88,7 +88,7 @@ def field_chance() -> Text:
 
 @sentence("field.memory", "what a model says about a graph depends on the graphs it has seen before")
 def field_memory() -> Text:
-    return say(
+    return message(
         "What the model says about a graph depends on the graphs it has seen before (a layer with ",
         code("cached=True"),
         ", or running statistics in training mode), so its votes would be about other graphs than they were asked for: "

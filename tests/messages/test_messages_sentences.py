@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from certcore.words import SENTENCES
-from certcore.words.text import name, say, strong
+from certcore.messages import SENTENCES
+from certcore.messages.text import message, name, strong
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,14 +28,14 @@ def test_every_sentence_has_a_condition_and_says_its_key(key: str) -> None:
     one = SENTENCES[key]
     assert one.condition
     for example in one.examples:
-        said = one.say(*example)
+        said = one.message(*example)
         assert said.keys[0] == key
         # Our own words mean the same in plain text and in Markdown: they hold no sign that one of them would read.
         assert not set("*_`[]<>$\\") & {sign for piece in said.pieces if piece.kind == "own" for sign in piece.text}
 
 
 def test_names_from_files_are_shown_and_not_obeyed() -> None:
-    said = say("on ", name("**x** [y](javascript:z)"), " by ", strong("us"))
+    said = message("on ", name("**x** [y](javascript:z)"), " by ", strong("us"))
     assert str(said) == "on **x** [y](javascript:z) by us"
     assert said.markdown == r"on \*\*x\*\* \[y\]\(javascript\:z\) by **us**"
 
@@ -49,4 +49,4 @@ def test_nothing_that_computes_imports_words() -> None:
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [f"{node.module}.{a.name}" for a in node.names] if isinstance(node, ast.ImportFrom) else []
             names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            assert not any(found.startswith("certcore.words") for found in names), path
+            assert not any(found.startswith("certcore.messages") for found in names), path

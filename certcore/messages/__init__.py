@@ -7,7 +7,7 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
-from certcore.words.accuracy import (
+from certcore.messages.accuracy import (
     Accuracy,
     accuracy,
     accuracy_words,
@@ -16,11 +16,11 @@ from certcore.words.accuracy import (
     not_for_training,
     share_of_right,
 )
-from certcore.words.attacker import attacks_nothing, threat_words
-from certcore.words.division import how_it_votes, votes_over_groups, why_accuracy, why_control_columns, why_controls
-from certcore.words.field import field_words
-from certcore.words.nodes import node_words, state_words
-from certcore.words.promises import (
+from certcore.messages.attacker import attacks_nothing, threat_words
+from certcore.messages.division import how_it_votes, votes_over_groups, why_accuracy, why_control_columns, why_controls
+from certcore.messages.field import field_words
+from certcore.messages.nodes import node_words, state_words
+from certcore.messages.promises import (
     accepted,
     base_kind,
     bracket,
@@ -39,10 +39,10 @@ from certcore.words.promises import (
     summary,
     uncovered,
 )
-from certcore.words.registry import SENTENCES, Sentence
-from certcore.words.sites import attack_words, named_sites, state_legend, why_larger
-from certcore.words.solve import defence_ended, limit_words, radius, status, strengthening
-from certcore.words.text import Text, budget_words
+from certcore.messages.registry import SENTENCES, Sentence
+from certcore.messages.sites import attack_words, named_sites, state_legend, why_larger
+from certcore.messages.solve import defence_ended, limit_words, radius, status, strengthening
+from certcore.messages.text import Text, budget_words
 
 __all__ = [
     "SENTENCES",

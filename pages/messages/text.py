@@ -7,7 +7,7 @@ from typing import Any
 
 from certcore.common.rounding import percent_down
 from certcore.domain.perturbations import TABLE
-from certcore.words.text import budget_words, count, listing, markdown, plain, samples
+from certcore.messages.text import budget_words, count, listing, markdown, plain, samples
 
 __all__ = [
     "SHORT",

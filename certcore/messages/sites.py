@@ -8,10 +8,10 @@ import numpy as np
 
 from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
+from certcore.messages.registry import sentence
+from certcore.messages.text import Piece, Text, budget_words, count, message, name, paragraph, some, strong
 from certcore.result.attack_effects import Reach
 from certcore.result.states import NOTHING, TargetState
-from certcore.words.registry import sentence
-from certcore.words.text import Piece, Text, budget_words, count, name, paragraph, say, some, strong
 
 #: Sites of each kind that the sentence names; the list beside the map has all of them.
 _MOST = 5
@@ -93,38 +93,42 @@ def _done(found: Reach, named: Callable[[int], str]) -> Text:
     parts: list[Text | str] = ["The attack "]
     for k, one in enumerate(told):
         parts += [one] if not k else [" and " if k == len(told) - 1 else ", ", one]
-    return say(*parts, "; ", breaks(int(found.lost.sum())))
+    return message(*parts, "; ", breaks(int(found.lost.sum())))
 
 
 def _named(sites: list[tuple[str, int]], number: int) -> Text:
     parts: list[Text] = []
     for k, (called, flips) in enumerate(sites):
-        parts.append(say(", " if k else "", name(called, 60), f" ×{count(flips)}" if flips > 1 else ""))
-    return say(*parts, ", …" if number > len(sites) else "")
+        parts.append(message(", " if k else "", name(called, 60), f" ×{count(flips)}" if flips > 1 else ""))
+    return message(*parts, ", …" if number > len(sites) else "")
 
 
 @sentence("attack.nothing", "the best attack found changes nothing")
 def attack_nothing() -> Text:
-    return say("The best attack found ", strong("changes nothing"), ": no label loses its certificate by it.")
+    return message("The best attack found ", strong("changes nothing"), ": no label loses its certificate by it.")
 
 
 @sentence(
-    "attack.spends", "attributes are flipped in the attack found", "11 attribute deletions", 7, say("902 ×3, 703 ×3, …")
+    "attack.spends",
+    "attributes are flipped in the attack found",
+    "11 attribute deletions",
+    7,
+    message("902 ×3, 703 ×3, …"),
 )
 def spends(spent: str, nodes: int, named: Text) -> Text:
-    return say("spends ", strong(spent), " at ", strong(some(nodes, "node", "nodes")), " (", named, ")")
+    return message("spends ", strong(spent), " at ", strong(some(nodes, "node", "nodes")), " (", named, ")")
 
 
-@sentence("attack.changes", "edges are deleted or added in the attack found", "deletes", 2, say("12 – 40, 7 – 9"))
+@sentence("attack.changes", "edges are deleted or added in the attack found", "deletes", 2, message("12 – 40, 7 – 9"))
 def changes(word: str, edges: int, named: Text) -> Text:
-    return say(f"{word} ", strong(some(edges, "edge", "edges")), " (", named, ")")
+    return message(f"{word} ", strong(some(edges, "edge", "edges")), " (", named, ")")
 
 
 @sentence("attack.breaks", "after what an attack found does", 135, others=((0,), (1,)))
 def breaks(lost: int) -> Text:
     if not lost:
-        return say(strong("no label loses its certificate"), ".")
-    return say(strong(f"{count(lost)} label{' loses its' if lost == 1 else 's lose their'} certificate"), ".")
+        return message(strong("no label loses its certificate"), ".")
+    return message(strong(f"{count(lost)} label{' loses its' if lost == 1 else 's lose their'} certificate"), ".")
 
 
 @sentence(
@@ -135,13 +139,13 @@ def breaks(lost: int) -> Text:
 def others(lost: int, most: int) -> Text:
     if lost < most:
         told = strong(f"more than {some(most, 'certificate', 'certificates')}")
-        return say(
+        return message(
             "No attack within these limits takes ",
             told,
             f" of the labels counted here (proven); one that takes more than {count(lost)} is not ruled out.",
         )
     told = strong("more certificates" if lost else "any certificate")
-    return say("No attack within these limits takes ", told, " of the labels counted here (proven).")
+    return message("No attack within these limits takes ", told, " of the labels counted here (proven).")
 
 
 @sentence(
@@ -153,14 +157,14 @@ def nearest(number: int, margin: int, spent: bool) -> Text:
     flips = strong(some(margin, "further flip", "further flips"))
     end = " away from losing theirs, each counted by itself." if number > 1 else " away from losing its own."
     start = "Beyond these limits, " if spent else "On top of this attack, "
-    return say(start, strong(f"{count(number)} more"), " are " if number > 1 else " is ", flips, end)
+    return message(start, strong(f"{count(number)} more"), " are " if number > 1 else " is ", flips, end)
 
 
 @sentence(
     "attack.relaxed", "the relaxed adversary is shown instead of an attack", "10 attribute deletions", 36, "252.5"
 )
 def relaxed_spends(spent: str, sites: int, broken: str) -> Text:
-    return say(
+    return message(
         "The relaxed adversary, which may use fractions, spends ",
         strong(spent),
         f" over {some(sites, 'place', 'places')} and counts ",
@@ -173,7 +177,7 @@ def relaxed_spends(spent: str, sites: int, broken: str) -> Text:
 
 @sentence("attack.relaxed-nothing", "the relaxed adversary is shown instead of an attack and spends nothing")
 def relaxed_nothing() -> Text:
-    return say(
+    return message(
         "The relaxed adversary ",
         strong("spends nothing"),
         ". It explains the bound; it is ",
@@ -212,7 +216,7 @@ def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple
     told: list[Piece | str] = ["Of the labels that have a certificate without an attack the relaxed adversary counts "]
     told += [total, ", the attack takes ", strong(count(lost)), ". "]
     if not (split or number or short):
-        return say(*told, "It uses no fractions here: all its flips and all the labels it counts are whole.")
+        return message(*told, "It uses no fractions here: all its flips and all the labels it counts are whole.")
     told.append(f"It may use fractions: its flips are spread over {some(spread, 'place', 'places')}")
     told.append(f", with parts of a flip at {count(split)} of them" if split else "")
     told.append(f" (the attack: {count(of_attack)})")
@@ -225,4 +229,4 @@ def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple
             strong(f"{count(short)} of the labels"),
             " that it counts received too little to become uncertified; in an attack they would not count.",
         ]
-    return say(*told)
+    return message(*told)

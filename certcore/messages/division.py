@@ -10,9 +10,9 @@ from certcore.base.division import DivisionBase
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.words.registry import sentence
-from certcore.words.sites import kept
-from certcore.words.text import Text, code, count, say, some, strong
+from certcore.messages.registry import sentence
+from certcore.messages.sites import kept
+from certcore.messages.text import Text, code, count, message, some, strong
 
 
 def votes_over_groups(instance: Instance) -> DivisionBase | None:
@@ -32,7 +32,7 @@ def division_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
 
 @sentence("confidence.division", "the base certificate counts votes over groups of edges")
 def deterministic() -> Text:
-    return say(", for certain: votes are counted and nothing is sampled")
+    return message(", for certain: votes are counted and nothing is sampled")
 
 
 @sentence(
@@ -42,7 +42,7 @@ def deterministic() -> Text:
 )  # fmt: skip
 def read_no_edges(attributes: bool) -> Text:
     start = "Attributes are changed after training only" if attributes else "Attributes stay as they are"
-    return say(
+    return message(
         f"{start}. The same holds if those edges were changed before training, because the weights were, according to "
         "the file, made without reading an edge."
     )
@@ -56,12 +56,12 @@ def read_edges(attributes: bool) -> Text:
     start, why = "Attributes and weights stay as they are: edges", "the weights have read edges"
     if attributes:
         start, why = "Weights stay as they are: edges and attributes", "the weights have read them"
-    return say(f"{start} changed before training are ", strong("not covered"), f", because {why}.")
+    return message(f"{start} changed before training are ", strong("not covered"), f", because {why}.")
 
 
 @sentence("remark.division.rule", "edges are attacked, and the fields of the votes follow the rule for means")
 def means_only() -> Text:
-    return say(
+    return message(
         "The fields of the votes follow the edge rule ",
         code(EdgeField.MESSAGES),
         ". It is sound for mean and attention aggregation; for a model that reads the degrees of senders, like the "
@@ -74,7 +74,7 @@ def means_only() -> Text:
     2, 1, 3,
 )  # fmt: skip
 def votes_lost(touched: int, needed: int, groups: int) -> Text:
-    return say(
+    return message(
         strong("Loses its certificate"),
         f" in the attack found: {count(touched)} of its {some(groups, 'vote', 'votes')} can change, and "
         f"{count(needed)} that change can be enough. That does not prove that its label changes.",
@@ -86,7 +86,7 @@ def votes_lost(touched: int, needed: int, groups: int) -> Text:
 )
 def votes_undecided(needed: int, touched: int | None, groups: int) -> Text:
     told = f"; in the attack found {count(touched)} can change" if touched is not None else ""
-    return say(
+    return message(
         strong(kept(touched is not None)),
         f": {count(needed)} of its {some(groups, 'vote', 'votes')} would have to change{told}. The collective count "
         "says how many such labels stay, not whether this one does.",
@@ -95,15 +95,17 @@ def votes_undecided(needed: int, touched: int | None, groups: int) -> Text:
 
 @sentence(
     "node.votes.received", "division voting: flipped pairs have an end in the field of a vote of the node",
-    2, say("the edge between 7 and 12: added"),
+    2, message("the edge between 7 and 12: added"),
 )  # fmt: skip
 def votes_received(touched: int, places: Text) -> Text:
-    return say(strong("Received"), f" in the fields of its votes, of which {count(touched)} can change: ", places, ".")
+    return message(
+        strong("Received"), f" in the fields of its votes, of which {count(touched)} can change: ", places, "."
+    )
 
 
 @sentence("controls", "beside curves of division voting whose file names accuracies of models that ignore edges")
 def why_controls() -> Text:
-    return say(
+    return message(
         "The lines across are models that ignore edges: no edge changed after training can change their labels, so "
         "against that they are certified at every budget for free, and a curve below such a line buys nothing. "
         "Their accuracies are those the file tells."
@@ -112,7 +114,7 @@ def why_controls() -> Text:
 
 @sentence("controls.compared", "under a table that compares division voting with other instances")
 def why_control_columns() -> Text:
-    return say(
+    return message(
         "The last columns are models that ignore edges: no edge changed after training can change their labels, so "
         "against that these are their certified accuracies at every budget, for free. They are what the file tells."
     )
@@ -120,7 +122,7 @@ def why_control_columns() -> Text:
 
 @sentence("controls.missing", "under curves of division voting that count labels whether they are right or not")
 def why_accuracy() -> Text:
-    return say(
+    return message(
         "A model that ignores edges keeps all its labels whatever edges are flipped, so this share says little alone: "
         "only in certified accuracy can the two be compared."
     )
@@ -135,7 +137,7 @@ def how_it_votes(groups: int, weight: int, abstains: bool) -> Text:
         if weight
         else ""
     )
-    return say(
+    return message(
         f"A hash puts every pair of nodes into one of {some(groups, 'group', 'groups')}, edges and absent edges alike. "
         f"The model votes once per group, on the graph that has only the edges of that group.{rest}{own} The majority "
         "is the label; of equal ones the smaller class wins. A flipped pair lies in one group, so it can change one "

@@ -11,15 +11,15 @@ from certcore.common.rounding import rounded_up, share_down
 from certcore.domain.perturbations import LABELS
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.messages.accuracy import share_of_right
+from certcore.messages.attacker import beside
+from certcore.messages.promises import confidence, no_targets, subject
+from certcore.messages.registry import sentence
+from certcore.messages.text import Text, count, message, paragraph, strong
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.sweep.radii import Radius
-from certcore.words.accuracy import share_of_right
-from certcore.words.attacker import beside
-from certcore.words.promises import confidence, no_targets, subject
-from certcore.words.registry import sentence
-from certcore.words.text import Text, count, paragraph, say, strong
 
 
 def status(certificate: Certificate) -> Text:
@@ -39,7 +39,7 @@ def status(certificate: Certificate) -> Text:
 
 @sentence("status.totals", "the count is verified and no solver was needed")
 def totals() -> Text:
-    return say("Every field is the whole graph, so the totals decide: no solver was needed.")
+    return message("Every field is the whole graph, so the totals decide: no solver was needed.")
 
 
 #: The examples of a sentence that depends on the status.
@@ -72,7 +72,7 @@ _SEARCHED = {
 
 @sentence("status.closed", "the best attack found breaks as many targets as the proven bound allows", 163)
 def closed(broken: int) -> Text:
-    return say(
+    return message(
         strong("Optimal, proven"),
         f": a replayed attack leaves {count(broken)} targets uncertified, and it is proven in exact integers that none "
         "leaves more. From these base certificates no larger count can be certified.",
@@ -82,7 +82,7 @@ def closed(broken: int) -> Text:
 @sentence("strengthening", "while the search improves a number in place", 1577, 1611, 1870)
 def strengthening(before: int, now: int, targets: int) -> Text:
     better = f"at least {count(before)} … now {count(now)}" if now > before else f"at least {count(now)}"
-    return say(f"{better} of {count(targets)}")
+    return message(f"{better} of {count(targets)}")
 
 
 @sentence(
@@ -90,12 +90,12 @@ def strengthening(before: int, now: int, targets: int) -> Text:
     Status.OPTIMAL, others=((Status.TIME_LIMIT,), (Status.INTERRUPTED,)),
 )  # fmt: skip
 def searched(ended: Status) -> Text:
-    return say(_SEARCHED[ended])
+    return message(_SEARCHED[ended])
 
 
 @sentence("status.proven", "the count is verified, by status", *_EACH[0], others=_EACH[1:])
 def proven_status(ended: Status) -> Text:
-    return say(_PROVEN[ended])
+    return message(_PROVEN[ended])
 
 
 @sentence(
@@ -110,12 +110,12 @@ def nothing_added(ended: Status) -> Text:
         Status.INTERRUPTED: "The solve was cancelled; so far the",
         Status.FAILED: "The solver gave no usable answer; the",
     }.get(ended, "The")
-    return say(f"{how} integer program adds no label to what is proven.")
+    return message(f"{how} integer program adds no label to what is proven.")
 
 
 @sentence("status.solver", "the integer program claims more than is verified, by status", *_EACH[0], others=_EACH[1:])
 def solver_status(ended: Status) -> Text:
-    return say(_SOLVER[ended])
+    return message(_SOLVER[ended])
 
 
 #: Why fewer nodes are suggested than were asked for; a strong search may be stopped by its limit at every candidate.
@@ -134,8 +134,10 @@ _NO_MORE = {
 def defence_ended(tries: int, ended: Status, relaxation: str) -> Text:
     within = " within the limit of each search" if ended is Status.TIME_LIMIT else ""
     if ended.is_final or (within and relaxation == Relaxation.STRONG):
-        return say(f"None of the up to {count(tries)} candidates tried next certifies more{within}; try more of them.")
-    return say(_NO_MORE[ended])
+        return message(
+            f"None of the up to {count(tries)} candidates tried next certifies more{within}; try more of them."
+        )
+    return message(_NO_MORE[ended])
 
 
 def limit_words(certificate: Certificate) -> Text:
@@ -148,7 +150,7 @@ def limit_words(certificate: Certificate) -> Text:
 
 @sentence("limit", "beside a bound that is verified", Fraction(6111199, 10000), "tight")
 def limit(bound: Fraction, relaxation: str) -> Text:
-    return say(f"at most {rounded_up(bound, 4)} ({relaxation}; proven in exact arithmetic)")
+    return message(f"at most {rounded_up(bound, 4)} ({relaxation}; proven in exact arithmetic)")
 
 
 @sentence(
@@ -158,7 +160,7 @@ def limit(bound: Fraction, relaxation: str) -> Text:
 )  # fmt: skip
 def solver_limit(proven: int, bound: Fraction, relaxation: str, adds: bool) -> Text:
     also = f"; at most {rounded_up(bound, 4)} on the solver's word ({relaxation}, not verified)" if adds else ""
-    return say(f"at most {count(proven)} (proven in exact arithmetic){also}")
+    return message(f"at most {count(proven)} (proven in exact arithmetic){also}")
 
 
 # --- how much can be promised ---------------------------------------------------------------------------------------
@@ -174,7 +176,7 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
     what = "attackers (σ)" if found.vary == "sigma" else LABELS.get(found.vary, found.vary)
     share = f"{decimal_text(100 * found.at_least)} %"
     others = beside(threat, found.vary, directed=instance.graph.directed)
-    head = radius_attacker(others) if others else say()
+    head = radius_attacker(others) if others else message()
     word = "" if found.verified else ", on the solver's word, which is not verified"
     counts = (found.certified, found.needed, found.targets)
     if found.value is None:
@@ -192,7 +194,7 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
     if of is not None:
         about += [radius_accuracy(found.certified, len(of), word)] if found.needed else []
         about.append(share_of_right(instance, of))
-    return paragraph([say(head, told), *about, subject(instance, promised)])
+    return paragraph([message(head, told), *about, subject(instance, promised)])
 
 
 @sentence(
@@ -200,7 +202,7 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
     "at most 3 attribute additions in the whole graph, control of at most 2 nodes",
 )  # fmt: skip
 def radius_attacker(others: str) -> Text:
-    return say("Against an attacker with ", strong(others), ": ")
+    return message("Against an attacker with ", strong(others), ": ")
 
 
 @sentence(
@@ -208,22 +210,22 @@ def radius_attacker(others: str) -> Text:
 )
 def radius_accuracy(certified: int, nodes: int, word: str) -> Text:
     share = f"{count(certified)} of {count(nodes)}, {share_down(certified, nodes)}"
-    return say(f"Certified accuracy there is {share}{word}.")
+    return message(f"Certified accuracy there is {share}{word}.")
 
 
-@sentence("radius.sure", "beside every budget that was found", say(" (confidence 99 % for all nodes together)"))
+@sentence("radius.sure", "beside every budget that was found", message(" (confidence 99 % for all nodes together)"))
 def radius_sure(sure: Text) -> Text:
-    return say("All at once", sure, ".")
+    return message("All at once", sure, ".")
 
 
 @sentence("radius.nothing_asked", "the share asked for is so small that no target is needed for it", "0 %")
 def radius_nothing_asked(share: str) -> Text:
-    return say(strong("Nothing was asked for"), f": {share} of the targets is no target, which every budget keeps.")
+    return message(strong("Nothing was asked for"), f": {share} of the targets is no target, which every budget keeps.")
 
 
 @sentence("radius.none", "not even 0 keeps the share", "attribute deletions", "80 %", 1400, 1496, 1870, "")
 def radius_none(what: str, share: str, certified: int, needed: int, targets: int, word: str) -> Text:
-    return say(
+    return message(
         strong("No budget"),
         f" was found that keeps {share} of the targets certified: without any {what} {count(certified)} of "
         f"{count(targets)} are{word}, and {count(needed)} were asked for.",
@@ -232,7 +234,7 @@ def radius_none(what: str, share: str, certified: int, needed: int, targets: int
 
 @sentence("radius.unbounded", "the share is kept at every budget", "attribute deletions", "10 %", 700, 1870, "")
 def radius_unbounded(what: str, share: str, certified: int, targets: int, word: str) -> Text:
-    return say(
+    return message(
         strong("No limit"),
         f": however many {what} there are, at least {count(certified)} of {count(targets)} targets stay certified, "
         f"which is {share} or more{word}.",
@@ -247,7 +249,7 @@ def radius_found(
     what: str, value: int, share: str, certified: int, needed: int, targets: int, after: int | None, word: str
 ) -> Text:
     more = "" if after is None else f"; for {count(value + 1)} it is {count(after)}, which is too few"
-    return say(
+    return message(
         strong(f"{what}: up to {count(value)}"),
         f" keep at least {count(certified)} of {count(targets)} targets certified{word} ({share} were asked for, "
         f"{count(needed)} targets){more}.",
@@ -259,7 +261,7 @@ def radius_found(
     "attribute deletions", 10**9, "80 %", 1500, 1496, 1870, "",
 )  # fmt: skip
 def radius_limit(what: str, value: int, share: str, certified: int, needed: int, targets: int, word: str) -> Text:
-    return say(
+    return message(
         strong(f"{what}: up to {count(value)}"),
         f" keep at least {count(certified)} of {count(targets)} targets certified{word} ({share} were asked for, "
         f"{count(needed)} targets). A threat model holds no larger budget, so none was looked at.",

@@ -11,8 +11,8 @@ from certcore.common.exact import decimal_text
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES, entry_of, node_types
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
-from certcore.words.registry import sentence
-from certcore.words.text import Text, budget_words, count, flips, listing, say, some, strong
+from certcore.messages.registry import sentence
+from certcore.messages.text import Text, budget_words, count, flips, listing, message, some, strong
 
 
 def attacks_nothing(threat: ThreatModel) -> bool:
@@ -77,9 +77,9 @@ def _local(value: Any, kind: str, mode: str) -> str:
 
 @sentence("attacker.any", "an attacker with a budget is faced", "at most 5 attribute deletions in the whole graph")
 def whatever(threat: str) -> Text:
-    return say("Whatever an attacker does with ", strong(threat), ": ")
+    return message("Whatever an attacker does with ", strong(threat), ": ")
 
 
 @sentence("attacker.none", "no budget is set, or the attacker controls no node")
 def without() -> Text:
-    return say(strong("Without any attack"), ": ")
+    return message(strong("Without any attack"), ": ")

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from certcore.instance.instance import Instance
+from certcore.messages.division import votes_lost, votes_over_groups, votes_received, votes_undecided
+from certcore.messages.registry import sentence
+from certcore.messages.sites import kept
+from certcore.messages.text import Piece, Text, budget_words, count, message, name, some, strong
 from certcore.program.problem import by_division
 from certcore.result.attack_effects import NEVER
 from certcore.result.certificate import Certificate
 from certcore.result.influence import Influence
 from certcore.result.states import TargetState
-from certcore.words.division import votes_lost, votes_over_groups, votes_received, votes_undecided
-from certcore.words.registry import sentence
-from certcore.words.sites import kept
-from certcore.words.text import Piece, Text, budget_words, count, name, say, some, strong
 
 #: Places and names in one sentence; the table has all of them.
 _MOST = 8
@@ -50,12 +50,12 @@ def state_words(instance: Instance, certificate: Certificate, node: int, receive
 
 @sentence("node.not_a_target", "the node is not a target")
 def not_a_target() -> Text:
-    return say(strong("Not a target"), ": its label is not counted. It can still be hit.")
+    return message(strong("Not a target"), ": its label is not counted. It can still be hit.")
 
 
 @sentence("node.before", "a target whose base certificate says nothing at budget 0")
 def before() -> Text:
-    return say(
+    return message(
         strong("Uncertified before the attack"),
         ": its base certificate says nothing even without an attack, so it counts as uncertified at every budget.",
     )
@@ -63,7 +63,7 @@ def before() -> Text:
 
 @sentence("node.alone", "a target whose base certificate holds at the whole global budget")
 def alone() -> Text:
-    return say(
+    return message(
         strong("Certified on its own"),
         ": even the whole budget inside its receptive field reaches no point of its front.",
     )
@@ -73,7 +73,7 @@ def alone() -> Text:
     "node.lost", "a target that the attack found leaves uncertified", "4 attribute deletions", "3 attribute deletions"
 )
 def lost(gets: str, ends: str) -> Text:
-    return say(
+    return message(
         strong("Loses its certificate"),
         f" in the attack found: it receives {gets} inside its field, which reaches {ends}, where its base certificate "
         "ends. That does not prove that its label changes.",
@@ -86,7 +86,7 @@ def lost(gets: str, ends: str) -> Text:
 )  # fmt: skip
 def undecided(cheapest: str, gets: str) -> Text:
     told = f"; in the attack found it receives {gets}" if gets else ""
-    return say(
+    return message(
         strong(kept(bool(gets))),
         f": {cheapest} inside its field would leave it uncertified{told}. The collective count says how many such "
         "labels stay, not whether this one does.",
@@ -124,30 +124,30 @@ def _list(parts: list[Piece | str] | list[Piece]) -> Text:
         shown += [part] if not k else ["; ", part]
     if len(parts) > _MOST:
         shown.append(f"; and {count(len(parts) - _MOST)} more")
-    return say(*shown)
+    return message(*shown)
 
 
 @sentence("node.hit", "flips are spent at the node", "3 attribute deletions")
 def hit(spent: str) -> Text:
-    return say(strong("Hit"), f": spent at this node {spent}.")
+    return message(strong("Hit"), f": spent at this node {spent}.")
 
 
 @sentence("node.not_hit", "no flips are spent at the node")
 def not_hit() -> Text:
-    return say(strong("Not hit"), ": no flips are spent at this node.")
+    return message(strong("Not hit"), ": no flips are spent at this node.")
 
 
 @sentence(
     "node.received", "flips lie inside the field of the node",
-    "9 attribute deletions", say("this node: 3 attribute deletions; 618: 6 attribute deletions"),
+    "9 attribute deletions", message("this node: 3 attribute deletions; 618: 6 attribute deletions"),
 )  # fmt: skip
 def received(amount: str, places: Text) -> Text:
-    return say(strong("Received"), f" inside its field: {amount} (", places, ").")
+    return message(strong("Received"), f" inside its field: {amount} (", places, ").")
 
 
 @sentence("node.received_nothing", "no flips lie inside the field of the node")
 def received_nothing() -> Text:
-    return say(strong("Received"), " inside its field: no flips at all.")
+    return message(strong("Received"), " inside its field: no flips at all.")
 
 
 @sentence(
@@ -159,11 +159,11 @@ def received_nothing() -> Text:
 def one_more(margin: int) -> Text:
     """`margin` is the fewest further flips that can leave it uncertified; a flip changes one vote at most."""
     if not margin:
-        return say(strong("One more flip"), " inside its field adds nothing: its certificate is lost already.")
+        return message(strong("One more flip"), " inside its field adds nothing: its certificate is lost already.")
     where = " of the attacker's kinds inside its field, on top of this attack and whatever the budgets, "
     if margin == 1:
-        return say(strong("One more flip"), where, "can be enough to leave it uncertified.")
-    return say(
+        return message(strong("One more flip"), where, "can be enough to leave it uncertified.")
+    return message(
         strong("One more flip"), where, f"is not enough to leave it uncertified: it takes at least {count(margin)}."
     )
 
@@ -172,10 +172,10 @@ def one_more(margin: int) -> Text:
     "node.helps",
     "the node is hit, and targets in whose field its flips lie are lost by flips of their types",
     2,
-    say("618; 1023"),
+    message("618; 1023"),
 )
 def helps(number: int, whom: Text) -> Text:
-    return say(
+    return message(
         strong("Helps to break"),
         f" {some(number, 'target', 'targets')} in whose field these flips lie: ",
         whom,
@@ -187,4 +187,4 @@ def helps(number: int, whom: Text) -> Text:
     "node.helps_nobody", "the node is hit, but no target in whose field its flips lie is lost by flips of their types"
 )
 def helps_nobody() -> Text:
-    return say(strong("Helps to break"), " no target.")
+    return message(strong("Helps to break"), " no target.")

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certcore import Certificate, Graph, Instance, Status, ThreatModel, certify, words
+from certcore import Certificate, Graph, Instance, Status, ThreatModel, certify, messages
 from certcore.base.division import DivisionBase, PairHash
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.program.problem import by_division
@@ -24,7 +24,7 @@ from tests.pages.toys import votes_instance
 from tests.support import random_instance, random_threat
 
 VOTES = votes_instance()
-HEADS = {key for key in words.SENTENCES if key.startswith("guarantee.") and key != "guarantee.subject"}
+HEADS = {key for key in messages.SENTENCES if key.startswith("guarantee.") and key != "guarantee.subject"}
 
 
 def divided(rng: np.random.Generator) -> Instance:
@@ -104,7 +104,7 @@ def plainly(markdown: str) -> str:
 @settings(max_examples=250, deadline=None)
 def test_sentences_agree_with_the_certificate(seed: int) -> None:
     instance, c = drawn(seed)
-    said = words.guarantee(instance, c)
+    said = messages.guarantee(instance, c)
     text = str(said)
     assert plainly(said.markdown) == text
     assert HEADS & set(said.keys) == {head_of(c)}
@@ -121,7 +121,9 @@ def test_sentences_agree_with_the_certificate(seed: int) -> None:
     how = "division" if votes else "sampled" if "votes" in instance.base.arrays() else "given"
     assert [key for key in said.keys if key.startswith("confidence.")] == [f"confidence.{how}"] * promised
     if how == "given":  # deterministic only according to the file
-        assert words.confidence(instance) == words.SENTENCES["confidence.given"].say(instance.meta["types"] == "convex")
+        assert messages.confidence(instance) == messages.SENTENCES["confidence.given"].message(
+            instance.meta["types"] == "convex"
+        )
     if attackable(c.threat) and c.targets:
         for kind, budget in zip(TYPES, c.threat.budgets):
             told = re.search(rf"([\d,]+) {LABELS[kind].removesuffix('s')}s?( and|,| in the whole graph)", text)
@@ -130,7 +132,7 @@ def test_sentences_agree_with_the_certificate(seed: int) -> None:
         assert ("control of" in text) == (c.threat.sigma is not None)
         assert ("protected node" in text) == (len(c.threat.protected) > 0)
 
-    remarks = {key for remark in words.remarks(instance, c.threat) for key in remark.keys}
+    remarks = {key for remark in messages.remarks(instance, c.threat) for key in remark.keys}
     missing = [kind for kind, budget in zip(TYPES, c.threat.budgets) if budget and kind not in instance.base.axes]
     assert ("remark.uncovered" in remarks) == bool(missing)
     fields = instance.edge_field == "messages" and not c.threat.adj_add and not instance.base.global_fields
@@ -147,7 +149,7 @@ def test_sentences_agree_with_the_certificate(seed: int) -> None:
 @settings(max_examples=150, deadline=None)
 def test_nothing_unverified_is_called_proven(seed: int) -> None:
     _, c = drawn(seed)
-    status, limit = str(words.status(c)), str(words.limit_words(c))
+    status, limit = str(messages.status(c)), str(messages.limit_words(c))
     if c.unproven:
         assert "proven" not in status
         assert "solver" in status or c.status is Status.FAILED
@@ -155,13 +157,13 @@ def test_nothing_unverified_is_called_proven(seed: int) -> None:
     assert int(first.split(".")[0].replace(",", "")) == c.targets - c.verified_certified, "what is proven comes first"
     assert limit.count("proven") == 1
     assert ("word" in limit) == (c.unproven > 0)
-    short, meaning = words.bracket(c)
+    short, meaning = messages.bracket(c)
     low, high = short.split(" … ")
     assert int(high.replace(",", "")) == c.targets - c.verified_certified
     assert low == ("?" if c.attack_found is None else f"{c.attack_found:,}")
     proven = c.targets - c.verified_certified
-    assert meaning == words.SENTENCES["bracket"].say(c.attack_found, proven, proven - c.unproven)
-    assert str(words.summary(c)).startswith(f"{c.verified_certified:,} of {c.targets:,}")
+    assert meaning == messages.SENTENCES["bracket"].message(c.attack_found, proven, proven - c.unproven)
+    assert str(messages.summary(c)).startswith(f"{c.verified_certified:,} of {c.targets:,}")
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -181,7 +183,7 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
         found = influence(instance, c, node)
         assert (found is None) == (c.attack is None)
         received = None if found is None else found.received
-        told = words.state_words(instance, c, node, received)
+        told = messages.state_words(instance, c, node, received)
         votes = by_division(instance, c.threat)
         own = votes and states[node] in (TargetState.LOST, TargetState.UNDECIDED)
         assert told.keys[0] == f"node.{'votes.' if own else ''}{TargetState(states[node]).name.lower()}"
@@ -200,7 +202,7 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
         else:
             assert len(found.at_edges) == found.received[2] + found.received[3]
         assert all(states[other] == TargetState.LOST for other in found.helps_to_break)
-        keys = {key for one in words.node_words(found, str) for key in one.keys}
+        keys = {key for one in messages.node_words(found, str) for key in one.keys}
         assert ("node.hit" in keys) == found.hit
         assert ("node.votes.received" if votes else "node.received") in keys or not any(found.received)
         assert ("node.helps" in keys) == bool(found.helps_to_break)
@@ -220,13 +222,13 @@ def test_above_the_map_stands_what_is_lost_what_is_proven_and_what_is_close(seed
     found = reach(instance, c)
     if found is None:
         return
-    said = words.attack_words(found, str, c.targets - c.verified_certified, c.threat.budgets)
+    said = messages.attack_words(found, str, c.targets - c.verified_certified, c.threat.budgets)
     states = c.states(instance.base.fronts())
     lost, before = (int((states == state).sum()) for state in (TargetState.LOST, TargetState.BEFORE))
     most = c.targets - c.verified_certified - before
     assert lost <= most
     assert "attack.others" in said.keys
-    told = str(words.SENTENCES["attack.others"].say(lost, most))
+    told = str(messages.SENTENCES["attack.others"].message(lost, most))
     assert told in str(said)
     assert ("not ruled out" in told) == (lost < most)
     if lost < most:
@@ -237,7 +239,7 @@ def test_above_the_map_stands_what_is_lost_what_is_proven_and_what_is_close(seed
     if ahead:
         number = ahead.count(min(ahead))
         left = any(budget > spent for budget, spent in zip(c.threat.budgets, found.amounts.sum(axis=0)))
-        near = words.SENTENCES["attack.nearest"].say(number, min(ahead), not left)
+        near = messages.SENTENCES["attack.nearest"].message(number, min(ahead), not left)
         assert str(said).endswith(str(near)), "a flip that the attack did not use is within the limits"
 
 
@@ -250,9 +252,9 @@ def test_why_the_bound_is_larger_is_told_in_true_numbers() -> None:
         if found is None or relaxed is None or c.fractional is None:
             continue
         if not len(relaxed.ends):
-            assert words.why_larger(found, relaxed).keys == ("attack.relaxed-nothing",)
+            assert messages.why_larger(found, relaxed).keys == ("attack.relaxed-nothing",)
             continue
-        said = str(words.why_larger(found, relaxed))
+        said = str(messages.why_larger(found, relaxed))
         before = instance.base.fronts().certified((0, 0, 0, 0))[relaxed.targets] == 0
         shares = c.fractional.attacked[~before]
         assert f"the attack takes {(c.attack_found or 0) - before.sum()}. " in said
@@ -277,7 +279,7 @@ def test_optimal_proven_is_said_only_where_nothing_is_left() -> None:
     done = certify(instance, ThreatModel(attr_del=2), relaxation="strong", rounds=10)
     assert done.closed
     assert done.attack_found
-    assert "Optimal, proven" in str(words.status(done))
+    assert "Optimal, proven" in str(messages.status(done))
     for weaker in (
         dataclasses.replace(done, attack=None),
         dataclasses.replace(
@@ -286,4 +288,4 @@ def test_optimal_proven_is_said_only_where_nothing_is_left() -> None:
     ):
         assert weaker.status is Status.OPTIMAL
         assert not weaker.closed
-        assert "ptimal, proven" not in str(words.status(weaker))
+        assert "ptimal, proven" not in str(messages.status(weaker))

@@ -54,7 +54,7 @@ class Text:
         return "".join(piece.html for piece in self.pieces)
 
     def __add__(self, other: str | Piece | Text) -> Text:
-        more = say(other)
+        more = message(other)
         return Text(self.pieces + more.pieces, self.keys + more.keys)
 
     def __bool__(self) -> bool:
@@ -64,7 +64,7 @@ class Text:
         return replace(self, keys=(key, *self.keys))
 
 
-def say(*parts: str | Piece | Text) -> Text:
+def message(*parts: str | Piece | Text) -> Text:
     """Put a sentence together; plain strings are our own words."""
     pieces: list[Piece] = []
     keys: list[str] = []
@@ -93,7 +93,7 @@ def name(text: object, longest: int = 60) -> Piece:
 def paragraph(sentences: Iterable[Text]) -> Text:
     """Sentences one after the other."""
     found = [sentence for sentence in sentences if sentence]
-    return say(*(part for k, one in enumerate(found) for part in ((" ", one) if k else (one,))))
+    return message(*(part for k, one in enumerate(found) for part in ((" ", one) if k else (one,))))
 
 
 def count(number: float | int) -> str:

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certcore import (
-    BaseLocal,
     Graph,
     GridBase,
     InputError,
@@ -26,7 +25,7 @@ from certcore import (
     save_instance,
     verify_proof,
 )
-from certcore.base import SmoothingBase
+from certcore.base import BaseLocal, SmoothingBase
 from certcore.data import Dataset, load_dataset_file, save_dataset
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import part_names

@@ -279,7 +279,7 @@ def test_nothing_that_was_checked_can_be_changed_afterwards() -> None:
 
 
 def test_who_normalises_the_matrices_of_a_graph_changes_no_count() -> None:
-    """Fields were read from the very matrix that was handed out: dividing it by the degrees certified 10 instead of 6."""
+    """Fields were read from the very matrix that was handed out: divided by degrees, it certified 10 instead of 6."""
 
     def ring() -> Instance:
         pairs = np.array([(i, (i + 1) % 12) for i in range(12)])

@@ -1,4 +1,4 @@
-"""Results that show themselves, without knowing how: cards, frames and plots stand above them in the rooms.
+"""Results that show themselves, without knowing how: cards, frames and plots are in a layer above.
 
 `certcore.notebook` is asked for by its name, and only when somebody looks. So nothing that computes loads pandas,
 Plotly or the module of words.

@@ -188,8 +188,8 @@ class _Run:
         total = np.bincount(m.block, weights=m.cost, minlength=m.types)
         x = np.minimum((self.budget / np.maximum(total, 1.0))[m.block], self.cap)
         if m.shape.has_attackers:
-            # From there it ends sooner, with flips spread over more sites: the restricted master becomes larger, and its
-            # simplex takes three times as long (Cora-ML, 200 edge deletions, σ = 10).
+            # From there it ends sooner, with flips spread over more sites: the restricted master becomes larger, and
+            # its simplex takes three times as long (Cora-ML, 200 edge deletions, σ = 10).
             return x, self.scale / m.types, 1.0
         best = np.zeros(m.types)
         np.maximum.at(best, m.block, self.reach)

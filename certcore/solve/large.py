@@ -36,12 +36,13 @@ CLOSE = 1e-7
 HANDOVER = 0.03
 #: So many models are kept, each at the place where it was used last; the nearest one is moved.
 MAX_MODELS = 6
-#: Beyond this distance (see `budget_distance`) a new model is quicker than the old one moved: one type, several types or σ …
-#: With many entries moving costs more: 14 jumps in two types on PubMed (1.8 million) take 137, 77 and 68 s with 1.2,
-#: 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; but 24 jumps on Cora-ML (0.24 million) 6.4 s with 1.2, 8.8 with 0.4,
-#: and a point of its curve over σ on edges (2.7 million) 0.55 to 0.61 s with 1.2, 0.67 to 0.74 with 0.6.
+#: Beyond this distance (see `budget_distance`) a new model is quicker than moving the old one: with one type, with
+#: several types or σ, and with many entries, where moving costs more. 14 jumps in two types on PubMed (1.8 million)
+#: take 137, 77 and 68 s with 1.2, 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; 24 jumps on Cora-ML (0.24 million)
+#: 6.4 s with 1.2, 8.8 with 0.4, and a point of its curve over σ on edges (2.7 million) 0.55 to 0.61 s with 1.2, 0.67 to
+#: 0.74 with 0.6.
 FAR, FAR_TYPES, FAR_MANY, MANY_ENTRIES = 0.3, 1.2, 0.6, 1_000_000
-#: … and so it is if the moved model turns out to be this far from its answer, relative to the bound. On a map of
+#: So it is if the moved model turns out to be this far from its answer, relative to the bound. On a map of
 #: Cora-ML 0.05 begins anew 71 times, in 20 of 36 s; 0.2 does so 11 times, in 24 s together.
 ASTRAY, ASTRAY_TYPES = 0.05, 0.2
 #: Sites whose worth is this close to the best one, and groups this close to a kink, are in the model from the start.

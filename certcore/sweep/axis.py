@@ -51,9 +51,9 @@ class Axis:
         """The value in a threat model."""
         return getattr(threat, self.name)
 
-    def shown(self, values: Sequence[Any]) -> np.ndarray:
-        """Values as numbers: shares of a local budget may have been given as text."""
-        return np.array([float(v) if self.is_local and not isinstance(v, int) else v for v in values])
+    def shown(self, values: Sequence[Any], threat: ThreatModel) -> np.ndarray:
+        """Values as numbers; a share may be written as a quotient (1/3), which only the threat model can read."""
+        return np.array([v if isinstance(v, int) else float(self.of(self.at(threat, v))) for v in values])
 
     def at(self, threat: ThreatModel, value: object) -> ThreatModel:
         """The threat model with this quantity changed."""

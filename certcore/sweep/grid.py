@@ -140,7 +140,7 @@ class Grid:
         spec, bounds = self.spec, monotone(self.bounds)
         return kind(
             axes=tuple(axis.name for axis in spec.axes),
-            axis_values=tuple(axis.shown(values) for axis, values in zip(spec.axes, spec.values)),
+            axis_values=tuple(axis.shown(values, spec.threat) for axis, values in zip(spec.axes, spec.values)),
             targets=self.targets,
             certified=counts_of(self.targets, bounds),
             naive=self.naive,

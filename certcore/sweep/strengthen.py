@@ -33,6 +33,12 @@ def strengthen(
 
     Points that need nothing are passed over, and so are sweeps to which strong rows do not apply or over local budgets.
     """
+    if not found.verified.all():
+        # What is yielded counts as proven, so nothing in it may be the word of an integer solver.
+        raise InputError(
+            f"the bounds of relaxation {found.relaxation} are the solver's word; expected proven ones to strengthen: "
+            "compute the curve or map with the relaxation tight"
+        )
     if found.instance is not None and found.instance.digest != session.instance.digest:
         # Bounds of one instance say nothing about another, not even about the same votes under another base rule.
         raise InputError(

@@ -5,10 +5,10 @@ there: right-hand sides, attackers' coefficients, upper bounds and the points wi
 `certcore.verify.bound`). Most of it, yᵀA, does not depend on the budgets. It is computed once per set of
 dual values; what is left takes a fraction of a millisecond, and gives `exact_bound` of the repaired dual values.
 
-Repair: rounding and tolerances leave thousands of columns unpaid by a hair, and paying each one its own reduced cost times
-its upper bound would cost whole targets. Where it is the cheaper payment, the row that covers the columns is raised by
-the worst reduced cost instead: the global budget for flips, σ for attackers, the choice of a group for its points. In the
-paper's form the choice stands at the points with −1 and is lowered.
+Repair: rounding and tolerances make the reduced costs of thousands of columns slightly positive, and charging each its
+reduced cost times its upper bound would cost whole targets. Where it is cheaper, the dual value of a row that covers
+these columns is raised by their largest reduced cost instead: the global budget for flips, σ for attackers, the choice
+of a group for its points. In the paper's form the choice stands at the points with −1 and is lowered.
 """
 
 from __future__ import annotations

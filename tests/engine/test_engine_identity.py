@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certcore import (
-    BaseLocal,
     Graph,
     GridBase,
     InputError,
@@ -26,7 +25,7 @@ from certcore import (
     save_instance,
     verify_proof,
 )
-from certcore.base import SmoothingBase
+from certcore.base import BaseLocal, SmoothingBase
 from certcore.data import Dataset, load_dataset_file, save_dataset
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import part_names
@@ -274,6 +273,30 @@ def test_nothing_that_was_checked_can_be_changed_afterwards() -> None:
     for array in (instance.targets, instance.labels, instance.base.grid, *arrays):  # type: ignore[attr-defined]
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0  # type: ignore[index]
+
+
+def test_who_normalises_the_matrices_of_a_graph_changes_no_count() -> None:
+    """Fields were read from the very matrix that was handed out: divided by degrees, it certified 10 instead of 6."""
+
+    def ring() -> Instance:
+        pairs = np.array([(i, (i + 1) % 12) for i in range(12)])
+        graph = Graph.from_edges(12, pairs, np.ones((12, 5), dtype=int))
+        return Instance(graph, GridBase(np.arange(3) <= np.arange(12)[:, None] % 3, ("attr_del",)), layers=2)
+
+    true = certify(ring(), attr_del=2, local_attr_del=1, attack=False).certified
+    instance = ring()
+    for matrix in (instance.graph.adjacency, instance.graph.attributes):
+        matrix.data = matrix.data / 3
+    instance.graph.adjacency.data[:] = 0
+    assert certify(instance, attr_del=2, local_attr_del=1, attack=False).certified == true
+    assert instance.graph.attributes.sum() == 60
+    field = Instance(instance.graph, instance.base, None, node_field=instance.graph.adjacency).node_field
+    assert field is not None
+    votes = SmoothingBase(np.full((12, 2), 50), np.zeros(12, dtype=int), 100, "0.01", ("0.1", "0.1", "0", "0"))
+    kept = (instance.graph.ones, instance.graph.incident, instance.graph.edges, field.data, votes.probability)
+    for array in kept:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
 
 
 def test_a_graph_without_a_name_gets_that_of_its_file() -> None:

@@ -147,7 +147,7 @@ def code_of(name: str) -> CodeType | None:
     if home == "figure":
         return MAKERS[rest][0].__code__
     homes: dict[str, list[Any]] = {
-        "certcore": [certcore], "sweep": [sweep, sweep.bracket], "export": [export], "Session": [certcore.Session],
+        "certcore": [certcore], "sweep": [sweep, sweep.attack_curve], "export": [export], "Session": [certcore.Session],
         "notebook": [cards, networks, plots, tables], "engine": [engine], "sweeps": [sweeps],
     }  # fmt: skip
     value = next(getattr(module, rest) for module in homes[home] if hasattr(module, rest))

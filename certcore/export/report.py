@@ -17,7 +17,8 @@ from certcore.domain.perturbations import LABELS, TYPES, preferred
 from certcore.domain.threat import ThreatModel
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.curve_range import curve_values, zero_budget
-from certcore.export.scripts import certify_command, draw_command, untold
+from certcore.export.making import class_counts
+from certcore.export.scripts import certify_command, draw_command, unsupported
 from certcore.figures import (
     base_figure,
     class_figure,
@@ -29,7 +30,6 @@ from certcore.figures import (
 )
 from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
-from certcore.figures.kinds.bars import class_counts
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance, accuracy_of, before_correct
@@ -61,9 +61,9 @@ class Report:
 
 
 def default_threat(instance: Instance, targets: np.ndarray | None = None) -> ThreatModel:
-    """A threat model worth a report where none is given: the first budget at which the naive count is zero.
+    """The default threat model of a report: the first budget at which the naive count is zero.
 
-    It speaks about one type, deletions before additions, because that is where one shared graph matters most.
+    It has one type, deletions before additions, for which the collective certificate gains most.
     """
     order = [name for name in preferred() if name in instance.base.axes]
     if not order:
@@ -98,8 +98,8 @@ def build_report(
 
     `source` is the instance's file name and `targets` the name of the target set, both for the command lines that
     reproduce it (`threat.targets` is what counts). `quick` leaves out maps and classes, which need many solves.
-    A `session` of the same instance lends what it knows already. `counted`: the targets are the right labels among
-    these nodes (known without it where `targets` is `correct`), and the report speaks of certified accuracy.
+    A `session` of the same instance is used, with what it has computed already. `counted`: the targets are the right
+    labels among these nodes (known without it where `targets` is `correct`), and ratios are certified accuracies.
     """
     if counted is None and accuracy_of(instance, targets) is not None:
         counted = instance.select_targets(before_correct(targets))
@@ -145,7 +145,7 @@ def build_report(
     certificate = maker.certificate
     commands = [certify_command(maker.recipe("graph"), time_limit)]
     for figure in drawn:
-        if figure.recipe is not None and untold(figure.recipe) is None:
+        if figure.recipe is not None and unsupported(figure.recipe) is None:
             commands.append(draw_command(figure.recipe, f"{for_file_name(figure.name)}.csv"))
     return Report(
         instance=instance,

@@ -137,18 +137,18 @@ class Sheet:
         )
 
     def note(self, text: str) -> None:
-        """Text below everything; the figure grows for it, and what was drawn keeps its room."""
+        """Text below everything; the figure grows for it, and what was drawn keeps its size."""
         if not text:
             return
         size = self.font - 1.5
-        told = fit(printable(text, 1000), self.width * 72 - 4 * size, size)
-        before, room = self.height, (told.count("\n") + 1) * size * 1.35 / 72 + 0.06
+        wrapped = fit(printable(text, 1000), self.width * 72 - 4 * size, size)
+        before, extra = self.height, (wrapped.count("\n") + 1) * size * 1.35 / 72 + 0.06
         self.figure.draw_without_rendering()  # lays everything out; from here on it only moves up
         self.figure.set_layout_engine("none")
-        self.resize(before + room)
+        self.resize(before + extra)
 
         def up(y: float) -> float:
-            return (y * before + room) / self.height
+            return (y * before + extra) / self.height
 
         for axes in self.figure.axes:
             place = axes.get_position()
@@ -157,7 +157,7 @@ class Sheet:
             other.set_y(up(other.get_position()[1]))
         for legend in self.figure.legends:
             legend.set_bbox_to_anchor((0.0, up(0.0), 1.0, 1 - up(0.0)), transform=self.figure.transFigure)
-        self.figure.text(0.015, 0.04 / self.height, told, fontsize=size, va="bottom", gid="note")
+        self.figure.text(0.015, 0.04 / self.height, wrapped, fontsize=size, va="bottom", gid="note")
 
     def printable(self, text: object, limit: int = 80) -> str:
         """Text the font can set."""

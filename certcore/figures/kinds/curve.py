@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 
 MAX_LINES = 40
-#: Lines whose plateaus are no news.
+#: Kinds of lines whose plateaus are not marked.
 FLAT = (Kind.NAIVE, Kind.CONTROL)
 #: Reference lines nearer to each other than this have their names in one place.
 CLOSE = 0.07
-#: So many lines are told in the description.
+#: The most lines that the description lists.
 _MOST_TOLD = 8
 
 

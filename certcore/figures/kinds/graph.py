@@ -25,7 +25,6 @@ from certcore.figures.geometry import (
     zoomed_in,
 )
 from certcore.figures.kinds import graph_nodes, graph_sites
-from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     ATTACKER_LABEL,
     BLACK,
@@ -433,19 +432,6 @@ def _attack_table(figure: GraphFigure) -> Table:
     blank = {name for name in order if all(cell(row, name) in (None, False, "") for row in rows)}
     keep = [k for name, k in order.items() if name not in {"x", "y", *blank}]
     return full.chosen(keep, rows)
-
-
-@makes("graph", "the graph with an attack")
-def _make_graph(loaded: LoadedRecipe) -> Figure:
-    certificate = loaded.certificate()
-    relaxed = bool(loaded.options.get("relaxed"))
-    if relaxed and certificate.fractional is None:
-        raise InputError(
-            "there is no relaxed adversary here: with whole-graph fields and votes over groups its flips have no places"
-        )
-    palette, only = str(loaded.options.get("palette", Palette.STATE)), read_states(loaded.options.get("only") or "")
-    zoomed = bool(loaded.options.get("zoomed"))
-    return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette, only=only, zoomed=zoomed)
 
 
 def read_states(text: str) -> list[TargetState]:

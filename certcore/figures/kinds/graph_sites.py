@@ -243,16 +243,16 @@ def _spots(
 
 def entries(figure: GraphFigure) -> list[tuple[int, str]]:
     """What the legend says about sites: for each type of flips how many sites, and how many flips of the budget."""
-    told = []
+    labels = []
     for kind, (sites, flips, budget) in enumerate(_tally(figure).tolist()):
         if not sites and budget <= 0:
             continue
         spent = f"{flips:,.0f}" if flips == int(flips) else f"{flips:,.2f}"
         of = f" of {budget:,.0f}" if budget >= 0 else ""
-        told.append(
+        labels.append(
             (kind, f"{SITE_LABEL}: {sites:,.0f} {'site' if sites == 1 else 'sites'}, {spent}{of} {LABELS[TYPES[kind]]}")
         )
-    return told
+    return labels
 
 
 def _tally(figure: GraphFigure) -> np.ndarray:
@@ -353,7 +353,7 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
         return 2 * _PIXELS * mark.radius / unit
 
     marks = marks_of(figure, where, unit)
-    told = dict(entries(figure))
+    labels = dict(entries(figure))
     ink, paper = on_background(BLACK, dark), "#0E1117" if dark else "#FFFFFF"
     traces: list[dict[str, Any]] = []
 
@@ -375,7 +375,7 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
     for kind, dash in ((ADJ_ADD, "solid"), (ADJ_DEL, "5px,3px")):
         pieces = [where[list(mark.ends)] for mark in marks if mark.kind == kind]
         line(pieces, paper, 6.5, opacity=0.85)
-        line(pieces, TYPE_COLOURS[kind], 3.4, dash=dash, name=told.get(kind, SITE_LABEL))
+        line(pieces, TYPE_COLOURS[kind], 3.4, dash=dash, name=labels.get(kind, SITE_LABEL))
     for colour in dict.fromkeys(mark.colour for mark in marks):
         line([(mark.anchor, mark.place) for mark in marks if mark.moved and mark.colour == colour], colour, 1.6)
     line([(mark.lead[:2], mark.lead[2:]) for mark in marks if mark.lead is not None], ink, 1)
@@ -404,7 +404,7 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
                 "opacity": 1,  # left to itself Plotly lets marks of different sizes shine through
                 "line": {"width": 3, "color": TYPE_COLOURS[kind]},
             },
-            **({"name": told.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes else {}),
+            **({"name": labels.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes else {}),
         )
     boxes = [(mark, mark.box) for mark in marks if mark.box is not None]
     if boxes:

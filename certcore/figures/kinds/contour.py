@@ -19,7 +19,6 @@ from certcore.figures.geometry import (
     positions,
 )
 from certcore.figures.kinds import contour_levels
-from certcore.figures.recipe import Recipe
 from certcore.figures.screen import ratios, whole_steps
 from certcore.figures.style import (
     ACCURACY_LABEL,
@@ -305,25 +304,18 @@ def contour_figure(
     y: str,
     show: str = MapOf.RATIO,
     reference: Surface | None = None,
-    reference_kind: str = Kind.NAIVE,
-    kind: str = Kind.COLLECTIVE,
     levels: Sequence[float] = (0.5, 0.7),
     gaps: bool = True,
-    marker: tuple[float, float] | None = None,
-    x_log: bool = False,
-    y_log: bool = False,
-    title: str = "",
-    name: str = "",
     accuracy_of: int | None = None,
     attacks: np.ndarray | None = None,
-    facts: dict[str, Any] | None = None,
-    recipe: Recipe | None = None,
+    **more: Any,
 ) -> ContourFigure:
     """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
 
     `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies. `attacks` are
     the targets that the best attack known leaves uncertified in each cell, NaN where none was looked for.
     Cells that are not done yet stay empty; with `gaps=False` they show the sound but weaker count known so far.
+    `more` are further fields of the figure, such as `marker`, `kind` or `title`.
     """
     of = int(surface.targets) if accuracy_of is None else accuracy_of
     targets = max(of, 1)
@@ -339,23 +331,15 @@ def contour_figure(
         y_values=surface.y_values,
         ratio=certified / targets,
         reference=compared / targets,
-        reference_kind=reference_kind,
-        kind=kind,
         show=show,
         levels=tuple(levels),
-        marker=marker,
-        x_log=x_log,
-        y_log=y_log,
         certified=certified,
         reference_certified=compared,
         bounds=_counts(_whole_bounds(surface), getattr(surface, "done", None) if gaps else None),
         attacks=attacks,
         targets=of,
         accuracy=accuracy_of is not None,
-        title=title,
-        name=name or ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}",
-        facts=facts or {},
-        recipe=recipe,
+        **{"name": ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}", **more},
     )
 
 

@@ -13,7 +13,6 @@ from certcore.common.statistics import average_radius, band, mean
 from certcore.domain.perturbations import TABLE, canonical
 from certcore.domain.threat import ThreatModel
 from certcore.figures.kinds.curve import CurveFigure, Line
-from certcore.figures.recipe import Recipe
 from certcore.figures.style import Kind
 from certcore.instance.instance import TEST, Instance
 
@@ -94,15 +93,10 @@ def curve_figure(
     names: Sequence[str] = (),
     paper: Sequence[Any] = (),
     naive: bool = True,
-    log: bool = False,
-    marker: float | None = None,
     attacks: np.ndarray | None = None,
     accuracy_of: int | None = None,
     controls: dict[str, float] | None = None,
-    title: str = "",
-    name: str = "",
-    facts: dict[str, Any] | None = None,
-    recipe: Recipe | None = None,
+    **more: Any,
 ) -> CurveFigure:
     """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
 
@@ -111,12 +105,36 @@ def curve_figure(
     `attacks`, for a single curve: how many targets the best attack known leaves uncertified at each value.
     `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies.
     `controls`: accuracies of models that ignore edges (see `controls_beside`), drawn across.
+    `more` are further fields of the figure, such as `log`, `marker` or `title`.
     """
     clean = None
     if accuracy_of is not None:
         clean = clean_accuracy(curves[0], accuracy_of)
         curves, paper = ([as_accuracy(one, accuracy_of) for one in some] for some in (curves, paper))
-    members = [curve if isinstance(curve, list | tuple) else [curve] for curve in curves]
+    lines = _family_lines([_splits(curve) for curve in curves], names, naive, attacks)
+    for group, curve in enumerate(paper):
+        label = names[group] if group < len(names) else ""
+        lines += mean_lines(_splits(curve), label, group, Kind.PAPER, naive=False)
+    for label, share in (controls or {}).items():
+        values = lines[0].values
+        lines.append(Line(values=values, ratio=np.full(len(values), share), kind=Kind.CONTROL, name=label, group=0))
+    return CurveFigure(
+        vary=vary,
+        lines=tuple(lines),
+        accuracy=accuracy_of is not None,
+        clean=clean,
+        **{"name": f"curve-{vary}", **more},
+    )
+
+
+def _splits(curve: Any) -> list[Any]:
+    return list(curve) if isinstance(curve, list | tuple) else [curve]
+
+
+def _family_lines(
+    members: list[list[Any]], names: Sequence[str], naive: bool, attacks: np.ndarray | None
+) -> list[Line]:
+    """The lines of all members of a family, without repeated naive lines."""
     lines: list[Line] = []
     seen: set[bytes] = set()
     for group, splits in enumerate(members):
@@ -133,25 +151,7 @@ def curve_figure(
     if len(members) > 1 and len(seen) == 1:
         # The one naive line belongs to the whole family, not to its first member.
         lines = [replace(line, name="") if line.kind == Kind.NAIVE else line for line in lines]
-    for group, curve in enumerate(paper):
-        label = names[group] if group < len(names) else ""
-        splits = curve if isinstance(curve, list | tuple) else [curve]
-        lines += mean_lines(splits, label, group, Kind.PAPER, naive=False)
-    for label, share in (controls or {}).items():
-        values = lines[0].values
-        lines.append(Line(values=values, ratio=np.full(len(values), share), kind=Kind.CONTROL, name=label, group=0))
-    return CurveFigure(
-        vary=vary,
-        lines=tuple(lines),
-        log=log,
-        marker=marker,
-        accuracy=accuracy_of is not None,
-        clean=clean,
-        title=title,
-        name=name or f"curve-{vary}",
-        facts=facts or {},
-        recipe=recipe,
-    )
+    return lines
 
 
 def controls_beside(instance: Instance, threat: ThreatModel, vary: str, accuracy_of: int | None) -> dict[str, float]:

@@ -347,12 +347,7 @@ def _dashes(mark: Mark, where: np.ndarray, unit: float) -> tuple[float, float]:
 
 def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[dict[str, Any]]:
     """The attack as traces of an interactive page: lines to labels, edges, rings of controlled nodes, marks, names."""
-    unit = _PIXELS / _SCREEN_HEIGHT
-
-    def across(mark: Mark) -> float:
-        return 2 * _PIXELS * mark.radius / unit
-
-    marks = marks_of(figure, where, unit)
+    marks = marks_of(figure, where, _PIXELS / _SCREEN_HEIGHT)
     labels = dict(entries(figure))
     ink, paper = on_background(BLACK, dark), "#0E1117" if dark else "#FFFFFF"
     traces: list[dict[str, Any]] = []
@@ -379,6 +374,28 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
     for colour in dict.fromkeys(mark.colour for mark in marks):
         line([(mark.anchor, mark.place) for mark in marks if mark.moved and mark.colour == colour], colour, 1.6)
     line([(mark.lead[:2], mark.lead[2:]) for mark in marks if mark.lead is not None], ink, 1)
+    traces += _screen_marks(marks, labels, dark)
+    boxes = [(mark, mark.box) for mark in marks if mark.box is not None]
+    if boxes:
+        traces.append({
+            "x": [(box[0] + box[2]) / 2 for _, box in boxes],
+            "y": [(box[1] + box[3]) / 2 for _, box in boxes],
+            "mode": "text",
+            "text": [for_plotly(mark.name) for mark, _ in boxes],
+            "textfont": {"size": 11, "color": ink},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        })  # fmt: skip
+    return traces
+
+
+def _screen_marks(marks: list[Mark], labels: dict[int, str], dark: bool) -> list[dict[str, Any]]:
+    """The marks of the sites, and rings around those at controlled nodes."""
+    ink, paper = on_background(BLACK, dark), "#0E1117" if dark else "#FFFFFF"
+    traces: list[dict[str, Any]] = []
+
+    def across(mark: Mark) -> float:
+        return 2 * _SCREEN_HEIGHT * mark.radius
 
     def dots(some: list[Mark], **more: Any) -> None:
         if some:
@@ -406,15 +423,4 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
             },
             **({"name": labels.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes else {}),
         )
-    boxes = [(mark, mark.box) for mark in marks if mark.box is not None]
-    if boxes:
-        traces.append({
-            "x": [(box[0] + box[2]) / 2 for _, box in boxes],
-            "y": [(box[1] + box[3]) / 2 for _, box in boxes],
-            "mode": "text",
-            "text": [for_plotly(mark.name) for mark, _ in boxes],
-            "textfont": {"size": 11, "color": ink},
-            "hoverinfo": "skip",
-            "showlegend": False,
-        })  # fmt: skip
     return traces

@@ -109,7 +109,7 @@ class Changes:
 
 
 def build_dataset(
-    name: str,
+    name: str | Changes,
     edges: Any,
     attributes: Any,
     labels: Any,
@@ -120,14 +120,15 @@ def build_dataset(
     node_names: tuple[str, ...] | None = None,
     split: np.ndarray | None = None,
     source: dict[str, Any] | None = None,
-    changes: Changes | None = None,
     **asked: Unpack[Asked],
 ) -> Dataset:
     """A dataset from raw parts: they are taken as they are, changed as asked for, or refused (see `Asked`).
 
     `edges` are rows (receiver, sender). If each holds both ways by the nature of the source, `both_ways` says so.
+    Changes that the caller has made already are given instead of the name.
     """
-    changes = changes or Changes(name, asked)
+    changes = name if isinstance(name, Changes) else Changes(name, asked)
+    name = changes.name
     binary = _binary(name, attributes, changes)
     n_nodes = binary.shape[0]
     given = edges if np.size(edges) else np.zeros((0, 2), dtype=np.int64)

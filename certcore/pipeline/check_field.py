@@ -89,6 +89,14 @@ class FieldCheck:
         return {"comparisons": self.comparisons, "graphs": self.graphs, "passed": self.passed}
 
 
+class CheckOptions(Asked, total=False):
+    """Further options of `check_field`; those of an import (`Asked`) are among them."""
+
+    nodes: int
+    graphs: int
+    seed: int
+
+
 def check_field(
     model: Callable[..., Any],
     data: object,
@@ -100,32 +108,32 @@ def check_field(
     adj_del: Probability = "0.3",
     wrapper: Callable[..., Any] | None = None,
     edges: str = "edge_index",
-    nodes: int = 24,
-    graphs: int = 3,
-    seed: int = 0,
-    **asked: Unpack[Asked],
+    **options: Unpack[CheckOptions],
 ) -> FieldCheck:
     """Try to falsify that `model` reads no more than `layers` hops of `data` by the rule `edge_field`.
 
     Without `layers` the field is derived from the model's modules, where that is possible. The model is used in the
-    mode it is in: batch normalisation in training mode is detected. `nodes` predictions are compared on the clean
-    graph and on `graphs` − 1 noisy ones, whose flip probabilities are `attr_add`, `attr_del` and `adj_del`. It is a
-    falsifier, not a proof: a model that passes may still read more than it was asked about.
+    mode it is in: batch normalisation in training mode is detected. `nodes` predictions (24) are compared on the
+    clean graph and on `graphs` − 1 (2) noisy ones, whose flip probabilities are `attr_add`, `attr_del` and `adj_del`.
+    It is a falsifier, not a proof: a model that passes may still read more.
     """
     from certcore.models.called import Called
     from certcore.votes.state import require_plain_torch, untouched
 
     require_plain_torch()
-    nodes, graphs = whole_number(nodes, "nodes", 1, 10**9), whole_number(graphs, "graphs", 1, 10**6)
-    dataset, _ = as_dataset(data, **asked)
+    nodes = whole_number(options.pop("nodes", 24), "nodes", 1, 10**9)
+    graphs = whole_number(options.pop("graphs", 3), "graphs", 1, 10**6)
+    seed = options.pop("seed", 0)
+    dataset, _ = as_dataset(data, **options)  # type: ignore[misc]
     called = Called(model, wrapper, edges)
     mode = getattr(model, "training", False)
     noise = Noise.to_draw((attr_add, attr_del, 0, adj_del))
     with untouched((model, wrapper)), one_thread():
         called.training = mode
         asked_for = declared_field(called, dataset.graph, layers, edge_field, smaller=True)
-        options = {"derived": asked_for[2], "nodes": nodes, "graphs": graphs, "seed": seed}
-        found = falsify(called, dataset.graph, *asked_for[:2], noise, **options)  # type: ignore[arg-type]
+        found = falsify(
+            called, dataset.graph, *asked_for[:2], noise, derived=asked_for[2], nodes=nodes, graphs=graphs, seed=seed
+        )
         if found:  # a smaller field than the modules show is wrong, also where no flip was found
             declared_field(called, dataset.graph, layers, edge_field)
     return found

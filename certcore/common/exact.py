@@ -46,7 +46,7 @@ def read_probability(value: object, name: str) -> Fraction:
     """A number in [0, 1] as an exact fraction, spelt like 0.002, +.5, 2e-3 or 1/500 in plain digits.
 
     Decimal strings and fractions ("0.002", "1/500") are taken as they are; a float is read by its shortest
-    decimal form, because whoever writes 0.002 means 1/500 and not the nearest multiple of a power of two.
+    decimal form, because 0.002 means 1/500 and not the nearest multiple of a power of two.
     """
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]

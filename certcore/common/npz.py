@@ -1,4 +1,4 @@
-"""Reading `.npz` files from strangers: nothing is unpickled, and sizes are checked before memory is taken."""
+"""Reading untrusted `.npz` files: nothing is unpickled, and sizes are checked before memory is taken."""
 
 from __future__ import annotations
 

@@ -113,8 +113,8 @@ class Sheet:
             axes.spines[side].set_visible(False)
         return axes
 
-    def labels(self, axes: Any, x: str, y: str, room: float = 0.75) -> None:
-        axes.set_xlabel(fit(printable(x), self.width * 72 * room, self.font), fontsize=self.font, labelpad=2)
+    def labels(self, axes: Any, x: str, y: str, share: float = 0.75) -> None:
+        axes.set_xlabel(fit(printable(x), self.width * 72 * share, self.font), fontsize=self.font, labelpad=2)
         axes.set_ylabel(fit(printable(y), self.height * 72 * 0.75, self.font), fontsize=self.font, labelpad=2)
 
     def legend(self, handles: list[Any]) -> None:
@@ -122,9 +122,9 @@ class Sheet:
         if not handles:
             return
         size = self.font - 1
-        room = self.width * 72 - 5 * size
+        limit = self.width * 72 - 5 * size
         for handle in handles:
-            handle.set_label(fit(handle.get_label(), room, size))
+            handle.set_label(fit(handle.get_label(), limit, size))
         lines = max(handle.get_label().count("\n") + 1 for handle in handles)
         longest = max(_text_width(part, size) for handle in handles for part in handle.get_label().split("\n"))
         sample = 2.6 if any(getattr(h, "get_linestyle", lambda: "")() not in ("", "None") for h in handles) else 1.4
@@ -163,9 +163,9 @@ class Sheet:
         """Text the font can set."""
         return printable(text, limit)
 
-    def fit(self, text: str, room: float, size: float) -> str:
-        """Text broken into lines that fit into `room` points."""
-        return fit(text, room, size)
+    def fit(self, text: str, limit: float, size: float) -> str:
+        """Text broken into lines that fit into `limit` points."""
+        return fit(text, limit, size)
 
     def sample(self, **style: Any) -> Any:
         """A line or marker for the legend alone."""
@@ -194,13 +194,13 @@ class Sheet:
         axis.set_minor_locator(NullLocator())
 
 
-def fit(text: str, room: float, size: float) -> str:
-    """Text broken into lines that fit into `room` points; a number stays with its sign."""
+def fit(text: str, limit: float, size: float) -> str:
+    """Text broken into lines that fit into `limit` points; a number stays with its sign."""
     text = text.replace(" = ", "\u00a0=\u00a0")
     width = _text_width(text, size)
-    if width <= room:
+    if width <= limit:
         return text
-    return "\n".join(textwrap.wrap(text, max(8, int(len(text) * room / width * 0.92))))
+    return "\n".join(textwrap.wrap(text, max(8, int(len(text) * limit / width * 0.92))))
 
 
 def _text_width(text: str, size: float) -> float:

@@ -424,5 +424,5 @@ def _meta(
 
 
 def _shown() -> bool:
-    """A bar where somebody looks at it: on a terminal and in a notebook."""
+    """Whether to show a progress bar: on a terminal and in a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules

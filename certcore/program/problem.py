@@ -155,7 +155,7 @@ def whole_graph_totals(problem: Problem) -> np.ndarray:
         totals[k] = min(totals[k], int(caps[:sigma].sum()))
         if not TABLE[k].at_nodes:
             # Every flipped edge takes one from the capacity of both its ends. The σ sum is not halved: an edge
-            # between an attacker and somebody else is charged to the attacker once.
+            # between an attacker and another node is charged to the attacker once.
             totals[k] = min(totals[k], int(caps.sum()) // 2)
         totals[k] = min(totals[k], _affordable(problem, k))
     return np.minimum(totals, UNLIMITED)

@@ -97,14 +97,14 @@ class _Greedy:
         open_ = self.limits[ADJ_ADD] > 0
         tried = {tuple(sorted(pair)) for pair in self.added}
         for t in range(self.groups):
-            worth = np.where(open_, value[t], -1.0)
-            ends = np.argsort(-worth, kind="stable")[:MOST_ENDS]
-            ends = ends[worth[ends] >= 0]
-            if len(ends) < 2 or 2 * worth[ends[0]] <= best.gain:
+            end_gain = np.where(open_, value[t], -1.0)
+            ends = np.argsort(-end_gain, kind="stable")[:MOST_ENDS]
+            ends = ends[end_gain[ends] >= 0]
+            if len(ends) < 2 or 2 * end_gain[ends[0]] <= best.gain:
                 continue
             i, j = np.triu_indices(len(ends), 1)
             pairs = np.stack([ends[i], ends[j]], axis=1)
-            gain = worth[pairs].sum(axis=1)
+            gain = end_gain[pairs].sum(axis=1)
             fits = (self.division.hash.of(pairs) == t) & (gain > best.gain)
             fits &= self._may_pay(pairs[:, 0]) | self._may_pay(pairs[:, 1])
             for place in np.flatnonzero(fits)[np.argsort(-gain[fits], kind="stable")].tolist():

@@ -153,7 +153,7 @@ class BarFigure(Figure):
         else:
             sheet.thousands(axes.xaxis)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        sheet.labels(axes, self.label, "", room=0.55)  # the names at the left take the rest
+        sheet.labels(axes, self.label, "", share=0.55)  # the names at the left take the rest
         if len(self.series) > 1:
             sheet.legend(handles)
 

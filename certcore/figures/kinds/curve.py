@@ -408,8 +408,8 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
 
 
 def _controls(figure: CurveFigure) -> list[tuple[list[str], float, float, bool]]:
-    """Reference lines look alike and are named where they end, those close together in one place: the names from the
-    top, the end of the line, the height, and whether they stand above it. That is where other lines leave more room."""
+    """Labels of reference lines, one for lines close together: their names from the top, where the lines end, the
+    height, and whether the label is above the line, which it is if other lines leave more space there."""
     found = sorted((line for line in figure.lines if line.kind == Kind.CONTROL), key=lambda line: -float(line.ratio[0]))
     together: list[list[Line]] = []
     for line in found:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
     from certcore.figures.matplotlib_figure import Sheet
 
-#: More names than this nobody reads in a column of a paper.
+#: The most names in a column of a paper.
 _MOST_NAMES = 12
 #: Size of names in print, in points; a sign is at most so wide, as a share of it.
 _NAME_SIZE, _SIGN = 6.0, 0.62
@@ -52,7 +52,7 @@ class Mark:
     held: bool
     """Whether the attacker controls the node: then its ring goes around the mark, which would cover it."""
     box: Box | None = None
-    """Where the name stands; nothing where it finds no room."""
+    """The box of the name; None if there is no free space for it."""
     lead: Box | None = None
     """The line to a name that stands further off."""
 
@@ -201,14 +201,14 @@ def _around(spot: Sequence[float], r: float) -> Box:
 
 def _named(marks: list[Mark], rings: list[Box], unit: float) -> list[Mark]:
     """The largest marks with a place for their names: beside them, or further off with a line, covering nothing."""
-    room = (-0.02, -0.02, GRAPH_ASPECT + 0.02, 1.02)
+    frame = (-0.02, -0.02, GRAPH_ASPECT + 0.02, 1.02)
     outer = [mark.radius + _RING * unit * mark.held for mark in marks]
     taken = [*rings, *(_around(mark.place, r) for mark, r in zip(marks, outer))]
     named = list(marks)
     for k in range(len(marks) - 1, max(-1, len(marks) - 1 - _MOST_NAMES), -1):
         size = (_SIGN * _NAME_SIZE * len(marks[k].name) * unit, 1.1 * _NAME_SIZE * unit)
         for box, lead in _spots(marks[k].place, outer[k], size, unit):
-            inside = box[0] >= room[0] and box[1] >= room[1] and box[2] <= room[2] and box[3] <= room[3]
+            inside = box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
             if inside and not any(box[0] < t[2] and box[2] > t[0] and box[1] < t[3] and box[3] > t[1] for t in taken):
                 taken.append(box)
                 named[k] = replace(marks[k], box=box, lead=lead)

@@ -1,4 +1,4 @@
-"""Ctrl-C while a solver works: a solve in C does not hear it, so it runs beside the thread that does."""
+"""Ctrl-C during a solve: C code does not notice it, so the solve runs in a second thread."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def run_beside(work: Callable[[threading.Event], T], heard: Callable[[], None] | None = None) -> tuple[T, bool]:
+def run_beside(work: Callable[[threading.Event], T], on_interrupt: Callable[[], None] | None = None) -> tuple[T, bool]:
     """Run the work in a thread of its own; returns its result, and whether it was cancelled.
 
-    The first interrupt sets the event that the work was given and calls `heard`, a second one is raised.
+    The first interrupt sets the event that the work was given and calls `on_interrupt`, a second one is raised.
     """
     cancel, done = threading.Event(), threading.Event()
     outcome: list[Any] = [None, None]
@@ -36,8 +36,8 @@ def run_beside(work: Callable[[threading.Event], T], heard: Callable[[], None] |
             if cancel.is_set():
                 raise
             cancel.set()
-            if heard is not None:
-                heard()
+            if on_interrupt is not None:
+                on_interrupt()
         wait = partial(done.wait, 0.2)
     if outcome[1] is not None:
         raise outcome[1]

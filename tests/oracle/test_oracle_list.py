@@ -15,7 +15,7 @@ import certcore
 import certcore.export as export
 import certcore.sweep as sweep
 from certcore.cli import COMMANDS
-from certcore.figures.recipe import KINDS_OF_FIGURES, MAKERS
+from certcore.export.making import KINDS_OF_FIGURES, MAKERS
 from certcore.notebook import cards, networks, plots, tables
 from pages.background import engine, sweeps
 from tests.oracle import ways_pages, ways_shown  # noqa: F401 - they put themselves into the list
@@ -148,7 +148,7 @@ def code_of(name: str) -> CodeType | None:
     if home == "figure":
         return MAKERS[rest][0].__code__
     homes: dict[str, list[Any]] = {
-        "certcore": [certcore], "sweep": [sweep, sweep.bracket], "export": [export], "Session": [certcore.Session],
+        "certcore": [certcore], "sweep": [sweep, sweep.attack_curve], "export": [export], "Session": [certcore.Session],
         "notebook": [cards, networks, plots, tables], "engine": [engine], "sweeps": [sweeps],
     }  # fmt: skip
     value = next(getattr(module, rest) for module in homes[home] if hasattr(module, rest))

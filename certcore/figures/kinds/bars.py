@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.domain.threat import ThreatModel
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     BLACK,
     KINDS,
@@ -22,7 +20,6 @@ from certcore.figures.style import (
     on_background,
 )
 from certcore.figures.table import Meaning, Table, format_cell, make_table, meanings_of, without_empty
-from certcore.sweep import Session
 
 if TYPE_CHECKING:
     from certcore.figures.matplotlib_figure import Sheet
@@ -156,7 +153,7 @@ class BarFigure(Figure):
         else:
             sheet.thousands(axes.xaxis)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        sheet.labels(axes, self.label, "", room=0.55)  # the names at the left take the rest
+        sheet.labels(axes, self.label, "", share=0.55)  # the names at the left take the rest
         if len(self.series) > 1:
             sheet.legend(handles)
 
@@ -241,43 +238,3 @@ def votes_figure(
         limit=None,
         **{"name": "votes", "title": title, **more},
     )
-
-
-def class_counts(
-    session: Session, threat: ThreatModel, targets: np.ndarray, relaxation: str, **more: Any
-) -> tuple[list[int], list[int], list[int], list[int]] | None:
-    """Classes among the targets, and for each as its own target set: certified, naive and size; None: no labels."""
-    prediction = session.instance.prediction
-    if prediction is None:
-        return None
-    present = np.unique(np.asarray(prediction)[targets]).tolist()
-    found = []
-    for k in present:
-        mine = np.asarray(targets)[np.asarray(prediction)[targets] == k]
-        result = session.certify(threat.replace(targets=mine), relaxation=relaxation, attack=False, **more)
-        found.append((result.verified_certified, result.naive_certified, result.targets))
-    certified, naive, sizes = (list(part) for part in zip(*found))
-    return present, certified, naive, sizes
-
-
-@makes("classes", "certified ratio of each predicted class")
-def _make_classes(loaded: LoadedRecipe) -> Figure:
-    session = Session(loaded.instance)
-    threat, targets = loaded.threat(loaded.instance), loaded.target_nodes()
-    found = class_counts(session, threat, targets, loaded.swept, rounds=loaded.rounds)
-    if found is None:
-        raise InputError("this instance has no predicted labels, so it cannot be split by class")
-    present, certified, naive, sizes = found
-    return class_figure([loaded.class_name(k) for k in present], certified, naive, sizes)
-
-
-@makes("votes", "the votes for one node")
-def _make_votes(loaded: LoadedRecipe) -> Figure:
-    votes = loaded.instance.base.arrays().get("votes")
-    prediction = loaded.instance.prediction
-    if votes is None or prediction is None:
-        raise InputError("this base certificate does not rest on votes; there are none to draw")
-    node = loaded.node()
-    counts = np.asarray(votes)[node]
-    names = [loaded.class_name(k) for k in range(len(counts))]
-    return votes_figure(counts, names, int(np.asarray(prediction)[node]), loaded.node_name(node))

@@ -16,7 +16,7 @@ from benchmarks import instances
 from benchmarks.measure import STRONG_MARK, Report, peak_memory, spread, timed
 from benchmarks.reference import PaperProgram
 from certcore import Instance, ThreatModel, certify
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.solve.highs import HighsModel

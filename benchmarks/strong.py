@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks import instances
 from benchmarks.measure import STRONG_MARK, machine
 from certcore import Instance, ThreatModel, load_instance
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation

@@ -9,8 +9,11 @@ cc.curve(instance, vary="attr_del", values=range(101)).plot()
 The names below are loaded when they are first used: who only checks a proof (`certcore.verify`) loads no solver.
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from certcore.common.display import register_views
 
 __version__ = "0.2.0"
 
@@ -92,6 +95,20 @@ __all__ = [
     "surface",
     "verify_proof",
 ]
+
+
+def _loaded_when_used(module: str, name: str) -> Callable[..., Any]:
+    return lambda *args, **options: getattr(import_module(f"{__name__}.notebook.{module}"), name)(*args, **options)
+
+
+register_views(
+    card=_loaded_when_used("cards", "card"),
+    field_text=_loaded_when_used("cards", "field_text"),
+    frame=_loaded_when_used("tables", "frame"),
+    nodes_frame=_loaded_when_used("tables", "nodes_frame"),
+    attacked_graph=_loaded_when_used("networks", "attacked_graph"),
+    plot=_loaded_when_used("plots", "plot"),
+)
 
 
 def __getattr__(name: str) -> Any:

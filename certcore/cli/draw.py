@@ -24,7 +24,8 @@ from certcore.common.files import atomic_write, require_writable
 from certcore.common.numbers import read_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
-from certcore.figures.recipe import KINDS_OF_FIGURES, Recipe
+from certcore.export.making import KINDS_OF_FIGURES
+from certcore.figures.recipe import Recipe
 from certcore.sweep.axis import Axis
 
 
@@ -119,8 +120,8 @@ def _add_graph(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from certcore.export.making import make
     from certcore.export.rendering import formats, render
-    from certcore.figures.making import make
 
     found = [form for form in formats() if Path(args.output).name.lower().endswith(form.extension)]
     if not found:

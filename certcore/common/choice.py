@@ -1,4 +1,4 @@
-"""Modes that have a name: one word out of a few."""
+"""Modes as string enumerations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from certcore.common.errors import InputError
 
 
 class Choice(StrEnum):
-    """One word out of a few. At the edge of the engine its plain text does as well, and files hold nothing else."""
+    """A string enumeration; public functions accept the plain text too, and files contain only the text."""
 
     __repr__ = str.__repr__
 

@@ -1,7 +1,7 @@
-"""Compile once, and again whenever any of the compiled code has changed.
+"""Numba functions, compiled once and again whenever one of their sources has changed.
 
 Numba's cache looks at the file of a function only, not at the files of the functions that it calls: after a change
-of a helper it would go on running the old code. So the cache lives in a folder named after all sources.
+of a helper it would go on running the old code. So the cache is in a folder named after a digest of all sources.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _folder() -> str:
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit` with a cache that knows all our sources."""
+    """`numba.njit` with a cache that depends on all our sources."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         before = config.CACHE_DIR

@@ -9,11 +9,11 @@ LONGEST = 500
 
 
 class InputError(Exception):
-    """Bad input, told in one sentence: what was given, what was expected, what to do.
+    """Bad input, explained in one sentence: what was given, what was expected, what to do.
 
     The command line prints the sentence and exits with code 2; the dashboard shows it in a box. Parts of the input
-    may be quoted in it, so it is kept to one line of printable characters and a readable length. It is no `ValueError`:
-    who catches those of Python or numpy does not catch, and tell again in other words, what was already told.
+    may be quoted in it, so it is kept to one line of printable characters and a readable length. It is no `ValueError`,
+    so that code which catches those of Python or numpy does not catch it and explain it a second time.
     """
 
     def __init__(self, sentence: str) -> None:
@@ -22,7 +22,7 @@ class InputError(Exception):
 
 
 class SoundnessError(RuntimeError):
-    """A certified count and a replayed attack contradict each other: a mistake in this program, never in the input.
+    """A certified count and a replayed attack contradict each other: a bug in this program, never a fault of the input.
 
     The command line prints the sentence and exits with code 70; the dashboard shows it instead of the number.
     """

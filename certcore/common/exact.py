@@ -1,4 +1,4 @@
-"""Numbers that must not be rounded the wrong way: probabilities as fractions, fractions as floats."""
+"""Exact numbers: probabilities as fractions, and fractions as floats rounded in the safe direction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from certcore.common.errors import InputError
 Probability = float | str | Fraction
 """What people may give for a probability: 0.002, "0.002" and "1/500" are the same."""
 
-#: Longer decimals are refused: no one means them, and they would make the exact arithmetic crawl.
+#: Longer decimals are refused: they would make the exact arithmetic slow.
 MAX_DENOMINATOR = 10**30
 
 #: How a probability is spelt, here and in the small checker: Python itself would also read 1_0, ٠ and -0.
@@ -46,7 +46,7 @@ def read_probability(value: object, name: str) -> Fraction:
     """A number in [0, 1] as an exact fraction, spelt like 0.002, +.5, 2e-3 or 1/500 in plain digits.
 
     Decimal strings and fractions ("0.002", "1/500") are taken as they are; a float is read by its shortest
-    decimal form, because whoever writes 0.002 means 1/500 and not the nearest multiple of a power of two.
+    decimal form, because 0.002 means 1/500 and not the nearest multiple of a power of two.
     """
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
@@ -71,7 +71,7 @@ def read_alpha(value: object) -> Fraction:
     alpha = read_probability(value, "alpha")
     if not 0 < alpha < 1:
         raise InputError(f"alpha is {value}; expected a number between 0 and 1, such as 0.01")
-    if "/" in decimal_text(alpha):  # every result tells it as a decimal
+    if "/" in decimal_text(alpha):  # every result shows it as a decimal
         raise InputError(f"alpha is {value}, which has no end as a decimal; expected a number such as 0.01")
     return alpha
 
@@ -94,7 +94,7 @@ def decimal_text(number: Fraction) -> str:
 
 
 def confidence_text(alpha: str, whole: int = 1) -> str:
-    """1 − α with all its digits (of 1, or of 100 for per cent): 0.9999999 must not be told as 1."""
+    """1 − α with all its digits (of 1, or of 100 for per cent): 0.9999999 must not be shown as 1."""
     return decimal_text(whole * (1 - Fraction(alpha)))
 
 

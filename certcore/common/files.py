@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, never half of one."""
+"""Files written atomically: readers see the old file or the new one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO]
 
 
 def require_writable(path: str | os.PathLike[str] | None) -> None:
-    """Say before long work, not after it, that its result could not be written."""
+    """Check before long work that its result can be written."""
     folder = Path(path).absolute().parent if path else Path.cwd()
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
@@ -60,7 +60,7 @@ def require_writable(path: str | os.PathLike[str] | None) -> None:
 
 
 def _remove_old_parts(target: Path) -> None:
-    """What writers of the same file left behind when they were killed; nobody writes one file for an hour."""
+    """Remove temporary files of killed writers: those older than an hour."""
     for part in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
         with contextlib.suppress(OSError):
             if time.time() - part.stat().st_mtime > 3600:

@@ -44,10 +44,10 @@ class Beside(Generic[T]):
         return result
 
 
-def run_beside(work: Callable[[threading.Event], T], heard: Callable[[], None] | None = None) -> tuple[T, bool]:
+def run_beside(work: Callable[[threading.Event], T], on_interrupt: Callable[[], None] | None = None) -> tuple[T, bool]:
     """Run the work in a thread of its own; returns its result, and whether it was cancelled.
 
-    The first interrupt sets the event that the work was given and calls `heard`, a second one is raised.
+    The first interrupt sets the event that the work was given and calls `on_interrupt`, a second one is raised.
     """
     cancel = threading.Event()
     running = Beside(lambda: work(cancel))
@@ -59,8 +59,8 @@ def run_beside(work: Callable[[threading.Event], T], heard: Callable[[], None] |
             if cancel.is_set():
                 raise
             cancel.set()
-            if heard is not None:
-                heard()
+            if on_interrupt is not None:
+                on_interrupt()
         wait = partial(running.wait, 0.2)
     return running.result(), cancel.is_set()
 

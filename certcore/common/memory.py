@@ -1,4 +1,4 @@
-"""How much memory there is, and saying no before work starts that would need more."""
+"""How much memory there is; programs that need more are refused before they are built."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def available_memory() -> float:
 
 
 def check_memory(entries: int) -> None:
-    """Refuse a program that will not fit, with the figure."""
+    """Refuse a program that will not fit, and state how much it needs."""
     needed, there = entries * BYTES_PER_ENTRY, available_memory()
     if needed > there:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Reading `.npz` files from strangers: nothing is unpickled, and sizes are checked before memory is taken."""
+"""Reading untrusted `.npz` files: nothing is unpickled, and sizes are checked before memory is taken."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _read_members(
     names = Counter(member.filename for member in members)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
-        # Readers differ in which one they take: two people would speak of two graphs.
+        # Readers differ in which one they take, so that one file could stand for two graphs.
         raise InputError(f"{label} holds {twice[0]!r} twice; every array may be there once: save it with numpy.savez")
     arrays: dict[str, np.ndarray] = {}
     for member in members:

@@ -1,4 +1,4 @@
-"""Anything the engine holds, as JSON can say it."""
+"""Values of the engine as plain JSON values."""
 
 from __future__ import annotations
 

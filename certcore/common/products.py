@@ -8,7 +8,7 @@ import numpy as np
 def dot(a: np.ndarray, b: np.ndarray) -> float:
     """Σ a·b in floating point.
 
-    From about ten thousand numbers on, `a @ b` wakes the threads of BLAS: on a busy machine that takes a hundred times
-    as long as the sum itself, and the threads burn processor time while they wait for each other.
+    From about ten thousand numbers on, `a @ b` starts the threads of BLAS: on a busy machine that takes a hundred times
+    as long as the sum itself.
     """
     return float(np.einsum("i,i->", a, b))

@@ -1,4 +1,4 @@
-"""A line that tells how far a long command is, how fast, and how long it will take."""
+"""A progress bar: how far a long command is, how fast, and how long it will take."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProgressBar:
         self.shown = 0.0
 
     def update(self, done: int, note: str = "") -> None:
-        """Tell how many are done by now; draws at most ten times a second."""
+        """Set the number of steps done; draws at most ten times a second."""
         self.done = done
         now = time.monotonic()
         terminal = self.notebook or self.stream.isatty()

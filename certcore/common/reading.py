@@ -1,6 +1,6 @@
-"""What people and files give, taken as it is or refused: whole numbers, flags and JSON text.
+"""Untrusted input, accepted unchanged or refused: whole numbers, flags and JSON text.
 
-Numbers are compared before they are converted: a cast first would make the last node of 2⁶⁴ − 1 and a two of 2.9.
+Numbers are compared before they are converted: a cast first would turn 2⁶⁴ − 1 into −1 and 2.9 into 2.
 Booleans, floats (3.0 too) and text are no whole numbers anywhere.
 """
 

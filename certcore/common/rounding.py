@@ -1,7 +1,7 @@
-"""Numbers for people, rounded in the direction that cannot promise too much.
+"""Numbers for display, rounded in the safe direction.
 
 What is certified is rounded down, what an attacker reaches is rounded up, in every format: a table that shows 0.894 for
-0.89358 claims labels that nobody proved. Nothing else in the program rounds a ratio, a share or a bound.
+0.89358 would claim more than was proven. Nothing else in the program rounds a ratio, a share or a bound.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def percent_up(ratio: Number, digits: int = 1) -> str:
 
 
 def _exact(value: Number) -> Fraction:
-    """The number that is meant: a float stands for its shortest decimal form (0.7 is 7/10, not a hair less)."""
+    """The exact value of the shortest decimal form of a float: 0.7 is 7/10, although the float is slightly less."""
     return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 

@@ -1,4 +1,4 @@
-"""A graph in whatever form somebody has it: torch-geometric, networkx, plain matrices, or one of ours."""
+"""A graph in one of several forms: torch-geometric, networkx, plain matrices, or one of ours."""
 
 from __future__ import annotations
 

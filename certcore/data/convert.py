@@ -266,7 +266,7 @@ def _again(dataset: Dataset, asked: Asked) -> Dataset:
     if graph.directed and not asked.get("undirected"):
         asked["directed"] = True
     return build_dataset(
-        dataset.name,
+        changes,
         graph.edges,
         graph.attributes,
         dataset.labels,
@@ -275,7 +275,6 @@ def _again(dataset: Dataset, asked: Asked) -> Dataset:
         node_names=dataset.node_names,
         split=dataset.split,
         source=dataset.source,
-        changes=changes,
     )
 
 

@@ -22,7 +22,7 @@ from certcore.domain.limits import MAX_CLASSES
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A labelled graph; `source` tells where it came from (kept in the provenance of everything made from it)."""
+    """A labelled graph; `source` says where it came from (kept in the provenance of everything made from it)."""
 
     name: str
     graph: Graph
@@ -87,7 +87,7 @@ AS_IN_THE_PAPER: Asked = {"binarize": True, "undirected": True, "simplify": True
 
 
 class Changes:
-    """Does what was asked for, tells it, and refuses the rest with the name of the option to ask with."""
+    """Applies the chosen options and records that; refuses other changes and names the option that allows them."""
 
     def __init__(self, name: str, asked: Asked) -> None:
         strange = sorted(set(asked) - set(Asked.__annotations__))
@@ -109,7 +109,7 @@ class Changes:
 
 
 def build_dataset(
-    name: str,
+    name: str | Changes,
     edges: Any,
     attributes: Any,
     labels: Any,
@@ -120,14 +120,15 @@ def build_dataset(
     node_names: tuple[str, ...] | None = None,
     split: np.ndarray | None = None,
     source: dict[str, Any] | None = None,
-    changes: Changes | None = None,
     **asked: Unpack[Asked],
 ) -> Dataset:
     """A dataset from raw parts: they are taken as they are, changed as asked for, or refused (see `Asked`).
 
     `edges` are rows (receiver, sender). If each holds both ways by the nature of the source, `both_ways` says so.
+    Changes that the caller has made already are given instead of the name.
     """
-    changes = changes or Changes(name, asked)
+    changes = name if isinstance(name, Changes) else Changes(name, asked)
+    name = changes.name
     binary = _binary(name, attributes, changes)
     n_nodes = binary.shape[0]
     given = edges if np.size(edges) else np.zeros((0, 2), dtype=np.int64)
@@ -181,7 +182,7 @@ def _simple(
     ordered = np.sort(pairs, axis=1) if both_ways else pairs
     keys, first = np.unique(ordered[:, 0] * n_nodes + ordered[:, 1], return_index=True)
     if len(keys) < len(pairs):
-        # (a, b) and (b, a) say the same where edges hold both ways, and are told apart from lines that repeat.
+        # If edges hold both ways, (a, b) and (b, a) are the same edge and no repetition.
         repeated = len(pairs) - len(np.unique(pairs[:, 0] * n_nodes + pairs[:, 1]))
         if repeated:
             changes.allow("simplify", f"{repeated:,} edges that are given more than once", "each counts once")

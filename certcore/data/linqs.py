@@ -58,4 +58,4 @@ def read_linqs(
         # They occur in the published files: papers outside the corpus.
         changes.allow("simplify", f"{len(pairs) - len(known):,} citations of unknown nodes", "they are left out")
     edges = np.array(known, dtype=np.int64).reshape(-1, 2)
-    return build_dataset(name, edges, words, labels, class_names, node_names=tuple(ids), source=source, changes=changes)
+    return build_dataset(changes, edges, words, labels, class_names, node_names=tuple(ids), source=source)

@@ -57,7 +57,7 @@ def restricted_load(data: bytes, what: str) -> Any:
         return _RestrictedUnpickler(io.BytesIO(data), encoding="latin1").load()
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
-    except Exception as error:  # a damaged pickle may raise nearly anything
+    except Exception as error:  # a damaged pickle may raise any exception
         raise InputError(f"{what} is damaged ({type(error).__name__}); fetch it again") from error
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from certcore.common.errors import InputError
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
-#: Nodes of each class to train on, and as many to stop on.
+#: Nodes of each class in the training set, and in the validation set.
 PER_CLASS = 20
 
 

@@ -33,7 +33,7 @@ def citation_like(
         )
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(n_nodes) % n_classes)
-    # Pareto weights with exponent 2.5, cut at √n: heavy tails without a node that knows everybody.
+    # Pareto weights with exponent 2.5, cut at √n: heavy tails without a node that is linked to all others.
     weights = np.minimum((1 - rng.random(n_nodes)) ** (-1 / 1.5), np.sqrt(n_nodes))
     wanted = round(n_nodes * degree / 2)
     first = rng.choice(n_nodes, size=2 * wanted, p=weights / weights.sum())

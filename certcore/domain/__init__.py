@@ -1,1 +1,1 @@
-"""The words of the field: graphs, perturbation types, threat models, fronts, layouts."""
+"""Basic types: graphs, perturbation types, threat models, fronts, layouts."""

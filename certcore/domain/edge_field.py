@@ -9,6 +9,6 @@ class EdgeField(Choice):
     """Which edges within the hops of a model can influence a prediction."""
 
     DEGREES = "degrees"
-    """Those with either end within all hops: the degrees of senders weigh their messages. Safe for every model."""
+    """Those with either end within all hops, as messages may depend on the sender's degree. Safe for every model."""
     MESSAGES = "messages"
-    """Those whose receiving end is one hop nearer: nodes only add, average or attend."""
+    """Those whose receiver is one hop nearer: for models that only add, average or attend over messages."""

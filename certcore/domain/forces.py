@@ -1,19 +1,23 @@
-"""Clusters apart and hubs readable: forces between nodes, and room for every one of them.
+"""Force-directed layout: clusters are drawn apart, hubs stay readable, and no two nodes overlap.
 
 Linear attraction along edges against repulsion by degree (Jacomy, Venturini, Heymann and Bastian, "ForceAtlas2",
 2014) pulls clusters together and pushes hubs away from each other. Far nodes act as the cells of a grid. Afterwards
-nodes that would be drawn on top of each other make room.
+nodes that would be drawn on top of each other are pushed apart.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-_REPULSION, _GRAVITY = 2.0, 1.0
+#: Strength of the repulsion between nodes.
+_REPULSION = 2.0
+#: Strength of the attraction towards the middle.
+_GRAVITY = 1.0
 
 
 def spread_by_forces(positions: np.ndarray, edges: np.ndarray, rounds: int = 400) -> np.ndarray:
@@ -25,7 +29,7 @@ def spread_by_forces(positions: np.ndarray, edges: np.ndarray, rounds: int = 400
     start = (positions - positions.mean(axis=0)) / max(float(positions.std()), 1e-9) * np.sqrt(n) * 3
     moved = np.ascontiguousarray(start)
     side = int(np.clip(np.sqrt(n / 6), 1, 72))
-    _compiled()(moved, np.ascontiguousarray(edges), mass, rounds, side)
+    _rounds(moved, np.ascontiguousarray(edges), mass, rounds, side)
     return make_room(moved)
 
 
@@ -33,7 +37,7 @@ def make_room(positions: np.ndarray, rounds: int = 60) -> np.ndarray:
     """Push nodes apart that stand closer than marks are wide; the picture as a whole stays as it is."""
     points = positions.astype(float).copy()
     low, high = np.percentile(points, [1, 99], axis=0)
-    # Somewhat less room for each than an even spread would give.
+    # Somewhat less than the distance in an even spread.
     gap = 0.6 * float(np.sqrt(np.prod(np.maximum(high - low, 1e-9)) / len(points)))
     for _ in range(rounds):
         pairs = cKDTree(points).query_pairs(gap, output_type="ndarray")
@@ -55,97 +59,123 @@ def make_room(positions: np.ndarray, rounds: int = 60) -> np.ndarray:
 
 
 @functools.cache
-def _compiled() -> Callable[..., None]:
+def _compiled() -> tuple[Callable[..., Any], ...]:
     from numba import njit  # compiled on first use; the dashboard reads finished layouts and needs no Numba
 
-    compiled: Callable[..., None] = njit(_rounds)
-    return compiled
+    return tuple(njit(one) for one in (_cells, _forces, _move))
 
 
 def _rounds(points: np.ndarray, edges: np.ndarray, mass: np.ndarray, rounds: int, side: int) -> None:
-    n = len(points)
-    force, before = np.zeros((n, 2)), np.zeros((n, 2))
-    cell = np.zeros(n, dtype=np.int64)
-    order, begin = np.zeros(n, dtype=np.int64), np.zeros(side * side + 1, dtype=np.int64)
-    heavy, centre = np.zeros(side * side), np.zeros((side * side, 2))
+    """Move the points for some rounds; distant nodes act together, by the cells of a grid."""
+    cells, forces, move = _compiled()
+    force, before = np.zeros_like(points), np.zeros_like(points)
     speed, efficiency = 1.0, 1.0
     for _ in range(rounds):
         before[:] = force
-        force[:] = 0.0
-        # Nodes by cells of a grid.
-        lx, ly = points[:, 0].min(), points[:, 1].min()
-        width = max(points[:, 0].max() - lx, points[:, 1].max() - ly) / side + 1e-9
-        begin[:] = 0
-        heavy[:] = 0.0
-        centre[:] = 0.0
-        for i in range(n):
-            c = int((points[i, 0] - lx) / width) * side + int((points[i, 1] - ly) / width)
-            cell[i] = c
-            begin[c + 1] += 1
-            heavy[c] += mass[i]
-            centre[c, 0] += mass[i] * points[i, 0]
-            centre[c, 1] += mass[i] * points[i, 1]
+        forces(points, edges, mass, side, *cells(points, mass, side), force)
+        speed, efficiency = move(points, mass, force, before, speed, efficiency)
+
+
+def _cells(points: np.ndarray, mass: np.ndarray, side: int) -> tuple[np.ndarray, ...]:
+    """The nodes in the cells of a grid: cell of each node, nodes by cell, and mass and centre of each cell."""
+    n = len(points)
+    cell, order = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    begin = np.zeros(side * side + 1, dtype=np.int64)
+    heavy, centre = np.zeros(side * side), np.zeros((side * side, 2))
+    lx, ly = points[:, 0].min(), points[:, 1].min()
+    width = max(points[:, 0].max() - lx, points[:, 1].max() - ly) / side + 1e-9
+    for i in range(n):
+        c = int((points[i, 0] - lx) / width) * side + int((points[i, 1] - ly) / width)
+        cell[i] = c
+        begin[c + 1] += 1
+        heavy[c] += mass[i]
+        centre[c, 0] += mass[i] * points[i, 0]
+        centre[c, 1] += mass[i] * points[i, 1]
+    for c in range(side * side):
+        begin[c + 1] += begin[c]
+        if heavy[c] > 0:
+            centre[c, 0] /= heavy[c]
+            centre[c, 1] /= heavy[c]
+    filled = begin[:-1].copy()
+    for i in range(n):
+        order[filled[cell[i]]] = i
+        filled[cell[i]] += 1
+    return cell, order, begin, heavy, centre
+
+
+def _forces(
+    points: np.ndarray,
+    edges: np.ndarray,
+    mass: np.ndarray,
+    side: int,
+    cell: np.ndarray,
+    order: np.ndarray,
+    begin: np.ndarray,
+    heavy: np.ndarray,
+    centre: np.ndarray,
+    force: np.ndarray,
+) -> None:
+    """Repulsion between nodes, gravity towards the middle, attraction along edges."""
+    for i in range(len(points)):
+        x, y, ci = points[i, 0], points[i, 1], cell[i]
+        cx, cy = ci // side, ci % side
+        fx, fy = 0.0, 0.0
         for c in range(side * side):
-            begin[c + 1] += begin[c]
-            if heavy[c] > 0:
-                centre[c, 0] /= heavy[c]
-                centre[c, 1] /= heavy[c]
-        filled = begin[:-1].copy()
-        for i in range(n):
-            order[filled[cell[i]]] = i
-            filled[cell[i]] += 1
-        for i in range(n):
-            x, y, ci = points[i, 0], points[i, 1], cell[i]
-            cx, cy = ci // side, ci % side
-            fx, fy = 0.0, 0.0
-            for c in range(side * side):
-                if heavy[c] == 0.0:
-                    continue
-                if abs(c // side - cx) <= 1 and abs(c % side - cy) <= 1:
-                    for k in range(begin[c], begin[c + 1]):
-                        j = order[k]
-                        dx, dy = x - points[j, 0], y - points[j, 1]
-                        d2 = dx * dx + dy * dy
-                        if d2 > 0.0:
-                            fx += mass[j] * dx / d2
-                            fy += mass[j] * dy / d2
-                else:
-                    dx, dy = x - centre[c, 0], y - centre[c, 1]
+            if heavy[c] == 0.0:
+                continue
+            if abs(c // side - cx) <= 1 and abs(c % side - cy) <= 1:
+                for k in range(begin[c], begin[c + 1]):
+                    j = order[k]
+                    dx, dy = x - points[j, 0], y - points[j, 1]
                     d2 = dx * dx + dy * dy
-                    fx += heavy[c] * dx / d2
-                    fy += heavy[c] * dy / d2
-            away = np.sqrt(x * x + y * y) + 1e-9
-            force[i, 0] = mass[i] * (_REPULSION * fx - _GRAVITY * x / away)
-            force[i, 1] = mass[i] * (_REPULSION * fy - _GRAVITY * y / away)
-        for e in range(len(edges)):
-            i, j = edges[e, 0], edges[e, 1]
-            dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
-            force[i, 0] -= dx
-            force[i, 1] -= dy
-            force[j, 0] += dx
-            force[j, 1] += dy
-        # The published choice of speed: fast while nodes travel, slow where they swing.
-        swing, travel = 0.0, 0.0
-        for i in range(n):
-            sx, sy = force[i, 0] - before[i, 0], force[i, 1] - before[i, 1]
-            tx, ty = force[i, 0] + before[i, 0], force[i, 1] + before[i, 1]
-            swing += mass[i] * np.sqrt(sx * sx + sy * sy)
-            travel += 0.5 * mass[i] * np.sqrt(tx * tx + ty * ty)
-        estimated = 0.05 * np.sqrt(n)
-        jitter = max(np.sqrt(estimated), min(10.0, estimated * travel / (n * n)))
-        if swing > 2.0 * travel:
-            if efficiency > 0.05:
-                efficiency *= 0.5
-            jitter = max(jitter, 1.0)
-        target = jitter * efficiency * travel / (swing + 1e-9)
-        if swing > jitter * travel:
-            if efficiency > 0.05:
-                efficiency *= 0.7
-        elif speed < 1000:
-            efficiency *= 1.3
-        speed += min(target - speed, 0.5 * speed)
-        for i in range(n):
-            sx, sy = force[i, 0] - before[i, 0], force[i, 1] - before[i, 1]
-            factor = speed / (1.0 + np.sqrt(speed * mass[i] * np.sqrt(sx * sx + sy * sy)))
-            points[i, 0] += force[i, 0] * factor
-            points[i, 1] += force[i, 1] * factor
+                    if d2 > 0.0:
+                        fx += mass[j] * dx / d2
+                        fy += mass[j] * dy / d2
+            else:
+                dx, dy = x - centre[c, 0], y - centre[c, 1]
+                d2 = dx * dx + dy * dy
+                fx += heavy[c] * dx / d2
+                fy += heavy[c] * dy / d2
+        away = np.sqrt(x * x + y * y) + 1e-9
+        force[i, 0] = mass[i] * (_REPULSION * fx - _GRAVITY * x / away)
+        force[i, 1] = mass[i] * (_REPULSION * fy - _GRAVITY * y / away)
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
+        force[i, 0] -= dx
+        force[i, 1] -= dy
+        force[j, 0] += dx
+        force[j, 1] += dy
+
+
+def _move(
+    points: np.ndarray, mass: np.ndarray, force: np.ndarray, before: np.ndarray, speed: float, efficiency: float
+) -> tuple[float, float]:
+    """Move the points along their forces; returns the new speed and efficiency."""
+    n = len(points)
+    # The published choice of speed: fast while nodes travel, slow where they oscillate.
+    swing, travel = 0.0, 0.0
+    for i in range(n):
+        sx, sy = force[i, 0] - before[i, 0], force[i, 1] - before[i, 1]
+        tx, ty = force[i, 0] + before[i, 0], force[i, 1] + before[i, 1]
+        swing += mass[i] * np.sqrt(sx * sx + sy * sy)
+        travel += 0.5 * mass[i] * np.sqrt(tx * tx + ty * ty)
+    estimated = 0.05 * np.sqrt(n)
+    jitter = max(np.sqrt(estimated), min(10.0, estimated * travel / (n * n)))
+    if swing > 2.0 * travel:
+        if efficiency > 0.05:
+            efficiency *= 0.5
+        jitter = max(jitter, 1.0)
+    target = jitter * efficiency * travel / (swing + 1e-9)
+    if swing > jitter * travel:
+        if efficiency > 0.05:
+            efficiency *= 0.7
+    elif speed < 1000:
+        efficiency *= 1.3
+    speed += min(target - speed, 0.5 * speed)
+    for i in range(n):
+        sx, sy = force[i, 0] - before[i, 0], force[i, 1] - before[i, 1]
+        factor = speed / (1.0 + np.sqrt(speed * mass[i] * np.sqrt(sx * sx + sy * sy)))
+        points[i, 0] += force[i, 0] * factor
+        points[i, 1] += force[i, 1] * factor
+    return speed, efficiency

@@ -19,7 +19,7 @@ class Fronts:
     Front f consists of `points[indptr[f]:indptr[f + 1]]`, each a budget per perturbation type. A budget is
     uncertified for a node iff it reaches one of the points of its front in all types. An empty front means
     certified at every budget; the zero point means uncertified even without an attack. Points over the four types of
-    `FLIPS` alone are taken too: whoever made them knows no other type, so that any amount of one is uncertified.
+    `FLIPS` alone are accepted too: any amount of another type is then uncertified.
     """
 
     front_of_node: np.ndarray
@@ -27,8 +27,8 @@ class Fronts:
     points: np.ndarray
 
     def __post_init__(self) -> None:
-        told = np.shape(self.points)[1:] == (len(TYPES),)
-        known = len(TYPES) if told else len(FLIPS)
+        complete = np.shape(self.points)[1:] == (len(TYPES),)
+        known = len(TYPES) if complete else len(FLIPS)
         points = self.points if np.size(self.points) else np.zeros((0, known), dtype=np.int64)
         points = whole_numbers(points, "the list of front points", 0, 2**62, shape=(None, known))
         indptr = whole_numbers(self.indptr, "the list of where fronts begin", 0, len(points))
@@ -116,7 +116,7 @@ def fronts_from_grid(grid: np.ndarray, axes: Sequence[str]) -> Fronts:
 
 
 def _widened(indptr: np.ndarray, points: np.ndarray, kinds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Fronts over some types, told over all of them: one unit of any other type is a point of every front.
+    """Fronts over some types, extended to all of them: one unit of any other type is a point of every front.
 
     A front that has the zero point needs no other.
     """

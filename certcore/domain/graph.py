@@ -67,7 +67,7 @@ class Graph:
     ) -> Graph:
         """Build a graph from an (E, 2) array of edges; undirected edges may be given in either direction or both."""
         n_nodes = whole_number(n_nodes, "n_nodes", 1, MAX_NODES)
-        # A (2, E) array is refused: it would be read as other edges without anybody noticing.
+        # A (2, E) array is refused: it would silently be read as other edges.
         given = edges if np.size(edges) else np.zeros((0, 2), dtype=np.int64)
         pairs = whole_numbers(given, "edges", 0, n_nodes - 1, shape=(None, 2))
         if not directed:
@@ -153,7 +153,7 @@ def _csr_arrays(
     pointers, columns = arrays
     if len(pointers) != n_rows + 1:
         raise InputError(f"{name}_indptr has {len(pointers)} entries; expected n_nodes + 1 = {n_rows + 1}")
-    # Compared, not subtracted: differences of extreme numbers wrap around, and repeating rows by them would crash.
+    # Compared, not subtracted: differences of extreme numbers overflow.
     if pointers[0] != 0 or pointers[-1] != len(columns) or (pointers[1:] < pointers[:-1]).any():
         raise InputError(
             f"{name}_indptr does not describe {name}_indices: it must rise from 0 to {len(columns)} without falling"

@@ -2,7 +2,7 @@
 
 It starts by stochastic gradient descent on the stress Σ w (|x_i − x_j| − d_ij)², d the hop distance and w = 1/d²
 (Zheng, Pawar and Goodman, "Graph drawing by stochastic gradient descent", 2019); large graphs use the distances to
-random pivots only. From there `forces` draws clusters together and hubs apart, and makes room for every node.
+random pivots only. From there `forces` draws clusters together and hubs apart, and pushes overlapping nodes apart.
 Components have no distance to each other: each is drawn alone, and `pack` puts them side by side.
 """
 
@@ -20,7 +20,7 @@ from certcore.domain.graph import Graph
 
 #: Up to this many nodes all pairs are drawn to each other.
 _ALL_PAIRS = 4000
-#: The free space around a component, where a node has room of about 1.
+#: The free space around a component, in units of the space of one node.
 _MARGIN = 1.0
 
 
@@ -51,7 +51,7 @@ def components(n_nodes: int, edges: np.ndarray) -> np.ndarray:
 def pack(positions: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Components side by side: the largest in the middle, the others in rows around it, no two on top of each other.
 
-    Each keeps its shape, and gets as much room for a node as the others. `label` numbers them from the largest on.
+    Each keeps its shape, and the same space per node as the others. `label` numbers them from the largest on.
     """
     number = int(label.max(initial=-1)) + 1
     if number < 2:

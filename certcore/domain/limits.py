@@ -1,4 +1,4 @@
-"""How large things may be: beyond these, a number is surely a mistake."""
+"""Largest accepted sizes; larger numbers are refused as mistakes."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from certcore.common.errors import InputError
 from certcore.common.exact import read_probability
 from certcore.domain.perturbations import FLIPS
 
-#: The smallest flip probability besides 0, and the smallest distance from 1 besides 1: closer ones would be drawn as
-#: something else.
+#: The smallest distance other than 0 of a flip probability from 0 and from 1: samplers cannot resolve smaller ones.
 LEAST = Fraction(1, 10**12)
 
 
@@ -47,7 +46,7 @@ class Noise:
         return noise
 
     def check_drawable(self) -> None:
-        """Refuse probabilities closer to 0 or 1 than samples can tell."""
+        """Refuse probabilities closer to 0 or 1 than the samplers can resolve."""
         for name, value, flip in zip(FLIPS, self.theta, self.fractions):
             if 0 < min(flip, 1 - flip) < LEAST:
                 raise InputError(

@@ -45,7 +45,7 @@ class Change(Choice):
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One type of perturbation. `register` adds one, and nothing else has to know of it."""
+    """One type of perturbation; `register` adds a further one."""
 
     name: str
     """Its keyword, and its name in files, links and proofs; the option of the command line is `--name`."""
@@ -55,7 +55,7 @@ class Perturbation:
     """What people call one of them: `attribute addition`."""
     plural: str
     short: str
-    """The same where there is little room: `attr +`."""
+    """A short label: `attr +`."""
     help: str
     """One sentence beside the slider of the global budget."""
     capacity: Callable[[Graph, np.ndarray], np.ndarray]
@@ -187,7 +187,7 @@ FLIPS: Final = ("attr_add", "attr_del", "adj_add", "adj_del")
 
 
 def register(entry: Perturbation) -> None:
-    """Add a type of perturbation, behind all that there are.
+    """Add a type of perturbation after the existing ones.
 
     To be called once, before anything else of the engine or the dashboard is loaded or made: threat models, fronts and
     instances that exist already have no place for it. Files and proofs that do not use the type stay as they are.
@@ -232,7 +232,7 @@ def node_types() -> tuple[int, ...]:
 
 
 def preferred() -> list[str]:
-    """All types, those first that people look at first: deletions, as in the paper."""
+    """All types in the order of display: deletions first, as in the paper."""
     return [entry.name for entry in sorted(TABLE, key=lambda entry: entry.change is not Change.DELETE)]
 
 

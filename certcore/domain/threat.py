@@ -49,7 +49,7 @@ class ThreatModel:
     node_costs: np.ndarray | None
     edge_costs: np.ndarray | None
 
-    if TYPE_CHECKING:  # the types that every installation has; the table knows the rest
+    if TYPE_CHECKING:  # the built-in types; registered ones are in the table
         attr_add: int
         attr_del: int
         adj_add: int
@@ -153,7 +153,7 @@ class ThreatModel:
             for name, value in zip(TYPES, self.local):
                 if name in FLIPS or value is not None:
                     local[name] = _plain(value)
-        # Types that came later are named only where they are used: what others write stays as it is.
+        # Registered types are written only if they are used, so that the text of other threat models stays the same.
         result: dict[str, Any] = {name: n for name, n in zip(TYPES, self.budgets) if name in FLIPS or n}
         result |= {"local": local, "sigma": self.sigma}
         if len(self.protected):

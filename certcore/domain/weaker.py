@@ -1,4 +1,4 @@
-"""Comparing attackers: a bound may be taken over, and an attack held against a count, only from one to the other."""
+"""Comparing threat models: bounds carry over to weaker attackers, attacks to stronger ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from certcore.domain.threat import ThreatModel
 
 
 def can_do_no_more(weaker: ThreatModel, stronger: ThreatModel, graph: Graph) -> bool:
-    """Whether every attack within the first threat model is one within the second; False where that is not plain.
+    """Whether every attack within the first threat model is one within the second; False if that is not certain.
 
     Then a bound for the second holds for the first, and an attack found for the first refutes a count of the second.
     Everything but the targets is compared: global budgets, σ, protected nodes, costs, and what each node can take.

@@ -37,11 +37,11 @@ from __future__ import annotations
 
 from certcore.export.certificate import allocation, guarantee, proof, provenance
 from certcore.export.citation import bibtex
+from certcore.export.making import make
 from certcore.export.rendering import Format, file_name, formats, render
 from certcore.export.report import Report, build_report
 from certcore.export.report_files import report_zip, write_report
 from certcore.export.report_page import report_html
-from certcore.figures.making import make
 
 __all__ = [
     "Format",

@@ -23,7 +23,7 @@ _PACKAGES = ("numpy", "scipy", "highspy", "matplotlib", "plotly")
 def guarantee(instance: Instance, certificate: Certificate, of: int | None = None) -> str:
     """The guarantee in plain words, with its numbers, its confidence and every remark that belongs to it.
 
-    `of`: the targets are the correct labels among so many, and the share told is the certified accuracy.
+    `of`: the targets are the correct labels among so many, and the share is the certified accuracy.
     """
     return str(messages.statement(instance, certificate, of))
 
@@ -81,8 +81,8 @@ def allocation(instance: Instance, certificate: Certificate, *, integer: bool = 
     order = np.lexsort((np.arange(len(spent)), -np.nan_to_num(numbers["lost"]), -spent))
     for i in order[touched[order]].tolist():
         name = [] if instance.node_names is None else [instance.node_names[i]]
-        told = "yes" if nodes["hit"][i] else "no"
-        rows.append([i, *name, str(nodes["state"][i]), told, *(_whole(nodes[key][i]) for key in used)])
+        hit = "yes" if nodes["hit"][i] else "no"
+        rows.append([i, *name, str(nodes["state"][i]), hit, *(_whole(nodes[key][i]) for key in used)])
     meanings = {"node": Meaning.INDEX} | dict.fromkeys(used, Meaning.ATTACKED)
     return make_table(columns, rows, [meanings.get(column, Meaning.PLAIN) for column in columns])
 

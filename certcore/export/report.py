@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from certcore.domain.perturbations import LABELS, TYPES, preferred
 from certcore.domain.threat import ThreatModel
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.curve_range import FARTHEST, curve_values
-from certcore.export.scripts import certify_command, draw_command, untold
+from certcore.export.scripts import certify_command, draw_command, unsupported
 from certcore.figures import (
     base_figure,
     class_figure,
@@ -62,9 +62,9 @@ class Report:
 
 
 def default_threat(instance: Instance, targets: np.ndarray | None = None) -> ThreatModel:
-    """A threat model worth a report where none is given: the first budget at which the naive count is zero.
+    """The default threat model of a report: the first budget at which the naive count is zero.
 
-    It speaks about one type, deletions before additions, because that is where one shared graph matters most.
+    It has one type, deletions before additions, for which the collective certificate gains most.
     """
     order = [name for name in preferred() if name in instance.covered_types]
     if not order:
@@ -79,6 +79,14 @@ def default_threat(instance: Instance, targets: np.ndarray | None = None) -> Thr
     return ThreatModel(**budgets, targets=targets)
 
 
+class Solving(TypedDict, total=False):
+    """How the certificate of a report is computed, as in `Session.certify`."""
+
+    relaxation: str
+    time_limit: float | None
+    rounds: int | None
+
+
 def build_report(
     instance: Instance,
     threat: ThreatModel | None = None,
@@ -86,21 +94,19 @@ def build_report(
     source: str = "instance.npz",
     targets: str | None = None,
     base_rule: str = "binary",
-    relaxation: str = "tight",
-    time_limit: float | None = None,
-    rounds: int | None = None,
     quick: bool = False,
     progress: StepsDone | None = None,
     cancel: threading.Event | None = None,
     session: Session | None = None,
     counted: np.ndarray | None = None,
+    **solving: Unpack[Solving],
 ) -> Report:
     """Certify, sweep and draw: everything a report holds.
 
     `source` is the instance's file name and `targets` the name of the target set, both for the command lines that
     reproduce it (`threat.targets` is what counts). `quick` leaves out maps and classes, which need many solves.
-    A `session` of the same instance lends what it knows already. `counted`: the targets are the right labels among
-    these nodes (known without it where `targets` is `correct`), and the report speaks of certified accuracy.
+    A `session` of the same instance is used, with what it has computed already. `counted`: the targets are the right
+    labels among these nodes (known without it where `targets` is `correct`), and ratios are certified accuracies.
     """
     if counted is None and accuracy_of(instance, targets) is not None:
         counted = instance.select_targets(before_correct(targets))
@@ -111,31 +117,13 @@ def build_report(
         threat = threat.replace(targets=chosen)
     elif chosen is not None and set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):
         raise InputError(f"the threat model counts other nodes than the targets {targets!r}; give one of both")
-    maker = _Maker(instance, threat, source, targets, base_rule, relaxation, cancel, session, counted)
-    varied = [name for name, budget in zip(TYPES, threat.budgets) if budget] or [instance.base.axes[0]]
-    steps: list[tuple[str, Callable[[], Figure | None]]] = []
-    for vary in varied:
-        steps.append((f"curve over {LABELS[vary]}", partial(maker.curve, vary)))
-        if not quick:
-            steps.append((f"curve over {LABELS[vary]} to its end", partial(maker.full_curve, vary)))
-    if threat.sigma is not None:
-        steps.append(("curve over σ", partial(maker.curve, "sigma")))
-    pair = maker.pair()
-    if pair is not None and not quick:
-        steps.append(("map of two budgets", partial(maker.surface, *pair)))
-    if not quick:
-        steps.append(("certified ratio per class", maker.classes))
-    steps += [
-        ("graph with the attack", maker.graph),
-        ("relaxed adversary", maker.relaxed),
-        ("base certificate", maker.base),
-        ("distribution of p", maker.distribution),
-    ]
+    maker = _Maker(
+        instance, threat, source, targets, base_rule, str(solving.get("relaxation", "tight")), cancel, session, counted
+    )
+    steps = maker.steps(quick)
     total = len(steps) + 1
     tell(progress, 0, total, "certificate")
-    maker.certificate = maker.session.certify(
-        threat, relaxation=relaxation, time_limit=time_limit, rounds=rounds, proof=True, cancel=cancel
-    )
+    certificate = maker.certificate = maker.session.certify(threat, **solving, proof=True, cancel=cancel)
     drawn: list[Figure] = []
     for done, (what, step) in enumerate(steps, 1):
         if cancel is not None and cancel.is_set():
@@ -145,11 +133,8 @@ def build_report(
         if figure is not None:
             drawn.append(figure)
     tell(progress, total, total, "done")
-    certificate = maker.certificate
-    commands = [certify_command(maker.recipe("graph"), time_limit)]
-    for figure in drawn:
-        if figure.recipe is not None and untold(figure.recipe) is None:
-            commands.append(draw_command(figure.recipe, f"{for_file_name(figure.name)}.csv"))
+    recipes = [(one.recipe, f"{for_file_name(one.name)}.csv") for one in drawn if one.recipe is not None]
+    commands = [draw_command(recipe, file) for recipe, file in recipes if unsupported(recipe) is None]
     return Report(
         instance=instance,
         certificate=certificate,
@@ -158,7 +143,7 @@ def build_report(
         figures=tuple(drawn),
         allocation=None if certificate.attack is None else allocation(instance, certificate),
         provenance=provenance(instance, certificate, source, maker.accuracy_of),
-        commands=tuple(commands),
+        commands=(certify_command(maker.recipe("graph"), solving.get("time_limit")), *commands),
         accuracy=""
         if counted is None
         else str(messages.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
@@ -198,6 +183,29 @@ class _Maker:
         self.only = "" if counted is None else ", right labels only"
         self.certificate: Any = None
         self.facts = instance.facts() | {"threat": threat.to_json()}
+
+    def steps(self, quick: bool) -> list[tuple[str, Callable[[], Figure | None]]]:
+        """What is drawn, in order: a name for the progress bar, and the method."""
+        varied = [name for name, budget in zip(TYPES, self.threat.budgets) if budget] or [self.instance.base.axes[0]]
+        steps: list[tuple[str, Callable[[], Figure | None]]] = []
+        for vary in varied:
+            steps.append((f"curve over {LABELS[vary]}", partial(self.curve, vary)))
+            if not quick:
+                steps.append((f"curve over {LABELS[vary]} to its end", partial(self.full_curve, vary)))
+        if self.threat.sigma is not None:
+            steps.append(("curve over σ", partial(self.curve, "sigma")))
+        pair = self.pair()
+        if pair is not None and not quick:
+            steps.append(("map of two budgets", partial(self.surface, *pair)))
+        if not quick:
+            steps.append(("certified ratio per class", self.classes))
+        return [
+            *steps,
+            ("graph with the attack", self.graph),
+            ("relaxed adversary", self.relaxed),
+            ("base certificate", self.base),
+            ("distribution of p", self.distribution),
+        ]
 
     def recipe(self, kind: str, *, targets: str | None = None, **options: Any) -> Recipe:
         return Recipe(

@@ -25,8 +25,8 @@ def report_html(report: Report) -> str:
     """The guarantee in words, parameters, figures, the attack, the proof, and how to compute it all again."""
     what = "Certified accuracy" if report.accuracy else "Robustness report"
     title = f"{what}: {for_html(_subject(report), 120)}"
-    told = [report.accuracy, report.guarantee] if report.accuracy else [report.guarantee]
-    parts = [f"<h1>{title}</h1>", *(f'<p class="guarantee">{for_html(one)}</p>' for one in told), _numbers(report)]
+    sentences = [report.accuracy, report.guarantee] if report.accuracy else [report.guarantee]
+    parts = [f"<h1>{title}</h1>", *(f'<p class="guarantee">{for_html(one)}</p>' for one in sentences), _numbers(report)]
     for k, figure in enumerate(report.figures):
         parts.append(_section(figure, k))
     parts += [_attack(report), _parameters(report), _proof(report), _again(report)]
@@ -59,10 +59,10 @@ def _numbers(report: Report) -> str:
     right = messages.accuracy(report.instance)
     if right is not None:
         rows.append(("accuracy", str(messages.accuracy_words(right))))
-    told = [messages.not_per_node()]
+    sentences = [messages.not_per_node()]
     if report.instance.controls and not report.accuracy and c.threat.adj_add + c.threat.adj_del:
-        told.append(messages.why_accuracy())
-    note = "".join(f"<p>{for_html(str(one))}</p>" for one in told)
+        sentences.append(messages.why_accuracy())
+    note = "".join(f"<p>{for_html(str(one))}</p>" for one in sentences)
     return f'<div class="scroll">{Table(("what", "value"), tuple(rows)).html()}</div>{note}'
 
 
@@ -105,8 +105,8 @@ def _parameters(report: Report) -> str:
     if isinstance(shown.get("meta"), dict) and "accuracy" in shown["meta"]:
         # The file's own accuracy counts a node that abstains by the label most votes chose: another number than ours.
         meta = dict(shown["meta"])
-        told = meta.pop("accuracy")
-        shown["meta"] = meta | {"accuracy, according to the file (abstaining nodes count by their label)": told}
+        accuracy = meta.pop("accuracy")
+        shown["meta"] = meta | {"accuracy, according to the file (abstaining nodes count by their label)": accuracy}
     return f"<h2>Parameters and provenance</h2>{facts_table(shown)}"
 
 

@@ -20,7 +20,7 @@ from certcore.figures.serial import to_json
 from certcore.program.relaxation import Relaxation
 
 _PROGRAM = "python -m certcore"
-#: A shell takes no longer words.
+#: The longest argument that a shell accepts.
 _LONGEST = 120_000
 #: Options of a recipe that are lists of numbers, or switches; all others are words.
 _LISTS = ("values", "bracket", "members", "x_values", "y_values")
@@ -67,7 +67,7 @@ def _words(recipe: Recipe) -> list[str]:
 
 
 def _threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]:
-    """The threat model as options; what has no option is told in `untold`."""
+    """The threat model as options; `unsupported` names what has no option."""
     words: list[str] = []
     for name in TYPES:
         if threat.get(name):
@@ -90,7 +90,7 @@ def _threat_options(threat: Mapping[str, Any], targets: str | None) -> list[str]
     return words
 
 
-def untold(recipe: Recipe) -> str | None:
+def unsupported(recipe: Recipe) -> str | None:
     """Why no command can carry a recipe, or None."""
     local = recipe.threat.get("local") or {}
     if any(isinstance(local.get(name), list) for name in TYPES):
@@ -102,12 +102,12 @@ def untold(recipe: Recipe) -> str | None:
 
 def has_command(figure: Figure) -> bool:
     """Whether one command makes this figure again."""
-    return figure.recipe is not None and untold(figure.recipe) is None
+    return figure.recipe is not None and unsupported(figure.recipe) is None
 
 
 def command_script(figure: Figure) -> str:
     """A shell script of one command that writes the numbers of the figure into one file."""
-    reason = "it was not made by one" if figure.recipe is None else untold(figure.recipe)
+    reason = "it was not made by one" if figure.recipe is None else unsupported(figure.recipe)
     if figure.recipe is None or reason is not None:
         raise InputError(f"no command line makes this figure again: {reason}; export it as Python script or JSON")
     command = draw_command(figure.recipe, f"{for_file_name(figure.name)}.csv")

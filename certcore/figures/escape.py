@@ -1,4 +1,4 @@
-"""Names come from strangers: make them harmless for HTML, Plotly, SVG, LaTeX, CSV, shell and file names."""
+"""Names from untrusted files, made harmless for HTML, Plotly, SVG, LaTeX, CSV, shell and file names."""
 
 from __future__ import annotations
 

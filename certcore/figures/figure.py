@@ -54,7 +54,7 @@ class Figure:
         return None
 
     def shortened(self, rows: Cells, most: int) -> tuple[Cells, str]:
-        """Those of too many rows that a paper has room for (some along the whole axis), and how to say so."""
+        """A selection of a long table's rows for print (some along the whole axis), and a note that says so."""
         step = -(-len(rows) // most)
         kept = rows[::step]
         return kept, f"{len(kept)} of {len(rows)} rows, one in {step}"

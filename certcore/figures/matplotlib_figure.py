@@ -113,8 +113,8 @@ class Sheet:
             axes.spines[side].set_visible(False)
         return axes
 
-    def labels(self, axes: Any, x: str, y: str, room: float = 0.75) -> None:
-        axes.set_xlabel(fit(printable(x), self.width * 72 * room, self.font), fontsize=self.font, labelpad=2)
+    def labels(self, axes: Any, x: str, y: str, share: float = 0.75) -> None:
+        axes.set_xlabel(fit(printable(x), self.width * 72 * share, self.font), fontsize=self.font, labelpad=2)
         axes.set_ylabel(fit(printable(y), self.height * 72 * 0.75, self.font), fontsize=self.font, labelpad=2)
 
     def legend(self, handles: list[Any]) -> None:
@@ -122,9 +122,9 @@ class Sheet:
         if not handles:
             return
         size = self.font - 1
-        room = self.width * 72 - 5 * size
+        limit = self.width * 72 - 5 * size
         for handle in handles:
-            handle.set_label(fit(handle.get_label(), room, size))
+            handle.set_label(fit(handle.get_label(), limit, size))
         lines = max(handle.get_label().count("\n") + 1 for handle in handles)
         longest = max(_text_width(part, size) for handle in handles for part in handle.get_label().split("\n"))
         sample = 2.6 if any(getattr(h, "get_linestyle", lambda: "")() not in ("", "None") for h in handles) else 1.4
@@ -137,18 +137,18 @@ class Sheet:
         )
 
     def note(self, text: str) -> None:
-        """Text below everything; the figure grows for it, and what was drawn keeps its room."""
+        """Text below everything; the figure grows for it, and what was drawn keeps its size."""
         if not text:
             return
         size = self.font - 1.5
-        told = fit(printable(text, 1000), self.width * 72 - 4 * size, size)
-        before, room = self.height, (told.count("\n") + 1) * size * 1.35 / 72 + 0.06
+        wrapped = fit(printable(text, 1000), self.width * 72 - 4 * size, size)
+        before, extra = self.height, (wrapped.count("\n") + 1) * size * 1.35 / 72 + 0.06
         self.figure.draw_without_rendering()  # lays everything out; from here on it only moves up
         self.figure.set_layout_engine("none")
-        self.resize(before + room)
+        self.resize(before + extra)
 
         def up(y: float) -> float:
-            return (y * before + room) / self.height
+            return (y * before + extra) / self.height
 
         for axes in self.figure.axes:
             place = axes.get_position()
@@ -157,15 +157,15 @@ class Sheet:
             other.set_y(up(other.get_position()[1]))
         for legend in self.figure.legends:
             legend.set_bbox_to_anchor((0.0, up(0.0), 1.0, 1 - up(0.0)), transform=self.figure.transFigure)
-        self.figure.text(0.015, 0.04 / self.height, told, fontsize=size, va="bottom", gid="note")
+        self.figure.text(0.015, 0.04 / self.height, wrapped, fontsize=size, va="bottom", gid="note")
 
     def printable(self, text: object, limit: int = 80) -> str:
         """Text the font can set."""
         return printable(text, limit)
 
-    def fit(self, text: str, room: float, size: float) -> str:
-        """Text broken into lines that fit into `room` points."""
-        return fit(text, room, size)
+    def fit(self, text: str, limit: float, size: float) -> str:
+        """Text broken into lines that fit into `limit` points."""
+        return fit(text, limit, size)
 
     def sample(self, **style: Any) -> Any:
         """A line or marker for the legend alone."""
@@ -194,13 +194,13 @@ class Sheet:
         axis.set_minor_locator(NullLocator())
 
 
-def fit(text: str, room: float, size: float) -> str:
-    """Text broken into lines that fit into `room` points; a number stays with its sign."""
+def fit(text: str, limit: float, size: float) -> str:
+    """Text broken into lines that fit into `limit` points; a number stays with its sign."""
     text = text.replace(" = ", "\u00a0=\u00a0")
     width = _text_width(text, size)
-    if width <= room:
+    if width <= limit:
         return text
-    return "\n".join(textwrap.wrap(text, max(8, int(len(text) * room / width * 0.92))))
+    return "\n".join(textwrap.wrap(text, max(8, int(len(text) * limit / width * 0.92))))
 
 
 def _text_width(text: str, size: float) -> float:

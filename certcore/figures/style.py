@@ -63,7 +63,7 @@ DASHED: Final = Dash((0, (5.0, 2.0)), "dash", "densely dashed")
 
 
 class Kind(Choice):
-    """What a line, a bar or a map tells of."""
+    """What a line, a bar or a map shows."""
 
     COLLECTIVE = "collective"
     NAIVE = "naive"

@@ -20,7 +20,7 @@ class Division:
 
     Vote (n, t) can change only if a flipped pair of group t has an end there. k' is one less than the number of
     layers for mean and attention aggregation (`messages`), and the number of layers where the degrees of senders are
-    read (`degrees`): there a neighbour's new degree counts although its state is the old one.
+    read (`degrees`): there the new degree of a neighbour counts even if its state is unchanged.
     """
 
     hash: PairHash

@@ -13,7 +13,7 @@ from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.instance.instance import Instance
 
-#: Fields with more entries are refused before memory is taken for them: one hub reaches everybody within two hops.
+#: Fields with more entries are refused before they are built: around a hub, two hops may reach every node.
 MAX_ENTRIES = 10**8
 
 
@@ -22,7 +22,7 @@ class Fields:
     """Fields of the chosen targets: one row per target, over all nodes and over all edges of `Graph.edges`.
 
     `nodes` is for attribute flips, `edges` for edge deletions; both are sparse 0/1 patterns with sorted indices.
-    `edges` is None where the fields speak about attributes only.
+    `edges` is None if edge deletions are not in play.
     """
 
     nodes: sp.csr_array
@@ -39,7 +39,7 @@ def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> F
             )
         return Fields(as_pattern(instance.node_field[targets]), None)
     assert instance.layers is not None
-    # A vote over groups may abstain where its node has no edge at all, sent or received, in any number of layers.
+    # With division voting a vote may abstain if its node has no edge at all, whatever the number of layers is.
     abstains = isinstance(instance.base, DivisionBase)
     return hop_fields(
         instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges, either_end=abstains
@@ -73,7 +73,7 @@ def hop_fields(
 
 
 def product_of_patterns(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_array:
-    """The product of two patterns, some rows at a time where it may be too large."""
+    """The product of two patterns, computed in blocks of rows if it may be large."""
     lengths = np.diff(steps.indptr).astype(np.int64)
     work = np.concatenate([[0], np.cumsum(lengths[fields.indices])])[fields.indptr]  # before each row
     if work[-1] <= MAX_ENTRIES:
@@ -93,7 +93,7 @@ def product_of_patterns(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_arr
 
 
 def _incidence(graph: Graph, *, both: bool) -> sp.csr_array:
-    """Nodes × edges: which edges stand at a node (only as receiver, or at either end)."""
+    """Nodes × edges: which edges end at a node (only as receiver, or at either end)."""
     edges = graph.edges
     number = np.arange(len(edges))
     nodes, columns = (edges.T.ravel(), np.tile(number, 2)) if both else (edges[:, 0], number)

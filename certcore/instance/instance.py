@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
-from certcore.common.display import ask
+from certcore.common.display import view
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, parse_nodes
@@ -74,7 +74,7 @@ class Instance:
                 )
             if self.node_field.shape != (n, n):
                 raise InputError(f"the node field has shape {self.node_field.shape}; expected ({n}, {n})")
-            # What a field holds is kept as a file keeps it: a pattern. The edge rule has no say beside it.
+            # Fields are kept as 0/1 patterns, as in a file. With explicit fields the edge rule is not used.
             object.__setattr__(self, "node_field", pattern(self.node_field))
             for part in (self.node_field.data, self.node_field.indices, self.node_field.indptr):
                 read_only(part)
@@ -102,7 +102,7 @@ class Instance:
         return f"<Instance {size}; {facts['fields']}; {kind}; {len(np.asarray(self.targets))} targets>"
 
     def _repr_html_(self) -> str:
-        return str(ask("cards", "card", self))
+        return str(view("card", self))
 
     @property
     def prediction(self) -> np.ndarray | None:
@@ -112,8 +112,8 @@ class Instance:
     @property
     def base_rule(self) -> BaseRule:
         """How votes became the base certificate (binary also where there were none)."""
-        told = self.base.facts.get("rule")  # a certificate of somebody else's may say what it likes
-        return BaseRule(told) if told in list(BaseRule) else BaseRule.BINARY
+        rule = self.base.facts.get("rule")  # a base certificate from outside may have any value here
+        return BaseRule(rule) if rule in list(BaseRule) else BaseRule.BINARY
 
     @property
     def covered_types(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class Instance:
 
     @cached_property
     def full_digest(self) -> str:
-        """SHA-256 over all that a file of this instance holds: names, labels, layout and provenance as well.
+        """SHA-256 over the whole content of the instance file: names, labels, layout and provenance as well.
 
         Whoever keeps something that shows these keeps it by this digest: two people's files may differ in them alone.
         """
@@ -186,11 +186,11 @@ class Instance:
 
     @property
     def controls(self) -> dict[str, float]:
-        """Accuracies of models that ignore edges, as the file tells them: they stand beside division voting."""
-        told = self.meta.get("controls")
-        if "division_votes" not in self.base.arrays() or not isinstance(told, dict):
+        """Accuracies of models that ignore edges, as given in the file; shown beside division voting."""
+        given = self.meta.get("controls")
+        if "division_votes" not in self.base.arrays() or not isinstance(given, dict):
             return {}
-        shares = {str(label)[:60]: share for label, share in list(told.items())[:6] if isinstance(share, int | float)}
+        shares = {str(label)[:60]: share for label, share in list(given.items())[:6] if isinstance(share, int | float)}
         return {label: float(share) for label, share in shares.items() if 0 <= share <= 1}
 
     def _correct(self, chosen: np.ndarray) -> np.ndarray:
@@ -205,7 +205,7 @@ class Instance:
         return np.asarray(kept)
 
     def facts(self) -> dict[str, Any]:
-        """What to tell about this instance in one line, and with every result."""
+        """The facts about this instance that every result states."""
         fields = "explicit node fields" if self.node_field is not None else f"{self.layers} layers, {self.edge_field}"
         return {
             "nodes": self.graph.n_nodes,
@@ -231,7 +231,7 @@ def load_instance(
 
 
 def named(instance: Instance, name: str) -> Instance:
-    """The instance with a name for its graph, where its provenance tells none: that of the file, as people know it."""
+    """The instance, with the name of its file as the name of the graph if its provenance has none."""
     known = instance.meta.get("dataset")
     if (isinstance(known, str) and known) or not name:
         return instance
@@ -260,7 +260,7 @@ def instance_to_arrays(instance: Instance) -> dict[str, np.ndarray]:
 
 
 def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None = None) -> Instance:
-    """Build an instance from the arrays of a file; every violation is named."""
+    """Build an instance from the arrays of a file; the first violation of the format is named."""
     graph = Graph(
         _scalar(arrays, "n_nodes"),
         _scalar(arrays, "n_attrs"),
@@ -417,7 +417,7 @@ def _names(arrays: dict[str, np.ndarray], key: str, most: int) -> tuple[str, ...
 
 
 def _name_tuple(names: Any, what: str, most: int) -> tuple[str, ...]:
-    """Names that a file can hold: text without the zero character, at which numpy's text ends."""
+    """Names that a file can hold: text without the zero character, which numpy would cut off."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{what} is no list of text; expected one name each")
     result = tuple(str(name) for name in names)
@@ -449,7 +449,7 @@ def _distinct_nodes(nodes: object, what: str, n_nodes: int) -> np.ndarray:
 
 
 def _plain_meta(meta: object) -> dict[str, Any]:
-    """The provenance as a file gives it back: what JSON cannot hold is refused, tuples become lists."""
+    """The provenance as it is read back from a file: what JSON cannot hold is refused, tuples become lists."""
     if not isinstance(meta, dict):
         raise InputError("meta is no object; expected a dictionary with the provenance")
     try:
@@ -471,7 +471,7 @@ def _meta_of(text: str) -> dict[str, Any]:
         raise InputError(f"meta has {len(text):,} characters; expected at most {MAX_META_LENGTH:,}")
     meta = read_json(text, "meta")
     try:
-        # What cannot be written again (1e999, half characters, countless levels) could not be shown with a result.
+        # What JSON cannot write again (1e999, lone surrogates, deep nesting) could not be shown with a result.
         json.dumps(meta, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise InputError("meta is no valid JSON text; expected an object with the provenance") from error
@@ -493,13 +493,13 @@ def names_targets(which: str) -> bool:
 
 def before_correct(which: str | None) -> str | None:
     """Whose labels `correct` or `correct:NAME` asks about, before only the right ones are kept."""
-    while which is not None and which.partition(":")[0] == "correct":  # said twice, it means the same
+    while which is not None and which.partition(":")[0] == "correct":  # may be repeated
         which = which.partition(":")[2] or None
     return which
 
 
 def accuracy_of(instance: Instance, which: str | None) -> int | None:
-    """Of how many targets a selection keeps the right labels, if it does: certified accuracy is a share of those."""
+    """The number of targets before `correct` keeps those with the right label: certified accuracy is a share of it."""
     if which is None or before_correct(which) == which:
         return None
     return len(instance.select_targets(before_correct(which)))
@@ -508,7 +508,7 @@ def accuracy_of(instance: Instance, which: str | None) -> int | None:
 def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
     try:
         with open(path, "rb") as handle:
-            data = handle.read(MAX_TARGETS_BYTES + 1)  # a device may say that it is empty and never end
+            data = handle.read(MAX_TARGETS_BYTES + 1)  # a device may report size 0 and never end
         if len(data) > MAX_TARGETS_BYTES:
             raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
         lines = data.decode("utf-8").split()

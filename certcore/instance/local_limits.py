@@ -1,4 +1,4 @@
-"""What a base certificate can speak about: local budgets no larger than those it was made for."""
+"""Local budgets within those that a base certificate was computed for."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def most_per_node(instance: Instance) -> dict[str, int | None]:
 def within_base(threat: ThreatModel, instance: Instance) -> ThreatModel:
     """The threat model with local budgets no larger than the base certificate considered.
 
-    Without them such a certificate says nothing as soon as a global budget is larger. Shares of what a node has are
-    left as they are: the engine names the nodes where they allow too much.
+    Larger ones would leave every node uncertified. Relative local budgets are not changed: the engine names the nodes
+    where they are too large.
     """
     if threat.has_local and threat.local_mode == LocalMode.RELATIVE:
         return threat

@@ -1,4 +1,4 @@
-"""Every word about a guarantee, in one place: the terminal, the dashboard, reports and files all take it from here.
+"""All sentences about a guarantee, for the terminal, the dashboard, reports and files alike.
 
 A sentence is a `Text`: `str(text)` is the plain form, `text.markdown` the same words with emphasis and with names from
 files escaped. Each is made by a function of the list `SENTENCES`, which says under which condition it is printed;

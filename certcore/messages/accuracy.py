@@ -1,4 +1,4 @@
-"""How many labels are right: one definition by default, and the other one named where it is shown."""
+"""How many labels are right: the default definition, and the other one, which is named where it is shown."""
 
 from __future__ import annotations
 

@@ -29,17 +29,17 @@ def threat_words(threat: ThreatModel, *, directed: bool = False) -> str:
 
 def beside(threat: ThreatModel, vary: str, *, directed: bool = False) -> str:
     """All that holds for the attacker beside what is varied (a type or σ); empty if nothing else does."""
-    at_all = threat.replace(**{vary: MAX_BUDGET if vary in TYPES else None})  # so that every limit there is, is told
+    at_all = threat.replace(**{vary: MAX_BUDGET if vary in TYPES else None})  # so that every limit is listed
     others = [0 if kind == vary else budget for kind, budget in zip(TYPES, threat.budgets)]
-    told = [f"at most {budget_words(others)} in the whole graph"] if any(others) else []
-    return ", ".join([*told, *_limits(at_all, directed)])
+    budgets = [f"at most {budget_words(others)} in the whole graph"] if any(others) else []
+    return ", ".join([*budgets, *_limits(at_all, directed)])
 
 
 def _limits(threat: ThreatModel, directed: bool) -> list[str]:
     """Local budgets, σ, protected nodes and costs: all that restrains an attacker beside the global budgets."""
     parts = []
     for kind, value, budget in zip(TYPES, threat.local, threat.budgets):
-        # A limit that the global budget keeps anyway is no news.
+        # A local budget of at least the global one restricts nothing.
         if (
             value is not None
             and budget

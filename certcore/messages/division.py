@@ -26,8 +26,8 @@ def division_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     if base is None or not threat.adj_add + threat.adj_del:
         return []
     attributes = threat.attr_add + threat.attr_del > 0
-    told = [read_edges(attributes) if base.weights_read_edges else read_no_edges(attributes)]
-    return [*told, means_only()] if instance.edge_field == EdgeField.MESSAGES else told
+    sentences = [read_edges(attributes) if base.weights_read_edges else read_no_edges(attributes)]
+    return [*sentences, means_only()] if instance.edge_field == EdgeField.MESSAGES else sentences
 
 
 @sentence("confidence.division", "the base certificate counts votes over groups of edges")
@@ -85,10 +85,10 @@ def votes_lost(touched: int, needed: int, groups: int) -> Text:
     "node.votes.undecided", "division voting: any other target; the middle only if an attack was looked for", 2, 1, 3
 )
 def votes_undecided(needed: int, touched: int | None, groups: int) -> Text:
-    told = f"; in the attack found {count(touched)} can change" if touched is not None else ""
+    attack = f"; in the attack found {count(touched)} can change" if touched is not None else ""
     return message(
         strong(kept(touched is not None)),
-        f": {count(needed)} of its {some(groups, 'vote', 'votes')} would have to change{told}. The collective count "
+        f": {count(needed)} of its {some(groups, 'vote', 'votes')} would have to change{attack}. The collective count "
         "says how many such labels stay, not whether this one does.",
     )
 

@@ -65,11 +65,11 @@ def field_everything(layers: int, rule: str, derived: bool = False) -> Text:
 def field_violated(
     layers: int, rule: str, node: int, flips: list[str], number: int, change: str, graph: str, derived: bool = False
 ) -> Text:
-    told = listing(flips) if number == len(flips) else f"{count(number)} flips together, {listing(flips)} among them"
+    what = listing(flips) if number == len(flips) else f"{count(number)} flips together, {listing(flips)} among them"
     return message(
         "The model reads more than the ",
         _field(layers, rule, derived),
-        f": on {graph}, {told} changes the scores of node {node} by {change}, although it lies outside the field of "
+        f": on {graph}, {what} changes the scores of node {node} by {change}, although it lies outside the field of "
         "that node. A certificate on this field would claim too much: declare more layers or the rule ",
         code(EdgeField.DEGREES),
         ", put the model into evaluation mode, or take out what reads the whole graph (pooling, virtual nodes, "

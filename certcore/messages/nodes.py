@@ -85,17 +85,17 @@ def lost(gets: str, ends: str) -> Text:
     "3 attribute deletions", "1 attribute deletion",
 )  # fmt: skip
 def undecided(cheapest: str, gets: str) -> Text:
-    told = f"; in the attack found it receives {gets}" if gets else ""
+    in_attack = f"; in the attack found it receives {gets}" if gets else ""
     return message(
         strong(kept(bool(gets))),
-        f": {cheapest} inside its field would leave it uncertified{told}. The collective count says how many such "
+        f": {cheapest} inside its field would leave it uncertified{in_attack}. The collective count says how many such "
         "labels stay, not whether this one does.",
     )
 
 
 def node_words(found: Influence, named: Naming) -> list[Text]:
     """What is spent at the node, what it received from where, what one more flip can do, and whom it helps to break."""
-    told = [hit(budget_words(found.spent)) if found.hit else not_hit()]
+    sentences = [hit(budget_words(found.spent)) if found.hit else not_hit()]
     if any(found.received):
         places: list[Piece | str] = []
         for node, amounts in found.at_nodes:
@@ -104,18 +104,18 @@ def node_words(found: Influence, named: Naming) -> list[Text]:
             what = "deleted" if kind == "adj_del" else "added"
             places.append(name(f"the edge between {named(i)} and {named(j)}: {what}", 120))
         if found.of_votes:
-            told.append(votes_received(int(sum(found.received)), _list(places)))
+            sentences.append(votes_received(int(sum(found.received)), _list(places)))
         else:
-            told.append(received(budget_words(found.received), _list(places)))
+            sentences.append(received(budget_words(found.received), _list(places)))
     else:
-        told.append(received_nothing())
+        sentences.append(received_nothing())
     counted = found.state not in (TargetState.NOT_A_TARGET, TargetState.BEFORE)
     if counted and found.margin != NEVER:
-        told.append(one_more(found.margin))
+        sentences.append(one_more(found.margin))
     if found.hit:
         breaks = [name(named(node), 40) for node in found.helps_to_break]
-        told.append(helps(len(breaks), _list(breaks)) if breaks else helps_nobody())
-    return told
+        sentences.append(helps(len(breaks), _list(breaks)) if breaks else helps_nobody())
+    return sentences
 
 
 def _list(parts: list[Piece | str] | list[Piece]) -> Text:

@@ -1,6 +1,6 @@
 """What is guaranteed, for whom, how sure it is, and what must be said beside it.
 
-The number in front is always the verified one. What only a solver claims is told in the same sentence, as its word.
+The first number is always the verified one. An unverified solver claim follows in the same sentence, marked as such.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from certcore.result.certificate import Certificate
 _DATASETS = {"citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed"}
 
 
-#: Explicit fields are a claim of whoever wrote the file: nothing in it shows that the model reads nothing else.
+#: Explicit fields are a claim of the file's author: nothing in it shows that the model reads nothing else.
 AS_GIVEN = "fields as given in the file"
 
 
@@ -84,7 +84,7 @@ def _labels(of: int | None) -> str:
 
 
 def _share(part: int, targets: int, of: int | None) -> str:
-    """A share of the targets; of correct labels none is told, because it looks like an accuracy."""
+    """A share of the targets; none for correct labels, because it would look like an accuracy."""
     return f" ({share_down(part, targets)})" if of is None else ""
 
 
@@ -192,7 +192,7 @@ def clean_nothing(targets: int, of: int | None) -> Text:
 
 
 def confidence(instance: Instance) -> Text:
-    """How sure it is, from the arrays of the instance; what only the file's metadata say is told as such."""
+    """How sure it is, from the arrays of the instance; what only the file's metadata say is marked as such."""
     facts = instance.base.facts
     if "alpha" in facts:
         return sampled(str(facts["alpha"]), int(facts.get("samples", facts.get("n_samples", 0))))
@@ -209,8 +209,8 @@ def sampled(alpha: str, number: int) -> Text:
 
 @sentence("confidence.given", "the base certificate is given as a grid; the end only if the file calls it convex", True)
 def given(convex: bool) -> Text:
-    told = " (a convex relaxation, deterministic, according to the file)" if convex else ""
-    return message(f", as far as the base certificate holds{told}")
+    kind = " (a convex relaxation, deterministic, according to the file)" if convex else ""
+    return message(f", as far as the base certificate holds{kind}")
 
 
 def said_convex(instance: Instance) -> bool:
@@ -223,7 +223,7 @@ def said_convex(instance: Instance) -> bool:
 
 def subject(instance: Instance, holds: bool = True) -> Text:
     """Whose labels, on which graph."""
-    told = instance.meta.get("dataset")
+    dataset = instance.meta.get("dataset")
     votes = votes_over_groups(instance)
     if "alpha" in instance.base.facts:
         whose = "the smoothed classifier"
@@ -232,7 +232,7 @@ def subject(instance: Instance, holds: bool = True) -> Text:
     else:
         whose = "the classifier that the base certificate speaks about"
     explicit = instance.node_field is not None
-    return about(whose, dataset_title(told) if isinstance(told, str) else "", holds, explicit)
+    return about(whose, dataset_title(dataset) if isinstance(dataset, str) else "", holds, explicit)
 
 
 @sentence(
@@ -315,8 +315,8 @@ def not_per_node() -> Text:
 
 def accepted(instance: Instance, threat: ThreatModel, certified: int, targets: int) -> Text:
     """What an accepted proof shows: the guarantee, what it rests on, and the remarks that belong to it."""
-    told = promise(instance, threat, targets, certified, certified)
-    return paragraph([told, _rests_on(instance, threat), *remarks(instance, threat)])
+    sentence = promise(instance, threat, targets, certified, certified)
+    return paragraph([sentence, _rests_on(instance, threat), *remarks(instance, threat)])
 
 
 def _rests_on(instance: Instance, threat: ThreatModel) -> Text:
@@ -367,20 +367,22 @@ def bracket(certificate: Certificate) -> tuple[str, Text]:
     """How many targets are uncertified: by the best attack found … at most, and what that means."""
     found = certificate.attack_found
     proven = certificate.targets - certificate.verified_certified
-    told = proven if certificate.verified else min(proven, certificate.targets - certificate.certified)
+    claimed = proven if certificate.verified else min(proven, certificate.targets - certificate.certified)
     text = f"{'?' if found is None else count(found)} … {count(proven)}"
-    return text, between(found, proven, told)
+    return text, between(found, proven, claimed)
 
 
 @sentence("bracket", "beside every count of uncertified targets", 135, 613, 540)
-def between(found: int | None, proven: int, told: int) -> Text:
+def between(found: int | None, proven: int, claimed: int) -> Text:
     best = (
         "No attack was looked for"
         if found is None
         else f"The best integer attack found, replayed, leaves {some(found, 'target', 'targets')} uncertified"
     )
     solver = (
-        f"; according to the solver, whose word is not verified, not more than {count(told)}" if told < proven else ""
+        f"; according to the solver, whose word is not verified, not more than {count(claimed)}"
+        if claimed < proven
+        else ""
     )
     return message(
         f"{best}; it is proven that no attack leaves more than {count(proven)} uncertified{solver}. Targets that were "

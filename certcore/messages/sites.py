@@ -17,7 +17,7 @@ from certcore.result.states import NOTHING, TargetState
 _MOST = 5
 
 
-#: Each state in a legend and beside a node, where nobody explains it: what is true of one target in this attack.
+#: Each state in a legend and beside a node, without further explanation.
 _LEGEND = {
     TargetState.NOT_A_TARGET: "not a target: its label is not counted",
     TargetState.ALONE: "keeps its certificate in every attack within these limits",
@@ -80,19 +80,19 @@ def _done(found: Reach, named: Callable[[int], str]) -> Text:
     """Where the flips of an attack are spent, and what they break."""
     nodes = ~found.is_edge
     at_nodes, deleted, added = named_sites(found)
-    told: list[Text] = []
+    clauses: list[Text] = []
     spent = found.amounts[nodes].sum(axis=0)
     if nodes.any():
         shown = [(named(int(found.ends[s, 0])), int(found.flips[s])) for s in at_nodes]
-        told.append(spends(budget_words(spent.tolist()), int(nodes.sum()), _named(shown, int(nodes.sum()))))
+        clauses.append(spends(budget_words(spent.tolist()), int(nodes.sum()), _named(shown, int(nodes.sum()))))
     for word, sites, kind in (("deletes", deleted, ADJ_DEL), ("adds", added, ADJ_ADD)):
         number = int((found.amounts[:, kind] > 0).sum())
         if number:
             ends = [f"{named(int(found.ends[s, 0]))} – {named(int(found.ends[s, 1]))}" for s in sites]
-            told.append(changes(word, number, _named([(end, 1) for end in ends], number)))
+            clauses.append(changes(word, number, _named([(end, 1) for end in ends], number)))
     parts: list[Text | str] = ["The attack "]
-    for k, one in enumerate(told):
-        parts += [one] if not k else [" and " if k == len(told) - 1 else ", ", one]
+    for k, one in enumerate(clauses):
+        parts += [one] if not k else [" and " if k == len(clauses) - 1 else ", ", one]
     return message(*parts, "; ", breaks(int(found.lost.sum())))
 
 
@@ -138,14 +138,14 @@ def breaks(lost: int) -> Text:
 )  # fmt: skip
 def others(lost: int, most: int) -> Text:
     if lost < most:
-        told = strong(f"more than {some(most, 'certificate', 'certificates')}")
+        limit = strong(f"more than {some(most, 'certificate', 'certificates')}")
         return message(
             "No attack within these limits takes ",
-            told,
+            limit,
             f" of the labels counted here (proven); one that takes more than {count(lost)} is not ruled out.",
         )
-    told = strong("more certificates" if lost else "any certificate")
-    return message("No attack within these limits takes ", told, " of the labels counted here (proven).")
+    limit = strong("more certificates" if lost else "any certificate")
+    return message("No attack within these limits takes ", limit, " of the labels counted here (proven).")
 
 
 @sentence(
@@ -213,20 +213,22 @@ def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple
     count in part, and what that adds up to; `short`: labels that count although too little reaches them."""
     spread, split, of_attack = places
     number, together = fractions
-    told: list[Piece | str] = ["Of the labels that have a certificate without an attack the relaxed adversary counts "]
-    told += [total, ", the attack takes ", strong(count(lost)), ". "]
+    pieces: list[Piece | str] = [
+        "Of the labels that have a certificate without an attack the relaxed adversary counts "
+    ]
+    pieces += [total, ", the attack takes ", strong(count(lost)), ". "]
     if not (split or number or short):
-        return message(*told, "It uses no fractions here: all its flips and all the labels it counts are whole.")
-    told.append(f"It may use fractions: its flips are spread over {some(spread, 'place', 'places')}")
-    told.append(f", with parts of a flip at {count(split)} of them" if split else "")
-    told.append(f" (the attack: {count(of_attack)})")
+        return message(*pieces, "It uses no fractions here: all its flips and all the labels it counts are whole.")
+    pieces.append(f"It may use fractions: its flips are spread over {some(spread, 'place', 'places')}")
+    pieces.append(f", with parts of a flip at {count(split)} of them" if split else "")
+    pieces.append(f" (the attack: {count(of_attack)})")
     if number:
-        told += [", and ", strong(some(number, "label counts", "labels count")), f" in part, together as {together}"]
-    told.append(".")
+        pieces += [", and ", strong(some(number, "label counts", "labels count")), f" in part, together as {together}"]
+    pieces.append(".")
     if short:
-        told += [
+        pieces += [
             " ",
             strong(f"{count(short)} of the labels"),
             " that it counts received too little to become uncertified; in an attack they would not count.",
         ]
-    return message(*told)
+    return message(*pieces)

@@ -180,21 +180,21 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
     word = "" if found.verified else ", on the solver's word, which is not verified"
     counts = (found.certified, found.needed, found.targets)
     if found.value is None:
-        told = radius_none(what, share, *counts, word)
+        sentence = radius_none(what, share, *counts, word)
     elif not found.needed:
-        told = radius_nothing_asked(share)
+        sentence = radius_nothing_asked(share)
     elif found.unbounded:
-        told = radius_unbounded(what, share, found.certified, found.targets, word)
+        sentence = radius_unbounded(what, share, found.certified, found.targets, word)
     elif found.limit_reached:
-        told = radius_limit(what, found.value, share, *counts, word)
+        sentence = radius_limit(what, found.value, share, *counts, word)
     else:
-        told = radius_found(what, found.value, share, *counts, found.next_certified, word)
+        sentence = radius_found(what, found.value, share, *counts, found.next_certified, word)
     promised = found.value is not None and found.needed > 0
     about = [radius_sure(confidence(instance))] if promised else []
     if of is not None:
         about += [radius_accuracy(found.certified, len(of), word)] if found.needed else []
         about.append(share_of_right(instance, of))
-    return paragraph([message(head, told), *about, subject(instance, promised)])
+    return paragraph([message(head, sentence), *about, subject(instance, promised)])
 
 
 @sentence(

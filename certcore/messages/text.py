@@ -86,7 +86,7 @@ def code(text: str) -> Piece:
 
 
 def name(text: object, longest: int = 60) -> Piece:
-    """A name from a file: shown, never obeyed."""
+    """A name from a file, which is shown and never interpreted."""
     return Piece(plain(text, longest), "name")
 
 
@@ -138,8 +138,8 @@ def listing(parts: list[str]) -> str:
 def flips(number: float, kind: str) -> str:
     """3 attribute deletions; fractions exist in the relaxed adversary only."""
     entry = entry_of(kind)
-    told = count(number) if float(number).is_integer() else f"{number:,.4g}"
-    return f"{told} {entry.plural if number != 1 else entry.singular}"
+    amount = count(number) if float(number).is_integer() else f"{number:,.4g}"
+    return f"{amount} {entry.plural if number != 1 else entry.singular}"
 
 
 def budget_words(budgets: Iterable[float]) -> str:

@@ -1,4 +1,4 @@
-"""Anybody's network behind one call: `scores = called(x, edge_index)`."""
+"""Any network behind one call: `scores = called(x, edge_index)`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Called(nn.Module):
         if wrapper is not None and given is not EdgeForm.EDGE_INDEX:
             raise InputError(f"a wrapper calls the model itself; leave edges={form!r} out, or the wrapper")
         self.model, self.wrapper = model, wrapper
-        self.form = str(given)  # plain text: digests of votes walk over all that a module holds
+        self.form = str(given)  # plain text: digests of votes cover all attributes of a module
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Any:
         if self.wrapper is not None:

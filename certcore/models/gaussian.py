@@ -58,8 +58,8 @@ class Messages:
             mixed = torch.addmm(hidden[1], values, hidden[0]).numpy()
             where = self.indptr[start : stop + 1], self.senders, self.scale[start:stop]
             _spread_both(mixed, *where, spread)
-            heard = torch.from_numpy(spread)
-            means = heard[:, :HALF] * torch.exp(-heard[:, HALF:])
+            received = torch.from_numpy(spread)
+            means = received[:, :HALF] * torch.exp(-received[:, HALF:])
             for group in range(n_groups):
                 scores = torch.addmm(last[1][group], means, last[0][group]).numpy()
                 _spread_scores(scores, *where, group * NARROW, out[start:stop])

@@ -78,13 +78,13 @@ def _medoids(values, pairs, places, start, indptr, indices, weights, temperature
             whole += weights[low + a]
         at = start[row]
         for a in range(count):
-            mine, heard = weights[low + a], float32(0)
+            mine, total = weights[low + a], float32(0)
             for b in range(a + 1, count):
                 distance = apart[places[at]]
                 at += 1
-                heard += weights[low + b] * distance
+                total += weights[low + b] * distance
                 reach[b] += mine * distance
-            reach[a] += heard
+            reach[a] += total
         nearest = float32(np.inf)
         for a in range(count):
             nearest = min(nearest, reach[a])

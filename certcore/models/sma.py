@@ -52,7 +52,7 @@ class SMA(NodeClassifier):
             voting = not torch.is_grad_enabled() and fits(values.shape[2])
             medoids = self._compare_once(values, matrix) if voting else self._aggregate(values, matrix)
         else:
-            # Edges differ from copy to copy, and so do the rows that decide who is heard.
+            # Edges differ from copy to copy, and so do the rows of weights.
             medoids = torch.cat(
                 [
                     self._aggregate(values[k : k + 1], truncated_pagerank(adjacency, ITERATIONS, self.top))
@@ -73,7 +73,7 @@ class SMA(NodeClassifier):
             products = torch.bmm(around, around.transpose(1, 2))
             distances = (squares[:, :, None] + squares[:, None, :] - 2 * products).clamp(min=1e-6).sqrt()
             a = weights.repeat(copies, 1)
-            # Places that only fill up a short row get no say and no weight.
+            # Padding of a short row gets no weight.
             reach = (distances * a[:, None, :]).sum(dim=2).masked_fill(a == 0, float("inf"))
             soft = functional.softmax(-reach / TEMPERATURE, dim=1)
             medoids = torch.bmm(soft[:, None, :], around)[:, 0] * a.sum(dim=1, keepdim=True)
@@ -82,7 +82,7 @@ class SMA(NodeClassifier):
         return torch.cat(parts, dim=1)[:, torch.argsort(torch.cat(order))]
 
     def _compare_once(self, values: Tensor, matrix: sp.csr_array) -> Tensor:
-        """The same in compiled code, without gradients; its preparation is worth while for many samples."""
+        """The same in compiled code, without gradients; its preparation pays off for many samples."""
         if self._meetings is None or self._meetings.matrix is not matrix:
             self._meetings = Meetings.of(matrix)
         return torch.from_numpy(self._meetings.soft_medoids(values.contiguous().numpy(), TEMPERATURE))

@@ -1,1 +1,1 @@
-"""How results show themselves: cards for notebooks, pandas tables, networkx graphs. Loaded when they are asked for."""
+"""Results in notebooks: cards, pandas tables, networkx graphs and plots; each module is loaded at its first use."""

@@ -18,7 +18,7 @@ from certcore.sweep.surface_maps import Surface
 
 
 class NodeFrame(pd.DataFrame):
-    """A frame, which tells whoever calls it as the method it once was what to write instead.
+    """A frame; called like the method of earlier versions, it raises an error that says what to write instead.
 
     As CSV its names are those of `harmless`.
     """
@@ -34,11 +34,11 @@ class NodeFrame(pd.DataFrame):
 
 
 def harmless(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same table with names that no spreadsheet takes for formulas, for those who save what they see."""
+    """The same table with names that no spreadsheet takes for formulas, for saving to a file."""
     columns: dict[str, Any] = {}
     for place, name in enumerate(frame.columns):
         title = for_csv(name)
-        while title in columns:  # two names that differ in nothing one can see
+        while title in columns:  # two names that look the same
             title += "′"
         cells = frame.iloc[:, place]
         text = not pd.api.types.is_numeric_dtype(cells.dtype)

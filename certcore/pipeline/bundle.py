@@ -34,7 +34,7 @@ from certcore.votes.run import Votes, collect_votes
 if TYPE_CHECKING:
     from certcore.training.result import Trained
 
-#: A bundle is meant to travel with the dashboard.
+#: Largest size of a bundle: bundles are shipped with the dashboard.
 MAX_BYTES = 3 * 2**20
 
 
@@ -134,8 +134,8 @@ def make_bundle(
 
     Without `layout`, which takes longest where votes are few, the graph can be certified but has no places to be drawn.
     With `most_convex`, a convex certificate is computed for so many test nodes only, and these are the targets.
-    Votes that are there for another number of samples are refused, or with `fresh` dropped and drawn anew: adding to
-    votes that somebody has seen is optional stopping.
+    Existing votes of another number of samples are refused, or with `fresh` dropped and drawn anew: adding samples
+    after the result is known would be optional stopping.
     """
     require_training_packages()
     folder = Path(work) if work else cache_folder() / "work"
@@ -250,7 +250,7 @@ def smoothed_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, 
     meta["accuracy"]["smoothed"] = smoothed
     meta |= {"samples": votes.n_samples, "selection_samples": recipe.selection, "theta": list(recipe.noise.theta)}
     if votes.fresh_after:
-        # Which samples were drawn depends on what had been drawn before.
+        # The samples drawn depend on those drawn before.
         meta["fresh_after"] = list(votes.fresh_after)
         before = [replace(recipe, samples=number).command for number in votes.fresh_after]
         meta["command"] = " && ".join(f"{command} --fresh" for command in (*before, recipe.command))

@@ -2,9 +2,8 @@
 
 Gradients point at attributes that should not matter; real flips decide. On the clean graph and on noisy ones,
 everything outside the fields of some nodes is replaced at once, edges just outside are deleted one by one and together,
-and what the model says about these nodes is compared in double precision. A difference is a counterexample, and is
-traced to the smallest set of flips that still shows it. No difference proves nothing: it was looked for here, and no
-more than that.
+and the scores of these nodes are compared in double precision. A difference is a counterexample, which is reduced to a
+small set of flips. Finding no difference proves nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from certcore.common.display import ask
+from certcore.common.display import view
 from certcore.common.errors import InputError
 from certcore.common.exact import Probability
 from certcore.common.reading import whole_number
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 _ROUNDING = {"float64": 1e-9, "float32": 5e-5}
 #: Flips named in a counterexample that cannot be made smaller.
 _NAMED = 4
-#: Nodes are looked at one by one until about as many attributes have been read.
+#: Nodes are checked one by one until about so many attributes have been read.
 _CELLS = 2 * 10**7
 #: Edges just outside a field that are deleted one by one.
 _SINGLY = 3
@@ -78,7 +77,7 @@ class FieldCheck:
         return self.passed
 
     def __str__(self) -> str:
-        return str(ask("cards", "field_text", self))
+        return str(view("field_text", self))
 
     def require(self) -> None:
         """Raise `InputError` if the field was falsified."""
@@ -88,6 +87,14 @@ class FieldCheck:
     def to_json(self) -> dict[str, Any]:
         """What goes into the provenance of an instance."""
         return {"comparisons": self.comparisons, "graphs": self.graphs, "passed": self.passed}
+
+
+class CheckOptions(Asked, total=False):
+    """Further options of `check_field`; those of an import (`Asked`) are among them."""
+
+    nodes: int
+    graphs: int
+    seed: int
 
 
 def check_field(
@@ -101,32 +108,32 @@ def check_field(
     adj_del: Probability = "0.3",
     wrapper: Callable[..., Any] | None = None,
     edges: str = "edge_index",
-    nodes: int = 24,
-    graphs: int = 3,
-    seed: int = 0,
-    **asked: Unpack[Asked],
+    **options: Unpack[CheckOptions],
 ) -> FieldCheck:
     """Try to falsify that `model` reads no more than `layers` hops of `data` by the rule `edge_field`.
 
     Without `layers` the field is derived from the model's modules, where that is possible. The model is used in the
-    mode it is in: a batch normalisation in training mode is found out. `nodes` predictions are looked at on the clean
-    graph and on `graphs` − 1 noisy ones, whose flip probabilities are `attr_add`, `attr_del` and `adj_del`. It is a
-    falsifier, not a proof: a model that passes may still read more than it was asked about.
+    mode it is in: batch normalisation in training mode is detected. `nodes` predictions (24) are compared on the
+    clean graph and on `graphs` − 1 (2) noisy ones, whose flip probabilities are `attr_add`, `attr_del` and `adj_del`.
+    It is a falsifier, not a proof: a model that passes may still read more.
     """
     from certcore.models.called import Called
     from certcore.votes.state import require_plain_torch, untouched
 
     require_plain_torch()
-    nodes, graphs = whole_number(nodes, "nodes", 1, 10**9), whole_number(graphs, "graphs", 1, 10**6)
-    dataset, _ = as_dataset(data, **asked)
+    nodes = whole_number(options.pop("nodes", 24), "nodes", 1, 10**9)
+    graphs = whole_number(options.pop("graphs", 3), "graphs", 1, 10**6)
+    seed = options.pop("seed", 0)
+    dataset, _ = as_dataset(data, **options)  # type: ignore[misc]
     called = Called(model, wrapper, edges)
     mode = getattr(model, "training", False)
     noise = Noise.to_draw((attr_add, attr_del, 0, adj_del))
     with untouched((model, wrapper)), one_thread():
         called.training = mode
         asked_for = declared_field(called, dataset.graph, layers, edge_field, smaller=True)
-        options = {"derived": asked_for[2], "nodes": nodes, "graphs": graphs, "seed": seed}
-        found = falsify(called, dataset.graph, *asked_for[:2], noise, **options)  # type: ignore[arg-type]
+        found = falsify(
+            called, dataset.graph, *asked_for[:2], noise, derived=asked_for[2], nodes=nodes, graphs=graphs, seed=seed
+        )
         if found:  # a smaller field than the modules show is wrong, also where no flip was found
             declared_field(called, dataset.graph, layers, edge_field)
     return found
@@ -137,7 +144,7 @@ def declared_field(
 ) -> tuple[int, EdgeField, bool]:
     """Layers and edge rule: as declared, or derived from the modules, or refused with the choices there are.
 
-    A declaration below what can be derived is refused as well, unless somebody wants to see it falsified (`smaller`).
+    A declaration below what can be derived is refused as well, unless `smaller` allows it, for falsifying it.
     """
     rule = None if edge_field is None else EdgeField.parse(edge_field, "edge_field")
     if layers is not None:
@@ -310,7 +317,7 @@ class _Model:
         return np.where(change > self.rounding * scale, change, 0.0)
 
     def fault(self, noisy: _Draw) -> Fault | None:
-        """Whether chance or memory enters: then there is no function to speak about."""
+        """Whether scores depend on chance or on earlier calls: then the model is no function of the graph."""
         clean = _Draw.clean(self.graph)
         first, second = self.scores(clean.x, clean.kept), self.scores(clean.x, clean.kept)
         if self.differs(first, second).any():

@@ -30,7 +30,7 @@ def from_reference(
     """The instance of a boolean grid (nodes × one axis per type) and N × N fields, one per type.
 
     Fields are matrices for attribute types; with edge types `layers` and `edge_field` take their place. Attributes and
-    adjacency are needed: nobody deletes a bit that is not there. Arrays only; what is pickled is refused.
+    adjacency are needed: only existing bits can be deleted. Arrays only; what is pickled is refused.
     """
     table = _plain(grid, "the grid")
     if table.dtype != bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from certcore.common.reading import whole_number
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked, Dataset, numbered_classes
 from certcore.data.split import TEST
+from certcore.domain.edge_field import EdgeField
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
 from certcore.instance.instance import Instance
@@ -30,8 +32,37 @@ from certcore.votes.threads import one_thread
 if TYPE_CHECKING:
     from certcore.models.called import Called
 
-#: The short form of the check of the field: nodes looked at, and graphs.
-_NODES, _GRAPHS = 8, 2
+#: Nodes of the short check of the field.
+_NODES = 8
+#: Graphs of the short check of the field.
+_GRAPHS = 2
+
+
+class SmoothOptions(Asked, total=False):
+    """Further options of `smooth`; those of an import (`Asked`) are among them."""
+
+    selection: int
+    base_rule: str
+    seed: int
+    check: bool
+    targets: str | Sequence[int] | np.ndarray | None
+    wrapper: Callable[..., Any] | None
+    edges: str
+    batch_size: int | None
+    device: str
+    jobs: int | None
+    scheduler: str | None
+    checkpoint: str | os.PathLike[str] | None
+    fresh: bool
+    progress: bool | None
+    name: str
+
+
+_DEFAULTS: SmoothOptions = {
+    "selection": 1_000, "base_rule": "binary", "seed": 0, "check": True, "targets": None, "wrapper": None,
+    "edges": "edge_index", "batch_size": None, "device": "cpu", "jobs": 1, "scheduler": None, "checkpoint": None,
+    "fresh": False, "progress": None, "name": "",
+}  # fmt: skip
 
 
 def smooth(
@@ -43,25 +74,10 @@ def smooth(
     adj_add: Probability = 0,
     adj_del: Probability = 0,
     samples: int = 100_000,
-    selection: int = 1_000,
     alpha: Probability = 0.01,
-    base_rule: str = "binary",
-    seed: int = 0,
     layers: int | None = None,
     edge_field: str | None = None,
-    check: bool = True,
-    targets: str | Sequence[int] | np.ndarray | None = None,
-    wrapper: Callable[..., Any] | None = None,
-    edges: str = "edge_index",
-    batch_size: int | None = None,
-    device: str = "cpu",
-    jobs: int | None = 1,
-    scheduler: str | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    fresh: bool = False,
-    progress: bool | None = None,
-    name: str = "",
-    **asked: Unpack[Asked],
+    **options: Unpack[SmoothOptions],
 ) -> Instance:
     """Smooth a trained network by randomly flipping bits of the graph, and return the instance to certify.
 
@@ -70,15 +86,13 @@ def smooth(
     ones) or `"adjacency"` (a sparse tensor instead of edge_index), and `wrapper(model, x, edge_index)` calls anything
     else. The data are a torch-geometric `Data`, a networkx graph, or (x, edge_index[, labels]); nothing in them is
     changed unless asked for (`binarize`, `undirected`, `directed`, `simplify`, `largest_component`). Targets are the
-    test nodes if there is a test mask, all nodes otherwise.
+    test nodes if there is a test mask, all nodes otherwise. Further options are those of `SmoothOptions`.
 
-    A module is copied, its copy set to evaluation mode, and caches of its layers turned off. A function cannot be
-    copied: modules behind it have to be in evaluation mode already, and are left as they were. Every sample is answered
-    by the model as it was handed over: what it keeps from one call to the next is set aside, or it is refused.
+    A module is copied, its copy set to evaluation mode, and caches of its layers turned off. Modules behind a function
+    have to be in evaluation mode already. What a model keeps from one call to the next is set aside, or it is refused.
 
-    What the model reads (`layers`, `edge_field`) is derived from its modules where that is certain, and asked for
-    otherwise; a declared field that is smaller than the derived one is refused. With `check` a short form of
-    `check_field` tries to falsify it, and smoothing is refused if it succeeds.
+    The field (`layers`, `edge_field`) is derived from the modules where that is certain, and has to be declared
+    otherwise; a smaller one is refused. With `check` a short form of `check_field` tries to falsify it.
 
     Networks whose modules are recognised are counted in batches and, where possible, on sparse attributes, after a
     comparison with the model's own answers (where they differ a slower way is taken, and `meta["votes_note"]` says so);
@@ -91,51 +105,96 @@ def smooth(
     require_plain_torch()
     noise = _noise((attr_add, attr_del, adj_add, adj_del))
     whole_number(samples, "the number of samples", 1, 10**9)
-    dataset, labelled = as_dataset(data, name, **asked)
-    where = _targets(dataset, targets)
-    notes: list[str] = []
-    with untouched((model, wrapper)):
-        called = _prepared(model, wrapper, edges, device, dataset, notes)
+    o = _DEFAULTS | options
+    asked: Any = {key: value for key, value in options.items() if key not in _DEFAULTS}
+    dataset, labelled = as_dataset(data, o["name"], **asked)
+    where, notes = _targets(dataset, o["targets"]), list[str]()
+    with untouched((model, o["wrapper"])):
+        called = _prepared(model, o["wrapper"], o["edges"], o["device"], dataset, notes)
         n_classes, keeps = _first_call(called, dataset)
         found = declared_field(called, dataset.graph, layers, edge_field)
-        # Where noise adds edges every field is the whole graph, and chance and memory are all there is to find.
-        looked = bool(check and noise.fractions[2] == 0)
-        checked = falsify(
-            called, dataset.graph, *found[:2], noise, derived=found[2], nodes=_NODES,
-            graphs=_GRAPHS if looked else 0, seed=seed, keeps=keeps,
-        )  # fmt: skip
-        checked.require()
+        checked = _checked(called, dataset, found, noise, o, keeps)
         voter = make_module_voter(
-            called, dataset, noise, seed, n_classes, batch_size=batch_size, device=device, keeps=keeps, notes=notes
-        )
-        first = _first_answer(voter)
-        votes = collect_votes(
-            voter,
-            selection=selection,
-            estimation=samples,
-            checkpoint=checkpoint,
-            fresh=fresh,
-            jobs=jobs,
-            scheduler=scheduler,
-            progress=_shown() if progress is None else progress,
-        )
-        _require_same_answer(voter, first)
+            called, dataset, noise, o["seed"], n_classes, batch_size=o["batch_size"], device=o["device"], keeps=keeps,
+            notes=notes,
+        )  # fmt: skip
+        votes = _counted(voter, samples, o)
     base = SmoothingBase(
-        votes.estimation, votes.prediction, votes.n_samples, str(alpha), noise.theta, rule=base_rule,
+        votes.estimation, votes.prediction, votes.n_samples, str(alpha), noise.theta, rule=o["base_rule"],
         graph=dataset.graph,
     )  # fmt: skip
+    meta = _meta(model, dataset, labelled, noise, votes, o["seed"], found, checked, o["name"], notes)
+    return _instance(dataset, labelled, base, found, where, n_classes, meta)
+
+
+def _shown_signature() -> inspect.Signature:
+    """What notebooks and `help` show: all options by name, instead of `**options`."""
+    written = inspect.signature(smooth)
+    named = [one for one in written.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    for name, kind in SmoothOptions.__annotations__.items():
+        kind = getattr(kind, "__forward_arg__", kind)
+        default = dict(_DEFAULTS).get(name, False)
+        named.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+    return written.replace(parameters=named)
+
+
+smooth.__signature__ = _shown_signature()  # type: ignore[attr-defined]
+
+
+def _checked(
+    called: Called, dataset: Dataset, found: tuple[int, EdgeField, bool], noise: Noise, o: SmoothOptions, keeps: bool
+) -> FieldCheck | None:
+    """The short check of the field, which raises if it is falsified; None if only chance and memory were looked for.
+
+    If noise adds edges, every field is the whole graph.
+    """
+    flips = bool(o["check"] and noise.fractions[2] == 0)
+    checked = falsify(
+        called, dataset.graph, *found[:2], noise, derived=found[2], nodes=_NODES,
+        graphs=_GRAPHS if flips else 0, seed=o["seed"], keeps=keeps,
+    )  # fmt: skip
+    checked.require()
+    return checked if flips else None
+
+
+def _counted(voter: Voter, samples: int, o: SmoothOptions) -> Votes:
+    """The votes; refused if the model answers the first sample otherwise after it has voted."""
+    first = _first_answer(voter)
+    votes = collect_votes(
+        voter,
+        selection=o["selection"],
+        estimation=samples,
+        checkpoint=o["checkpoint"],
+        fresh=o["fresh"],
+        jobs=o["jobs"],
+        scheduler=o["scheduler"],
+        progress=_shown() if o["progress"] is None else o["progress"],
+    )
+    _require_same_answer(voter, first)
+    return votes
+
+
+def _instance(
+    dataset: Dataset,
+    labelled: bool,
+    base: SmoothingBase,
+    found: tuple[int, EdgeField, bool],
+    targets: np.ndarray | None,
+    n_classes: int,
+    meta: dict[str, Any],
+) -> Instance:
     names = dataset.class_names if labelled else ()
     return Instance(
         graph=dataset.graph,
         base=base,
         layers=found[0],
         edge_field=found[1],
-        targets=where,
+        targets=targets,
         labels=dataset.labels if labelled else None,
         class_names=(*names, *numbered_classes(np.array([n_classes - 1]))[len(names) :]),
         node_names=dataset.node_names,
         split=dataset.split,
-        meta=_meta(model, dataset, labelled, noise, votes, seed, found, checked if looked else None, name, notes),
+        meta=meta,
     )
 
 
@@ -365,5 +424,5 @@ def _meta(
 
 
 def _shown() -> bool:
-    """A bar where somebody looks at it: on a terminal and in a notebook."""
+    """Whether to show a progress bar: on a terminal and in a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules

@@ -1,8 +1,8 @@
-"""Rows beyond the structure's: families of rows that hold for every real attack, added only where they help.
+"""Cutting planes: rows that every integer attack fulfils, added only where a relaxed solution violates them.
 
-A family makes rows from tags (here: whole numbers), judges tags that a proof brings, and finds the rows a relaxed
-solution violates. Dual values, proofs and the exact bound know nothing else about it, so that a further family is a
-further entry of `FAMILIES`: at its end, because proofs number families by their place. The two of today sharpen σ.
+A family makes rows from tags (here: whole numbers), checks the tags that a proof contains, and finds the rows that a
+relaxed solution violates (separation). A further family is a further entry at the end of `FAMILIES`: proofs name
+families by their number. Both families tighten the constraint on σ.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from certcore.program.structure import Structure
 
-#: Violations below this are not worth another round.
+#: Rows that are violated by less are not added.
 TOLERANCE = 1e-6
-#: At most so many new rows of one family in a round.
+#: The most rows of one family that are added in a round.
 MAX_NEW = 4000
 _NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
 
 class Family(Protocol):
-    """Rows of one kind. They hold at every place of the structure, whatever the budgets and σ are."""
+    """Rows of one kind, valid for all budgets and every σ of the structure."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
         """Whether all tags (at least 0) name rows of this family."""
@@ -42,7 +42,7 @@ class Family(Protocol):
 
 
 class LinkCut:
-    """An edge paid by i needs attacker i entirely, d_ij ≤ a_i. The tag is the flip's column."""
+    """A deleted edge that i pays for needs the whole attacker i: d_ij ≤ a_i. The tag is the flip's column."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
         inside = structure.attackers.touch is not None and bool((index < len(structure.flips)).all())
@@ -72,7 +72,7 @@ class LinkCut:
 
 
 class ReachCut:
-    """A touched target needs an attacker within reach: Σ_p s_p ≤ Σ of a over who touches its field. Tag: group."""
+    """A broken target needs an attacker who can flip something in its field: Σ_p s_p ≤ Σ a_i. The tag is the group."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
         return structure.attackers.touch is not None and bool((index < len(structure.groups)).all())
@@ -98,7 +98,7 @@ class ReachCut:
         return _worst(gap)
 
 
-#: All families; a proof names them by their place here.
+#: All families; a proof names them by their position here.
 FAMILIES: tuple[Family, ...] = (LinkCut(), ReachCut())
 
 
@@ -123,7 +123,7 @@ class Cuts:
         return self.index[self.family == family]
 
     def plus(self, other: Cuts) -> Cuts:
-        """These rows followed by the others: rows are only ever appended, so dual values keep their places."""
+        """These rows followed by the others: rows are only appended, so that the positions of dual values stay."""
         return Cuts(np.concatenate([self.family, other.family]), np.concatenate([self.index, other.index]))
 
     def fit(self, structure: Structure) -> bool:
@@ -136,9 +136,9 @@ class Cuts:
     def rows(self, structure: Structure) -> Rows:
         parts = [_rows(structure, 0, _NOTHING, _NOTHING, _NOTHING)]
         parts += [FAMILIES[number].rows(structure, self.of(number)) for number in np.unique(self.family).tolist()]
-        place = np.argsort(np.argsort(self.family, kind="stable"), kind="stable")
+        position = np.argsort(np.argsort(self.family, kind="stable"), kind="stable")
         matrix = sp.csr_array(sp.vstack([part.matrix for part in parts], format="csr"))
-        return Rows(sp.csr_array(matrix[place]), np.concatenate([part.rhs for part in parts])[place])
+        return Rows(sp.csr_array(matrix[position]), np.concatenate([part.rhs for part in parts])[position])
 
 
 def violated(structure: Structure, x: np.ndarray, present: Cuts) -> Cuts:

@@ -1,17 +1,17 @@
 """The adversary's program against division voting: which votes can be changed, and by how few flips.
 
 Target n falls if at least M_n of its votes change. Vote (n, t) changes only if a flipped pair of group t has an end
-near n (`certcore.instance.division`). An added pair has two ends, its *tokens*; a deleted edge is where it is.
+near n (`certcore.instance.division`). The two ends of an added pair are called its *tokens*.
 
-Flips: x_t, additions in group t; d_e, deletions. Points: u_n, one per target. Inner columns: c_{n,t}, changed votes;
-a_{m,t}, tokens of group t at node m (with σ split into p, paid by an attacker at m, and q, the other end); f_t, all
-flips of group t. Rows, beside global and local budgets and σ:
+Flip columns: x_t, additions in group t; d_e, deletions. Point columns: u_n, one per target. Inner columns: c_{n,t},
+changed votes; a_{m,t}, tokens of group t at node m (with σ split into p, paid by an attacker at m, and q, the other
+end); f_t, all flips of group t. Rows, beside those of the global and local budgets and of σ:
 
     M_n · u_n ≤ Σ_t c_{n,t}        c_{n,t} ≤ u_n        c_{n,t} ≤ f_t ≤ x_t + Σ d_e of group t
     c_{n,t} ≤ Σ_{m near n in t} a_{m,t} + Σ_{e of t touching what is near} d_e
     Σ_m a_{m,t} ≤ 2·x_t            a_{m,t} ≤ x_t        Σ_t a_{m,t} ≤ local budget of m
 
-Every real attack fulfils them all with whole numbers: c may be 0 wherever u is.
+Every real attack fulfils them all with whole numbers; where u_n is 0, c_{n,t} may be set to 0.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ import scipy.sparse as sp
 
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, UNLIMITED
-from certcore.program.build import Builder
+from certcore.program.builder import Builder
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Columns, Flips, Groups, Points, Structure
 
 _EMPTY = np.zeros(0, dtype=np.int64)
 _ANY = np.iinfo(np.int64).max
-#: Up to so many votes the rows that bound single votes and tokens by all flips of their group are built. They matter
-#: where a handful of flips meets a handful of targets, and nothing was gained by them on graphs of thousands of nodes.
+#: Up to so many votes, rows that bound single votes and tokens by the flips of their group are built as well. They
+#: tighten programs with few flips and few targets; on graphs of thousands of nodes they changed nothing.
 FEW_VOTES = 2_000
 
 
 @dataclass(frozen=True, eq=False)
 class DivisionStructure(Structure):
-    """A structure whose points are reached by changed votes; see the module."""
+    """The structure for division voting, as in the docstring of the module."""
 
     need: np.ndarray = field(repr=False)
     """How many votes of each group's targets must change."""
     reach_adding: np.ndarray = field(repr=False)
-    """How many votes of each group can be changed at all if pairs may be added …"""
+    """How many votes of each group can be changed if pairs may be added."""
     reach_deleting: np.ndarray = field(repr=False)
-    """… and if edges may only be deleted."""
+    """How many votes of each group can be changed if edges may only be deleted."""
     inner_cap: np.ndarray = field(repr=False)
-    """Upper bounds of the inner columns, as far as no budget moves them."""
+    """Upper bounds of the inner columns that do not depend on the budgets."""
     inner_moves: np.ndarray = field(repr=False)
-    """Which of them the number of flips limits too."""
+    """Which inner columns are bounded by the number of flips as well."""
     token_node: np.ndarray = field(repr=False)
-    """The node of each token; they are the inner columns from `first_token` on."""
+    """The node of each token; tokens are the inner columns from `first_token` on."""
     first_token: int
     by_tokens: bool
-    """Whether every target is near itself only and no local budget, σ or cost is in the way: then counting decides."""
+    """Whether counting tokens is exact: every target is near itself only, without local budgets, σ and costs."""
 
     def flips_at(self, amounts: np.ndarray) -> int:
         """How many pairs can be flipped at most."""
@@ -86,7 +86,7 @@ class DivisionStructure(Structure):
         return np.bincount(self.token_node, weights=tokens, minlength=n_nodes)
 
     def counting_bound(self, amounts: np.ndarray, open_: np.ndarray) -> np.ndarray:
-        """How far each target falls if two tokens per flip are spent on the smallest thresholds first (0 to 1)."""
+        """The fraction (0 to 1) of each target that breaks if tokens go to the smallest thresholds first."""
         share = np.zeros(len(self.need))
         order = np.flatnonzero(open_)[np.argsort(self.need[open_], kind="stable")]
         left = 2 * self.flips_at(amounts) - np.concatenate([[0], np.cumsum(self.need[order])[:-1]])[: len(order)]
@@ -94,14 +94,14 @@ class DivisionStructure(Structure):
         return share
 
     def tokens_run_out_at(self, amounts: np.ndarray, open_: np.ndarray) -> int | None:
-        """The threshold of the first target for which they do not suffice; its inverse is the price of a token."""
+        """The threshold of the first target for which the tokens do not suffice; its inverse is the dual of a token."""
         need = np.sort(self.need[open_])
         enough = int(np.searchsorted(np.cumsum(need), 2 * self.flips_at(amounts), side="right"))
         return int(need[enough]) if enough < len(need) else None
 
 
 class DivisionBuilder(Builder):
-    """Builds it; a target is a group of its own, since no two see the same nodes."""
+    """Builds the structure for division voting; every target is a group of its own."""
 
     def build(self) -> Structure:
         if self.relaxation is Relaxation.PAPER:
@@ -111,42 +111,17 @@ class DivisionBuilder(Builder):
         problem, division = self.problem, self.problem.division
         self.adding, self.deleting = (k in self.types for k in (ADJ_ADD, ADJ_DEL))
         self._alive()
-        count = len(self.groups)
         near = [division.near[t][self.groups.representative] for t in range(division.hash.groups)]
         self.flips = self._division_flips(near)
         self.is_edge = self.flips.kind == ADJ_DEL
         self.tokens = self._tokens(near)
         nodes = self._payers()
-        paid = 2 if self.has_sigma else 1
-        votes = count * len(near)
-        tokens = paid * self.tokens.shape[1]
-        self.few = self.adding and votes <= FEW_VOTES
-        of_group = len(near) if self.few else 0
-        self.columns = Columns.of(len(self.flips), len(nodes), count, 0, votes + tokens + of_group)
-        self.flip_columns = np.arange(len(self.flips))
-        self.point_columns = np.arange(count) + self.columns.points.start
-        start = self.columns.inner.start
-        self.vote_columns = start + np.arange(votes).reshape(count, len(near))
-        self.token_columns = start + votes + np.arange(tokens).reshape(paid, -1)
-        self.group_columns = start + votes + tokens + np.arange(of_group)
-        self.attacker_column = np.full(self.graph.n_nodes, -1, dtype=np.int64)
-        self.attacker_column[nodes] = np.arange(self.columns.attackers.start, self.columns.attackers.stop)
-        self._global_rows()
-        if self.deleting and problem.limited(ADJ_DEL):
-            self._local_rows()
-        payers = np.zeros((2, 0), dtype=np.int64)
-        if self.has_sigma:
-            self.blocks.add("sigma", np.zeros(1), (np.zeros(len(nodes)), self.attacker_column[nodes], 1))
-            payers = self._token_payer_rows()
-            if self.deleting:
-                self._end_rows()
-        if self.adding:
-            self._token_rows()
-        self._vote_rows(near)
-        self.blocks.add("choose", np.ones(count), (np.arange(count), self.point_columns, 1))
+        self._number_columns(nodes, len(near))
+        payers = self._division_rows(nodes, near)
         matrix, rhs = self.blocks.finish(self.columns.count)
         reach = self._reach(near)
         free = problem.threat.edge_costs is None and not any(problem.limited(k) for k in self.types)
+        votes, of_group = self.vote_columns.size, len(self.group_columns)
         return DivisionStructure(
             relaxation=self.relaxation,
             types=self.types,
@@ -158,7 +133,7 @@ class DivisionBuilder(Builder):
             attackers=self._coefficients(nodes, payers, matrix),
             has_sigma=self.has_sigma,
             columns=self.columns,
-            rows=self.blocks.places,
+            rows=self.blocks.slices,
             matrix=matrix,
             rhs=rhs,
             field_capacity={},
@@ -166,16 +141,32 @@ class DivisionBuilder(Builder):
             reach_adding=reach[0],
             reach_deleting=reach[1],
             inner_cap=np.concatenate([np.ones(votes, np.int64), self._token_caps(), np.full(of_group, UNLIMITED)]),
-            inner_moves=np.arange(votes + tokens + of_group) >= votes,
-            token_node=np.tile(self.tokens[0], paid),
+            inner_moves=np.arange(votes + self.token_columns.size + of_group) >= votes,
+            token_node=np.tile(self.tokens[0], len(self.token_columns)),
             first_token=votes,
             by_tokens=division.alone and free and not self.has_sigma,
         )
 
     # Columns.
 
+    def _number_columns(self, nodes: np.ndarray, groups: int) -> None:
+        """Number the columns, block by block; `nodes` are the attackers."""
+        count, kinds_of_end = len(self.groups), 2 if self.has_sigma else 1
+        votes, tokens = count * groups, kinds_of_end * self.tokens.shape[1]
+        self.few = self.adding and votes <= FEW_VOTES
+        of_group = groups if self.few else 0
+        self.columns = Columns.of(len(self.flips), len(nodes), count, 0, votes + tokens + of_group)
+        self.flip_columns = np.arange(len(self.flips))
+        self.point_columns = np.arange(count) + self.columns.points.start
+        start = self.columns.inner.start
+        self.vote_columns = start + np.arange(votes).reshape(count, groups)
+        self.token_columns = start + votes + np.arange(tokens).reshape(kinds_of_end, -1)
+        self.group_columns = start + votes + tokens + np.arange(of_group)
+        self.attacker_column = np.full(self.graph.n_nodes, -1, dtype=np.int64)
+        self.attacker_column[nodes] = np.arange(self.columns.attackers.start, self.columns.attackers.stop)
+
     def _alive(self) -> None:
-        """Targets whose votes can be outnumbered at all within the extent."""
+        """Targets whose threshold is within the extent."""
         thresholds = self.problem.division.thresholds
         alive = np.flatnonzero(thresholds <= min(sum(self.extent), UNLIMITED - 1))
         of_target = np.full(len(thresholds), -1, dtype=np.int64)
@@ -210,7 +201,7 @@ class DivisionBuilder(Builder):
             np.flatnonzero(possible & (np.bincount(field_.indices, minlength=self.graph.n_nodes) > 0))
             for field_ in near
         ]
-        if self.has_sigma:  # who pays may stand where no vote changes
+        if self.has_sigma:  # the paying end may be where no vote changes
             seen = [np.flatnonzero(possible)] * len(near)
         return np.stack([np.concatenate(seen), np.repeat(np.arange(len(near)), [len(nodes) for nodes in seen])])
 
@@ -249,12 +240,30 @@ class DivisionBuilder(Builder):
         return sp.csr_array(field_ @ stands.tocsr())
 
     def _touch(self, nodes: np.ndarray) -> sp.csr_array | None:
-        return None  # who pays for an added pair may stand anywhere
+        return None  # the paying end of an added pair may be any node
 
     # Rows.
 
+    def _division_rows(self, nodes: np.ndarray, near: list[sp.csr_array]) -> np.ndarray:
+        """All blocks of rows in their order; returns the types and nodes of the `payer` rows."""
+        self._global_rows()
+        if self.deleting and self.problem.limited(ADJ_DEL):
+            self._local_rows()
+        payers = np.zeros((2, 0), dtype=np.int64)
+        if self.has_sigma:
+            self.blocks.add("sigma", np.zeros(1), (np.zeros(len(nodes)), self.attacker_column[nodes], 1))
+            payers = self._token_payer_rows()
+            if self.deleting:
+                self._end_rows()
+        if self.adding:
+            self._token_rows()
+        self._vote_rows(near)
+        count = len(self.groups)
+        self.blocks.add("choose", np.ones(count), (np.arange(count), self.point_columns, 1))
+        return payers
+
     def _token_payer_rows(self) -> np.ndarray:
-        """Tokens that attackers pay for, at most the capacity of each."""
+        """Each attacker pays for at most as many tokens as its capacity."""
         if not self.adding:
             return np.zeros((2, 0), dtype=np.int64)
         nodes, row = np.unique(self.tokens[0], return_inverse=True)

@@ -1,4 +1,4 @@
-"""How much perturbation of one type can reach a field at all: points beyond that are out of reach."""
+"""Upper limits on the perturbation of one type inside a field: points that need more cannot be reached."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from certcore.program.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class FieldCapacity:
-    """For each group a proven limit on what its field can receive, as a function of σ.
+    """For each group an upper limit on the flips inside its field, as a function of σ.
 
-    Without σ it is `total`. With σ, at most σ nodes give anything: the sum of the σ largest capacities, looked up
-    in the running sums of the capacities sorted in descending order.
+    Without σ it is `total`. With σ, at most σ nodes are attackers: the limit is the sum of the σ largest capacities,
+    looked up in the running sums of the capacities in descending order.
     """
 
     total: np.ndarray
@@ -24,7 +24,7 @@ class FieldCapacity:
     running: np.ndarray | None = None
 
     def limit(self, sigma: int | None) -> np.ndarray:
-        """What each group's field can receive at most."""
+        """The most flips that each group's field can contain."""
         if sigma is None or self.indptr is None or self.running is None:
             return self.total
         take = np.minimum(np.diff(self.indptr), sigma)
@@ -41,7 +41,7 @@ def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool) -
 
 
 def edge_supply(problem: Problem, big_psi: sp.csr_array) -> FieldCapacity:
-    """Edge deletions: the free edges of the field, thinned by local budgets and by who may pay."""
+    """Edge deletions: the unprotected edges of the field, limited by local budgets and by the attackers' capacities."""
     graph = problem.instance.graph
     free = problem.free[graph.edges].all(axis=1).astype(np.int64)
     total = _segment_sums(free[big_psi.indices], big_psi.indptr)
@@ -54,7 +54,7 @@ def edge_supply(problem: Problem, big_psi: sp.csr_array) -> FieldCapacity:
         shape=(count, graph.n_nodes),
     )
     standing = sp.csr_array(big_psi.astype(np.int64) @ ends.tocsr())
-    # At node m at most its capacity, and at most the edges of this very field that stand there.
+    # At a node at most its capacity, and at most as many edges of this field as end there.
     at_node = np.minimum(standing.data, problem.capacities[ADJ_DEL][standing.indices])
     total = np.minimum(total, _segment_sums(at_node, standing.indptr) // 2)
     return _with_sigma(at_node, standing.indptr, total) if has_sigma else FieldCapacity(total)

@@ -1,4 +1,4 @@
-"""Targets that the adversary cannot tell apart become one, weighted by their number."""
+"""Targets with equal fronts and equal fields are merged into one group, weighted by their number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from certcore.domain.fronts import Fronts
 
-#: So many entries are looked at at a time.
+#: Matrix entries that are compared at a time, which limits the memory used.
 MARKS = 4_000_000
 
 
@@ -78,15 +78,15 @@ def merge_rows(labels: np.ndarray, rows: list[sp.csr_array]) -> tuple[np.ndarray
 def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     """Columns of `influence` (groups × sites) not contained in another allowed column; of equal ones, the first.
 
-    A site whose influenced groups all are influenced by another site, which costs the same and whose own limit can
-    never bind, gives the adversary nothing.
+    If another site influences all groups that a site influences, costs the same and has a limit that never binds, the
+    adversary does not need the first one.
     """
     by_site = sp.csr_array(influence.T.tocsr())
     by_site.sort_indices()
     sizes = np.diff(by_site.indptr)
     keep = allowed & (sizes > 0)
     sites = np.flatnonzero(keep)
-    # A site can only be dominated by one that shares its smallest row: look for candidates there.
+    # A dominating site has an entry in every row of the dominated one: the smallest row gives all candidates.
     row_sizes = np.diff(influence.indptr).astype(np.int64)
     width = influence.shape[0]
     if not len(sites):
@@ -102,11 +102,11 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     possible = keep[right] & (left != right)
     larger = (sizes[right] > sizes[left]) | ((sizes[right] == sizes[left]) & (right < left))
     left, right = left[possible & larger], right[possible & larger]
-    # Most pairs are told apart by a signature: a group sets one of 256 bits, and those of a part are among the whole's.
+    # A signature of 256 bits rules most pairs out: every group sets one bit, and a subset sets no other bits.
     for signature in _signatures(by_site):
         stays = (signature[left] & ~signature[right]) == 0
         left, right = left[stays], right[stays]
-    # One dominating site is enough: for each site first the largest candidate, which in most cases settles it.
+    # One dominating site is enough: the largest candidate is compared first, and in most cases it dominates.
     order = np.lexsort((-sizes[right], left))
     left, right = left[order], right[order]
     first = np.append(True, left[1:] != left[:-1])[: len(left)]
@@ -121,7 +121,7 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
 def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Whether all groups of site left[i] are groups of site right[i].
 
-    The groups of some sites on the right are marked, and those of their partners looked up: so each is read once.
+    The groups of a block of sites on the right are marked, and those of the left sites are looked up among them.
     """
     sizes, width = np.diff(by_site.indptr).astype(np.int64), by_site.shape[1]
     order = np.argsort(right, kind="stable")
@@ -136,7 +136,7 @@ def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.nd
         inside = _entries_of(by_site, block, sizes) + np.repeat(np.arange(len(block)) * width, sizes[block])
         marked[inside] = True
         at, stop = np.searchsorted(of, [first, first + step]).tolist()
-        while at < stop:  # so many at a time that they fit into memory
+        while at < stop:  # in blocks that fit into memory
             end = min(stop, max(at + 1, int(np.searchsorted(read, read[at] + MARKS, side="right")) - 1))
             part, lengths = left[at:end], sizes[left[at:end]]
             asked = _entries_of(by_site, part, sizes) + np.repeat((of[at:end] - first) * width, lengths)
@@ -154,7 +154,7 @@ def _entries_of(matrix: sp.csr_array, rows: np.ndarray, sizes: np.ndarray) -> np
 
 
 def _signatures(by_site: sp.csr_array) -> Iterator[np.ndarray]:
-    """Four words per site, one after the other: the bits of all its groups together."""
+    """The four 64-bit words of the signatures, each as one array over all sites."""
     bit = np.random.default_rng(20260501).integers(0, 256, by_site.shape[1])
     filled = np.flatnonzero(np.diff(by_site.indptr))
     for word in range(4):

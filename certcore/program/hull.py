@@ -1,9 +1,9 @@
-"""Points that the relaxed adversary never needs: they lie above a segment between two others of their group.
+"""Dominated points: they lie on or above the segment between two other points of their group.
 
-In the tight program a group reaches Σ s_p · P_p with Σ s_p ≤ 1, so a point above (or on) the segment between two
-points that are both within reach adds nothing. Leaving its column out makes the solver's program smaller and
-keeps its optimum. Only the solver sees the smaller program: a bound is proven with every point in it, and the
-dual values pay for a point above the segment as soon as they pay for its two ends.
+In the tight program a group reaches Σ s_p · P_p with Σ s_p ≤ 1, so a point on or above the segment between two
+reachable points adds nothing. Leaving its column out makes the solver's program smaller and keeps its optimum. Only
+the solver sees the smaller program: the bound is proven with all points. If the reduced costs of both ends of the
+segment are at most 0, so is that of a point above it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 
-#: Fronts with more points than this are left alone.
+#: Fronts with more points are not searched for dominated points.
 MAX_POINTS = 64
 
 
@@ -55,7 +55,7 @@ class Hull:
         return triples[:, 0], triples[:, 1], triples[:, 2]
 
     def drop_dominated(self, upper: np.ndarray) -> np.ndarray:
-        """Upper bounds of all columns, with 0 for points that lie above others within reach."""
+        """Upper bounds of all columns, with 0 for dominated points."""
         if self._above is None:
             return upper
         left, middle, right = self._above

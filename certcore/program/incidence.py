@@ -1,4 +1,4 @@
-"""Which flips lie in which fields, both ways, without coefficients: the large part of every large program."""
+"""Which flips lie in which fields, stored by row and by column without coefficients: most of a large program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Incidence:
         self.pattern = sp.csr_array((ones, self.flips, self.starts), shape=self.shape)
         by_flip = sp.csr_array(self.pattern.T)
         self.flip_starts, self.fields = _narrow(by_flip.indptr), by_flip.indices.astype(np.int32, copy=False)
-        # Both directions share one array of ones: the pattern is all there is.
+        # Both directions share one array of ones.
         self._columns = sp.csr_array((ones, self.fields, self.flip_starts), shape=(self.shape[1], self.shape[0]))
 
     @property
@@ -24,19 +24,19 @@ class Incidence:
         return len(self.flips)
 
     def into(self, flips: np.ndarray) -> np.ndarray:
-        """What each field receives of these flips."""
+        """The sum of the flips inside each field."""
         return np.asarray(self.pattern @ flips)
 
     def into_from(self, flips: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The same where only these flips are in use, with these values."""
+        """The same if only these flips are not 0, with these values."""
         return np.asarray(self._columns[flips].T @ values)
 
     def reach(self, values: np.ndarray) -> np.ndarray:
-        """What each flip is worth if fields are worth this much per flip."""
+        """For each flip the sum of the values of the field rows it is in."""
         return np.asarray(self._columns @ values)
 
     def reach_from(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The same where only these fields are worth something."""
+        """The same if only these field rows have values other than 0."""
         return np.asarray(self.pattern[rows].T @ values)
 
 

@@ -1,9 +1,9 @@
-"""Rows of the strong form: whole-number facts about an attack that a linear program does not know.
+"""Rows of the strong form: inequalities that hold for whole numbers of flips but not for fractions.
 
 A *set* U is a choice of sites of one type. Its level column z_{U,t} says "at least t flips lie in U" (b(U) ≥ t), for
-t = 1 … L. Many targets need flips in overlapping fields; levels tie them to the same whole number b(U), where the
-tight program would break each of them by a fraction of its own. Every row is made from a *tag*, a short list of
-numbers, and holds for every whole-number perturbation within the budgets (`docs/soundness.md` has the proofs):
+t = 1 … L. The tight program may break every target by a fraction of its own; the levels tie targets with overlapping
+fields to the same whole number b(U). Every row is made from a *tag*, a short list of numbers, and holds for every
+whole-number perturbation within the budgets (`docs/soundness.md` has the proofs):
 
     monotone  z_{t+1} ≤ z_t                          least     Σ z ≤ b(U)
     most      b(U) ≤ Σ z + (R_U − L) z_L             in        a target that needs q flips has them in U or outside
@@ -11,8 +11,8 @@ numbers, and holds for every whole-number perturbation within the budgets (`docs
     shift     the same for several points and types
 
 Here F_g are the sites with a flip column in the field of group g, u_{g,q} is the sum of the points of g that need at
-least q, and R bounds the *number* of flips: the budget over the least cost, within U also the capacities. A tag that
-does not fit its conditions exactly is refused: proofs bring tags from strangers.
+least q, and R bounds the *number* of flips: the budget over the least cost, within U also the capacities. Tags may
+come from an untrusted proof, so one that does not fit its conditions exactly is refused.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ Tag = Sequence[Any]
 Row = tuple[np.ndarray, np.ndarray, int]
 """Columns, coefficients, right-hand side."""
 
-#: The largest weight and shift in a tag: products stay far within 64 bits.
-MAX_WEIGHT, MAX_SHIFT = 2**20, 2**31
+#: The largest weight in a tag, such that products stay within 64 bits.
+MAX_WEIGHT = 2**20
+#: The largest shift in a tag, for the same reason.
+MAX_SHIFT = 2**31
 _INFINITE = np.iinfo(np.int64).max
 
 
@@ -60,12 +62,12 @@ class Sites:
         self.site, of_column = np.unique(s.flips.site[self.columns], return_inverse=True)
         self.of_column = of_column.reshape(-1)
         """Position in `site` of each column: with σ an undirected edge has one for each end that may pay."""
-        self._place = {site: place for place, site in enumerate(self.site.tolist())}
+        self._position = {site: position for position, site in enumerate(self.site.tolist())}
         self.cap = np.zeros(len(self.site), dtype=np.int64)
         self.cap[self.of_column] = s.flips.cap[self.columns]
         cost = int(s.flips.cost[self.columns].min(initial=_INFINITE))
         self.most = program.budgets[kind] // cost if len(self.columns) else 0
-        """How many flips of the type there can be at all."""
+        """The most flips of the type that the global budget allows."""
         field = s.matrix[s.rows[f"field{kind}"]][:, self.columns] if len(self.columns) else None
         empty = sp.csr_array((len(s.groups), 0), dtype=np.int64)
         self.field: sp.csr_array = empty if field is None else sp.csr_array(field)
@@ -80,15 +82,15 @@ class Sites:
         return self.field.indices[start:stop]
 
     def positions(self, sites: object) -> np.ndarray:
-        """Where the named sites stand in `site`; refuses what is no strictly increasing list of sites with a column."""
+        """The positions of sites in `site`; refuses all but a strictly increasing list of sites with a column."""
         wanted = [_whole(value, 0, 2**62) for value in _list(sites)]
-        places = [self._place.get(value, -1) for value in wanted]
-        if not places or places[0] < 0 or any(a >= b for a, b in pairwise(places)):
+        positions = [self._position.get(value, -1) for value in wanted]
+        if not positions or positions[0] < 0 or any(a >= b for a, b in pairwise(positions)):
             raise InputError("the sites are no strictly increasing list of sites that can be flipped")
-        return np.array(places, dtype=np.int64)
+        return np.array(positions, dtype=np.int64)
 
     def capacity(self, positions: np.ndarray) -> int:
-        """How many flips these sites can hold together, within what can be paid for."""
+        """The most flips at these sites together, within the global budget."""
         return min(self.most, int(np.minimum(self.cap[positions], self.most).sum()))
 
 
@@ -112,7 +114,7 @@ _NO_COLUMNS = np.zeros(0, dtype=np.int64)
 
 
 class Levels:
-    """Level columns behind the columns of a tight program at one place, and rows over both, made from tags."""
+    """Level columns after the columns of a tight program at one budget point, and rows over both, made from tags."""
 
     def __init__(self, problem: Problem, program: Program) -> None:
         self.program = program
@@ -238,8 +240,8 @@ class Levels:
     def _shift(self, group: int, chosen: object, shifts: object, weights: object) -> Row:
         g = self._group(group)
         start, stop = self._points[g]
-        places = [_whole(place, 0, stop - start - 1) for place in _list(chosen)]
-        if not places or any(a >= b for a, b in pairwise(places)):
+        numbers = [_whole(number, 0, stop - start - 1) for number in _list(chosen)]
+        if not numbers or any(a >= b for a, b in pairwise(numbers)):
             raise InputError("the points of a shifted cover are no strictly increasing list")
         w = [_whole(value, 0, MAX_WEIGHT) for value in _list(weights)]
         listed = [_list(pair) for pair in _list(shifts)]
@@ -252,7 +254,7 @@ class Levels:
         if any(w[k] for k in range(len(w)) if k not in self.kinds):
             raise InputError("a shifted cover has a weight for a type that is not in play")
         moved = [sum(shift for levels, shift in sets if levels.kind == k) for k in range(len(w))]
-        amounts = self.structure.points.amount[start:stop][places].tolist()
+        amounts = self.structure.points.amount[start:stop][numbers].tolist()
         rest = [[max(0, p[k] - moved[k]) for k in range(len(w))] for p in amounts]
         total = min(sum(a * b for a, b in zip(w, r)) for r in rest)
         if total < 1:
@@ -265,10 +267,10 @@ class Levels:
                 parts.append((levels.between(shift + 1, shift + most), -w[k]))
                 near = near[~levels.inside[near]]
             parts.append((_each(self.kinds[k].columns[near]), -w[k]))
-        points = self.structure.columns.points.start + start + np.array(places)
+        points = self.structure.columns.points.start + start + np.array(numbers)
         return _join((_each(points), total), *parts)
 
-    # What the rows are made of.
+    # Parts of the rows.
 
     def _within(self, levels: _Set) -> tuple[np.ndarray, np.ndarray]:
         return _each(self.kinds[levels.kind].columns[levels.inside])
@@ -294,7 +296,7 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class StrongProgram:
-    """A tight program with level columns behind its columns and strong rows behind its rows."""
+    """A tight program with level columns after its columns and strong rows after its rows."""
 
     program: Program
     levels: int
@@ -329,7 +331,7 @@ def _join(*parts: tuple[tuple[np.ndarray, np.ndarray], int], rhs: int = 0) -> Ro
 
 
 def _whole(value: object, low: int, high: int) -> int:
-    """A whole number within its limits, or a refusal."""
+    """A whole number within its limits; anything else is refused."""
     if type(value) is not int or not low <= value <= high:
         raise InputError(f"{str(value)[:20]!r} is no whole number from {low} to {high}")
     return value

@@ -24,7 +24,7 @@ class Problem:
     instance: Instance
     threat: ThreatModel
     like: Problem | None = field(default=None, repr=False)
-    """A problem with other global budgets and another σ only: what is derived from all the rest is taken from it."""
+    """A problem that differs in global budgets and σ only; what depends on neither is taken from it."""
 
     def __post_init__(self) -> None:
         threat, graph = self.threat, self.instance.graph
@@ -51,17 +51,17 @@ class Problem:
 
     @property
     def in_play(self) -> tuple[int, ...]:
-        """The perturbation types with a budget; the others disappear together with the points that need them."""
+        """The perturbation types with a positive budget; points that need another type cannot be reached."""
         return tuple(k for k in range(len(TYPES)) if self.threat.budgets[k] > 0)
 
     @property
     def real_amounts(self) -> bool:
-        """Whether a type in play has real amounts: what holds for whole numbers of flips only must not be used."""
+        """Whether a type in play has real amounts; arguments that need whole numbers of flips do not hold then."""
         return any(not TABLE[k].whole for k in self.in_play)
 
     @property
     def has_strong_rows(self) -> bool:
-        """Whether rows of the strong form hold: not where votes over groups decide, nor for real amounts."""
+        """Whether rows of the strong form are valid: not for division voting and not for real amounts."""
         return not (self.by_division or self.real_amounts)
 
     @property
@@ -74,7 +74,7 @@ class Problem:
 
     @cached_property
     def division(self) -> Division:
-        """The votes' own fields, one row per target; only where division voting decides."""
+        """The fields of the votes, one row per target; for division voting only."""
         if self.like is not None and self.like.by_division:
             return self.like.division
         return division_of(self.instance, self.targets)
@@ -136,10 +136,10 @@ def whole_graph(instance: Instance, threat: ThreatModel) -> bool:
 
 
 def by_division(instance: Instance, threat: ThreatModel) -> bool:
-    """Whether votes over groups of edges decide: their fields stay local under additions while attributes stay.
+    """Whether division voting decides, which keeps fields local under edge additions: only edges have budgets.
 
-    With attribute flips beside them the usual program holds: a deletion changes one vote at most, and any attribute
-    flip counts as uncertified.
+    With attribute budgets the usual program is valid: a deletion changes at most one vote, and the base certificate
+    treats every attribute flip as uncertified.
     """
     edges = threat.adj_add + threat.adj_del
     return isinstance(instance.base, DivisionBase) and 0 < edges == sum(threat.budgets)
@@ -155,7 +155,7 @@ def whole_graph_totals(problem: Problem) -> np.ndarray:
         totals[k] = min(totals[k], int(caps[:sigma].sum()))
         if not TABLE[k].at_nodes:
             # Every flipped edge takes one from the capacity of both its ends. The σ sum is not halved: an edge
-            # between an attacker and somebody else is charged to the attacker once.
+            # between an attacker and another node is charged to the attacker once.
             totals[k] = min(totals[k], int(caps.sum()) // 2)
         totals[k] = min(totals[k], _affordable(problem, k))
     return np.minimum(totals, UNLIMITED)

@@ -12,14 +12,14 @@ from certcore.program.cuts import Cuts
 from certcore.program.structure import Structure, affordable
 
 BudgetPoint = tuple[tuple[int, ...], int | None]
-"""A place in the space of budgets: the global ones, and σ."""
+"""The global budgets, and σ."""
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The adversary's linear program in integers, at one place; its arrays are made when they are asked for.
+    """The adversary's linear program in integers, at one budget point; its arrays are computed at their first use.
 
-    Only right-hand sides, upper bounds and attackers' coefficients depend on the place. Rows of `cuts` come last.
+    Only right-hand sides, upper bounds and attackers' coefficients depend on the budget point. `cuts` come last.
     """
 
     structure: Structure
@@ -41,7 +41,7 @@ class Program:
 
     @cached_property
     def open(self) -> np.ndarray:
-        """The points within reach at this place."""
+        """The front points that the budgets, and what their fields can take, allow."""
         return self.structure.open_points(self.amounts, self.sigma)
 
     @cached_property
@@ -87,9 +87,9 @@ class Program:
 
     @property
     def constant(self) -> int:
-        """Targets that count as attacked whatever happens."""
+        """Targets that are uncertified without any attack and count as attacked."""
         return self.structure.constant
 
     def same_rhs_range(self, other: Program) -> bool:
-        """Whether only right-hand sides differ: the optimum is concave between two such places."""
+        """Whether only right-hand sides differ: the optimum is then concave between the two budget points."""
         return np.array_equal(self.open, other.open) and np.array_equal(self.coefficients, other.coefficients)

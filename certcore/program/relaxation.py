@@ -14,11 +14,11 @@ class Relaxation(Choice):
     PAPER = "paper"
     """As published: every point has an indicator of its own."""
     TIGHT = "tight"
-    """The convex hull of each front: never weaker, and quicker."""
+    """With the convex hull of each front: never weaker than the paper's form, and faster."""
     STRONG = "strong"
-    """The tight program with rows that whole-number attacks satisfy, searched for; proven, close to the truth."""
+    """The tight program with further rows that hold for whole numbers of flips, found by separation; proven."""
     EXACT = "exact"
-    """The integer program; its bound is the solver's word and no proof."""
+    """The integer program; its bound is an unverified solver claim."""
 
     @property
     def relaxed(self) -> Relaxation:
@@ -32,16 +32,16 @@ class Relaxation(Choice):
 
     @property
     def is_timed(self) -> bool:
-        """Whether it works as long as it is allowed to, at each budget on its own."""
+        """Whether it runs until a time limit, at each budget point separately."""
         return self in (Relaxation.STRONG, Relaxation.EXACT)
 
     @property
     def has_indicators(self) -> bool:
-        """Whether a group has an indicator beside its points, which then may be taken together."""
+        """Whether a group has an indicator column beside its points, so that several points may be chosen together."""
         return self is Relaxation.PAPER
 
     def seconds(self, time_limit: float | None) -> float:
-        """The time limit to use: what was asked for, or 10 s (strong), 30 s (exact) or 600 s."""
+        """The time limit to use: the given one, or 10 s (strong), 30 s (exact) or 600 s."""
         if time_limit is None:
             return {Relaxation.STRONG: 10.0, Relaxation.EXACT: 30.0}.get(self, 600.0)
         if not (math.isfinite(time_limit) and time_limit > 0):

@@ -1,10 +1,10 @@
-"""The program without its numbers: columns, rows and coefficients that stay when budgets move.
+"""The program without budgets: columns, rows and coefficients that do not change with the budgets.
 
 Columns: flips (attribute flips per node, edge deletions per edge), attackers (with σ), points (one per front
 point of each group of targets) and, in the paper's form only, one indicator per group. Rows are all of the form
 coefficients · variables ≤ right-hand side, with integer data, so that a bound can be proven in exact arithmetic.
 
-Where a block of columns or rows begins is known here and to the builder (`certcore.program.build`) alone: others ask
+Only this module and `certcore.program.builder` know where a block of columns or rows begins; all others use
 `structure.columns.points` or `structure.rows["global"]`.
 """
 
@@ -25,7 +25,7 @@ from certcore.program.relaxation import Relaxation
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Targets that the adversary cannot tell apart, merged."""
+    """Targets with equal fronts and equal fields, merged."""
 
     of_target: np.ndarray
     """Group of each target, by position; -1 for targets that are not in the program."""
@@ -40,7 +40,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Front points of the groups; those of one group stand together."""
+    """Front points of the groups; those of one group are adjacent."""
 
     group: np.ndarray
     amount: np.ndarray
@@ -54,7 +54,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """What can be flipped."""
+    """The flip columns: one per site that can be flipped."""
 
     kind: np.ndarray
     """The perturbation type."""
@@ -70,7 +70,7 @@ class Flips:
 
 
 def affordable(budgets: np.ndarray, kinds: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """How much of its type each budget pays for at some cost; rounded up for real amounts, of which parts count."""
+    """How many flips each budget allows at these costs; rounded up for real amounts, where fractions count."""
     paid = budgets[kinds] // costs
     if any(budget and not entry.whole for budget, entry in zip(budgets.tolist(), TABLE)):
         real = np.array([not entry.whole for entry in TABLE])
@@ -80,25 +80,25 @@ def affordable(budgets: np.ndarray, kinds: np.ndarray, costs: np.ndarray) -> np.
 
 @dataclass(frozen=True, eq=False)
 class Attackers:
-    """Nodes with an attacker variable (with σ only), and their coefficients −cap, which small budgets make smaller."""
+    """Nodes with an attacker variable (with σ only), and their coefficients −min(capacity, what the budget allows)."""
 
     nodes: np.ndarray
     entries: np.ndarray
-    """Positions of the coefficients in `Structure.matrix.data`, and below their rows and columns."""
+    """Positions of the coefficients in `Structure.matrix.data`; `rows` and `columns` are those of the matrix."""
     rows: np.ndarray
     columns: np.ndarray
     caps: np.ndarray
     kinds: np.ndarray
     costs: np.ndarray
     touch: sp.csr_array | None = field(repr=False)
-    """Groups × attackers: who can touch the field of a group at all (for the σ cuts of the tight form)."""
+    """Groups × attackers: which nodes can flip something in the field of a group (for the σ cuts of the tight form)."""
 
     def coefficients(self, budgets: np.ndarray) -> np.ndarray:
-        """What one attacker can spend at most: its capacity, or all of the global budget."""
+        """How many flips one attacker can make at most: its capacity, or what the global budget allows."""
         return np.minimum(self.caps, affordable(budgets, self.kinds, self.costs))
 
     def steady_from(self, kind: int) -> int:
-        """The budget of one type from which on its coefficients stay at the capacities."""
+        """The budget of one type from which on the coefficients equal the capacities."""
         return int((self.caps * self.costs)[self.kinds == kind].max(initial=0))
 
 
@@ -111,7 +111,7 @@ class Columns:
     points: slice
     indicators: slice
     inner: slice
-    """Columns between flips and points: which votes change, and by whom (division voting only)."""
+    """Division voting only: columns for changed votes and for the ends of added pairs."""
 
     @classmethod
     def of(cls, flips: int, attackers: int, points: int, indicators: int, inner: int = 0) -> Columns:
@@ -149,7 +149,7 @@ class Structure:
 
     @cached_property
     def objective(self) -> np.ndarray:
-        """What each column is worth: the targets of its group."""
+        """Objective coefficients: the number of targets in a group."""
         objective = np.zeros(self.columns.count, dtype=np.int64)
         if self.relaxation.has_indicators:
             objective[self.columns.indicators] = self.groups.weight
@@ -166,7 +166,7 @@ class Structure:
 
     @cached_property
     def steady_columns(self) -> sp.csr_array:
-        """The matrix transposed, without the attackers' coefficients: what no budget changes."""
+        """The matrix transposed, without the attackers' coefficients, which change with the budgets."""
         data = self.matrix.data.copy()
         data[self.attackers.entries] = 0
         return sp.csr_array(sp.csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape).T)
@@ -214,11 +214,11 @@ class Structure:
 
     @cached_property
     def largest_coefficient(self) -> float:
-        """The largest one in `steady_columns`, at least 1."""
+        """The largest absolute value in `steady_columns`, at least 1."""
         return float(np.abs(self.steady_columns.data).max(initial=1))
 
     def open_points(self, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
-        """Points within the budgets and, except in the paper's form, within what the field can supply."""
+        """Points within the budgets and, except in the paper's form, within the capacity of the field."""
         possible: np.ndarray = np.all(self.points.amount <= amounts, axis=1)
         for k, field_capacity in self.field_capacity.items():
             possible &= self.points.amount[:, k] <= field_capacity.limit(sigma)[self.points.group]
@@ -229,7 +229,7 @@ class Structure:
         return np.zeros(0, dtype=np.int64)
 
     def attacked(self, x: np.ndarray) -> np.ndarray:
-        """How far a solution breaks each group: 0 to 1 per target of it."""
+        """The fraction (0 to 1) to which a solution breaks each group."""
         if self.relaxation.has_indicators:
             return x[self.columns.indicators]
         return np.bincount(self.points.group, weights=x[self.columns.points], minlength=len(self.groups))
@@ -243,7 +243,7 @@ class Structure:
     def reach(self, kind: int, value: np.ndarray) -> np.ndarray:
         """For each flip, the values of the groups in whose fields it lies, summed (0 for flips of other types)."""
         first, stop = self.rows[f"field{kind}"].start, self.rows[f"field{kind}"].stop
-        worth = np.zeros(self.field_rows.stop - self.field_rows.start)
+        values = np.zeros(self.field_rows.stop - self.field_rows.start)
         begin = first - self.field_rows.start
-        worth[begin : begin + stop - first] = value[self.row_group[first:stop]]
-        return self.incidence.reach(worth)
+        values[begin : begin + stop - first] = value[self.row_group[first:stop]]
+        return self.incidence.reach(values)

@@ -1,1 +1,1 @@
-"""What comes out: attacks and their allocations, what becomes of each node, the certificate itself."""
+"""Results: certificates, attacks and their allocations, and the state of each node in an attack."""

@@ -18,8 +18,8 @@ class Allocation:
     """Flips per node and per edge. An integer allocation is an attack; a fractional one is not.
 
     `attributes` is (node types, N): what is spent at each node, for each type that is spent at nodes (`node_types`):
-    additions, deletions and whatever is registered. An attack spends whole units of real amounts as well. `deleted`
-    holds an amount per edge of `Graph.edges`. `added` lists new edges. `attackers` is the share a_n of each node (1
+    additions, deletions and whatever is registered. Attacks use whole units of real amounts too. `deleted` holds
+    an amount per edge of `Graph.edges`. `added` lists new edges. `attackers` is the share a_n of each node (1
     where no σ is set and the node is used). `inside` is (targets, types): the perturbation inside each target's field.
     `attacked` says for each target how far it is attacked: 0 or 1 in an attack, anything between in the relaxed one.
     """
@@ -54,7 +54,7 @@ class Allocation:
 def inside_fields(problem: Problem, attributes: np.ndarray, deleted: np.ndarray, added: np.ndarray) -> np.ndarray:
     """(targets, types): the perturbation inside each target's field, recomputed from the allocation.
 
-    Against division voting what counts are votes that can change: by added pairs, and by deleted edges alone.
+    For division voting it is the number of votes that can change: by added pairs, and by deleted edges alone.
     """
     inside = np.zeros((len(problem.targets), len(TYPES)), dtype=attributes.dtype)
     if problem.by_division:
@@ -81,7 +81,7 @@ def inside_fields(problem: Problem, attributes: np.ndarray, deleted: np.ndarray,
 def replay(
     problem: Problem, attributes: np.ndarray, deleted: np.ndarray, added: np.ndarray, attackers: np.ndarray
 ) -> Allocation:
-    """Replay an integer attack: recompute every field in integers and look each target up in its base certificate."""
+    """Replay an integer attack: recompute the flips inside every field and ask the base certificate of each target."""
     graph = problem.instance.graph
     shape = (len(node_types()), graph.n_nodes)
     attributes = whole_numbers(attributes, "the attribute flips", -UNLIMITED, UNLIMITED, shape=shape)
@@ -137,7 +137,7 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
 
 
 def fractional(problem: Problem, structure: Structure, x: np.ndarray) -> Allocation:
-    """The relaxed adversary's allocation: bits partly flipped, nodes partly controlled, labels partly broken."""
+    """The relaxed adversary's allocation: flips, attackers and broken targets may be fractions."""
     graph = problem.instance.graph
     attributes = np.zeros((len(node_types()), graph.n_nodes))
     deleted = np.zeros(graph.n_edges)

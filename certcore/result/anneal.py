@@ -1,10 +1,9 @@
-"""A better attack: move flips about while it cools down, and keep the best that was seen.
+"""A better attack by simulated annealing.
 
-In every step some flips are taken back and spent again, site by site: the next one goes where it helps most, with
-noise that shrinks from step to step. What helps is counted in targets broken, and for targets that are not broken yet
-in a share of the way. One step looks at every site at once: what a further flip is worth to each group of targets,
-summed over the groups that see the site. These sums are kept, and moved where a flip changes what a group is worth.
-Nothing here needs trust: attacks are replayed before anybody sees them.
+In every step some flips are taken back and spent again, each at the site with the largest gain plus noise that shrinks
+with the temperature. The gain counts broken targets, and for other targets a share of the way to a front point. The
+gains of all sites are kept as sums over the groups whose field contains the site, and updated with each flip.
+Soundness does not depend on this: attacks are replayed before they are used.
 """
 
 from __future__ import annotations
@@ -23,26 +22,29 @@ from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, columns_of, inadmissible, replay
 from certcore.result.sites import AttackSites
 
-#: How far along counts, and with which power, in the runs one after the other; how hot a run starts, in targets.
+#: (share, power, temperature) of successive runs: an unbroken target counts share · way ** power, where way is the part
+#: of the distance to a front point that is done; the run starts at this temperature, in targets.
 STYLES = ((0.5, 3.0, 2.0), (0.8, 6.0, 4.0), (0.3, 2.0, 1.5), (0.6, 10.0, 3.0), (0.4, 4.0, 1.0))
 #: The temperature at the end of a run.
 COLD = 0.08
-#: The last part of a run counts broken targets only.
+#: From this part of a run on, (nearly) only broken targets count.
 POLISH = 0.75
-#: How often flips are spent several at a time.
+#: Probability that several flips are spent at one site at a time.
 BLOCKS = 0.4
-#: How often everything is taken back at once.
+#: Probability that all flips are taken back.
 AFRESH = 0.02
-#: Steps that are made from the best attack before beginning there again.
+#: Steps from the best attack before the search returns to it.
 BURST = 25
-#: Steps of the first run per flip that can be spent, and at most.
-STEPS, MAX_STEPS = 30, 6000
-#: Numbers in the table that noise is read from, at a random place each time.
+#: Steps of the first run for each flip that the budgets allow.
+STEPS = 30
+#: The most steps of a run.
+MAX_STEPS = 6000
+#: Size of the table of random numbers; a step reads its noise from a random position in it.
 NOISE = 2**16
 
 
 class Annealer:
-    """Searches for one threat model; can be stopped and continued, and takes attacks that others have found."""
+    """The search for one threat model; it can be stopped and continued, and can start from known attacks."""
 
     def __init__(self, problem: Problem, structure: Structure, *, seed: int = 0) -> None:
         self.problem, self.structure = problem, structure
@@ -53,13 +55,13 @@ class Annealer:
         self.best_amount = np.zeros(len(self.sites.site), dtype=np.int64)
         self.runs = 0
         self.useful = bool(len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0)
-        """Whether there is anything to flip, and anybody who may."""
+        """Whether there is a site, a group and an attacker."""
         self._going: Iterator[int] | None = None
         """The run that is under way."""
         self._hint: np.ndarray | None = None
         self._waiting = False
 
-    # Made when they are needed: where an attack meets the bound at once, nothing is searched.
+    # Made at their first use: if the first attack meets the bound, they are not needed.
 
     @cached_property
     def _work(self) -> _AttackState:
@@ -101,7 +103,7 @@ class Annealer:
     def run(
         self, *, steps: int | None = None, seconds: float = math.inf, stop: Callable[[], bool] | None = None
     ) -> None:
-        """Anneal for so many steps, or seconds, or until `stop` says so; the next call goes on where this one ended."""
+        """Anneal for so many steps, or seconds, or until `stop()`; the next call continues."""
         if not self.useful:
             return
         deadline = time.perf_counter() + seconds
@@ -114,7 +116,7 @@ class Annealer:
                 self._going = None
 
     def _steps(self, state: _AttackState) -> Iterator[int]:
-        """One run, step by step: bursts around the best attack, then one from hot to cold, and so on."""
+        """The steps of one run: in turn bursts around the best attack and annealing from high to low temperature."""
         share, power, hot = STYLES[self.runs // 2 % len(STYLES)]
         units = int(sum(self.problem.threat.budgets[k] for k in self.structure.types))
         length = min(MAX_STEPS, max(200, STEPS * units) * (1 + self.runs // (2 * len(STYLES))))
@@ -159,7 +161,7 @@ class Annealer:
 
 
 class _AttackState:
-    """Where the flips are now, what is left to spend, and what one more flip of each type is worth to each group."""
+    """The present flips, the budgets left, and the gain of one more flip of each type for each group."""
 
     def __init__(self, problem: Problem, structure: Structure, sites: AttackSites, rng: np.random.Generator) -> None:
         self.problem, self.structure, self.sites, self.rng = problem, structure, sites, rng
@@ -177,12 +179,12 @@ class _AttackState:
         self.need[points.group[~far], within[~far]] = amounts[~far]
         self.effort = 1.0 / budgets[self.types]
         self.whole = np.maximum((self.need * self.effort).sum(axis=2), 1e-12)
-        self.worth = np.zeros(len(sites.site))
-        self.mine = [_SitesOfType(sites, k, self.worth) for k in self.types]
-        # Which sites of a type a group sees: one line per type and group, the types one after the other.
+        self.site_gain = np.zeros(len(sites.site))
+        self.mine = [_SitesOfType(sites, k, self.site_gain) for k in self.types]
+        # The sites of each type in the field of each group: one line per type and group, type after type.
         seen = [columns_of(mine.by_site) for mine in self.mine]
         before = np.cumsum([0, *(part.nnz for part in seen)])
-        self.lines = np.arange(len(seen))[:, None] * shape[0]
+        self.first_line = np.arange(len(seen))[:, None] * shape[0]
         self.starts = np.concatenate([part.indptr[:-1] + first for part, first in zip(seen, before)] or [before[:0]])
         self.ends = np.concatenate([part.indptr[1:] + first for part, first in zip(seen, before)] or [before[:0]])
         self.seen_from = np.concatenate([mine.all[part.indices] for mine, part in zip(self.mine, seen)] or [before[:0]])
@@ -193,14 +195,14 @@ class _AttackState:
         n = self.problem.instance.graph.n_nodes
         self.amount = np.zeros_like(amount)
         self.left = np.array(self.problem.threat.budgets, dtype=np.int64)
-        self.room = self.problem.local_limits[ADJ_DEL].copy()
+        self.local_left = self.problem.local_limits[ADJ_DEL].copy()
         self.inside = np.zeros((len(self.structure.groups), len(self.types)))
         self.attackers = np.zeros(n, dtype=bool)
         if self.sigma is not None and like is not None:
             self.attackers = like.attackers > 0.5
         for site in np.flatnonzero(amount).tolist():
             count = min(int(amount[site]), self._fits(site))
-            if count > 0 and self._admit(site):
+            if count > 0 and self._has_attacker(site):
                 self._move(site, count)
         self.share, self.power = 0.5, 3.0
         self._revalue()
@@ -214,10 +216,10 @@ class _AttackState:
         """Targets of the program that the present flips break."""
         return int(self.weight @ self.reached)
 
-    # What flips are worth.
+    # Gains.
 
     def _revalue(self, rows: np.ndarray | None = None) -> None:
-        """Value some groups (all of them if none are named) anew, and what a flip at each site is worth."""
+        """Update the gains of some groups (None: all) and of the sites in their fields."""
         chosen = slice(None) if rows is None else rows
         missing = np.maximum(self.need[chosen] - self.inside[chosen][:, None, :], 0.0)
         open_ = missing @ self.effort
@@ -229,8 +231,8 @@ class _AttackState:
         gain = (values[1:] - values[0]) * self.weight[chosen]
         if rows is None:
             self.value, self.reached, self.gain = values[0], reached[0], gain
-            for mine, worth in zip(self.mine, gain):
-                mine.worth[:] = mine.by_site @ worth
+            for mine, of_group in zip(self.mine, gain):
+                mine.gain[:] = mine.by_site @ of_group
             return
         self.value[rows], self.reached[rows] = values[0], reached[0]
         change = gain - self.gain[:, rows]
@@ -238,18 +240,18 @@ class _AttackState:
         self._spread(rows, change)
 
     def _spread(self, groups: np.ndarray, change: np.ndarray) -> None:
-        """Some groups would give more, or less, for a flip of each type."""
+        """Add changes in the gains of some groups to the sites in their fields."""
         moved = change.ravel().nonzero()[0]
         if not len(moved):
             return
         change = change.ravel()[moved]
-        lines = (self.lines + groups).ravel()[moved]
+        lines = (self.first_line + groups).ravel()[moved]
         stop = self.ends[lines]
         lengths = stop - self.starts[lines]
         total = lengths.cumsum()
         entries = (stop - total).repeat(lengths) + np.arange(total[-1])
         seen = self.seen_from[entries]
-        self.worth += np.bincount(seen, weights=change.repeat(lengths), minlength=len(self.worth))
+        self.site_gain += np.bincount(seen, weights=change.repeat(lengths), minlength=len(self.site_gain))
 
     def _value(self, open_: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How much each group counts: 1 if broken, else a share of the way to its nearest point."""
@@ -261,7 +263,7 @@ class _AttackState:
     # Moves.
 
     def take_back(self) -> None:
-        """Take back some flips at one site, or everything that hangs on one attacker."""
+        """Take back some flips at one site, or all flips that need one attacker."""
         used = np.flatnonzero(self.amount)
         if not len(used):
             return
@@ -269,68 +271,68 @@ class _AttackState:
             node = int(self.rng.choice(np.flatnonzero(self.attackers)))
             self.attackers[node] = False
             for site in used[~self.attackers[self.sites.ends[used]].any(axis=1)].tolist():
-                self._place(site, -int(self.amount[site]))
+                self._spend(site, -int(self.amount[site]))
             return
         if self.rng.random() < AFRESH:
             for site in used.tolist():
-                self._place(site, -int(self.amount[site]))
+                self._spend(site, -int(self.amount[site]))
             self.attackers[:] = False
             return
         for _ in range(1 if self.rng.random() < 0.7 else 2):
             site = int(used[self.rng.integers(len(used))])
             has = int(self.amount[site])
             if has:
-                self._place(site, -(1 if self.rng.random() < 0.6 else int(self.rng.integers(1, has + 1))))
+                self._spend(site, -(1 if self.rng.random() < 0.6 else int(self.rng.integers(1, has + 1))))
         if self.sigma is not None:
             self._dismiss()
 
     def refill(self, heat: float) -> None:
-        for place, k in enumerate(self.types):
-            mine = self.mine[place]
+        for number, k in enumerate(self.types):
+            mine = self.mine[number]
             while self.left[k] > 0 and len(mine.all):
-                room = mine.cap - self.amount[mine.all]
-                open_ = (room > 0) & (mine.cost <= self.left[k])
+                free = mine.cap - self.amount[mine.all]
+                open_ = (free > 0) & (mine.cost <= self.left[k])
                 if k == ADJ_DEL:
-                    open_ &= (self.room[mine.one] > 0) & (self.room[mine.other] > 0)
+                    open_ &= (self.local_left[mine.one] > 0) & (self.local_left[mine.other] > 0)
                 if self.sigma is not None and int(self.attackers.sum()) >= self.sigma:
                     open_ &= self.attackers[mine.one] | self.attackers[mine.other]
                 if not open_.any():
                     break
                 count = self._block(k) if self.rng.random() < BLOCKS else 1
                 if count > 1:
-                    fits = open_ & (room >= count) & (mine.cost * count <= self.left[k])
+                    fits = open_ & (free >= count) & (mine.cost * count <= self.left[k])
                     count, open_ = (count, fits) if fits.any() else (1, open_)
-                score = mine.worth if count == 1 else mine.by_site @ self._gain_of(place, count)
+                score = mine.gain if count == 1 else mine.by_site @ self._gain_of(number, count)
                 first = int(self.rng.integers(NOISE))
                 score = score / mine.cost + heat * self.noise[first : first + len(score)]
                 score[~open_] = -np.inf
                 site = int(mine.all[int(np.argmax(score))])
-                if not self._admit(site):
+                if not self._has_attacker(site):
                     break
-                self._place(site, count if TABLE[k].whole or count > 1 else self._completing(place, site))
+                self._spend(site, count if TABLE[k].whole or count > 1 else self._completing(number, site))
 
     def _block(self, kind: int) -> int:
-        """How many flips go to one site together: targets that need many see nothing in a single one."""
+        """How many flips to spend at one site together: for targets that need many, a single one gains little."""
         left = int(self.left[kind])
         if kind == ADJ_DEL or left == 1:
             return 1
         return (left, left // 2, (left + 1) // 2, int(self.rng.integers(1, left + 1)))[int(self.rng.integers(4))]
 
-    def _completing(self, place: int, site: int) -> int:
-        """What completes one of the targets that see a site: real amounts have too many units to go one by one."""
+    def _completing(self, number: int, site: int) -> int:
+        """The amount that breaks one more target near a site: real amounts have too many units for single steps."""
         rows = self.sites.rows_of(site)
-        missing = (self.need[rows] - self.inside[rows][:, None, :])[:, :, place]
+        missing = (self.need[rows] - self.inside[rows][:, None, :])[:, :, number]
         least = missing[missing > 0].min(initial=np.inf)
         return max(1, int(min(least, self._fits(site))))
 
-    def _gain_of(self, place: int, count: int) -> np.ndarray:
-        """What so many flips more of a type are worth to each group."""
+    def _gain_of(self, number: int, count: int) -> np.ndarray:
+        """The gain of so many more flips of a type for each group."""
         missing = np.maximum(self.need - self.inside[:, None, :], 0.0)
-        missing[:, :, place] = np.maximum(missing[:, :, place] - count, 0.0)
+        missing[:, :, number] = np.maximum(missing[:, :, number] - count, 0.0)
         return np.asarray((self._value(missing @ self.effort, self.whole)[0] - self.value) * self.weight)
 
-    def _admit(self, site: int) -> bool:
-        """With σ: make sure that somebody in charge is at the site."""
+    def _has_attacker(self, site: int) -> bool:
+        """With σ: make sure that an end of the site is an attacker; False if no further one is allowed."""
         if self.sigma is None:
             return True
         ends = self.sites.ends[site]
@@ -342,7 +344,7 @@ class _AttackState:
         return True
 
     def _dismiss(self) -> None:
-        """Attackers who pay for nothing make room for others."""
+        """Remove attackers that pay for no flip."""
         used = np.flatnonzero(self.amount)
         needed = np.zeros_like(self.attackers)
         needed[self.sites.ends[used].ravel()] = True
@@ -352,30 +354,30 @@ class _AttackState:
         k = int(self.sites.kind[site])
         most = min(int(self.sites.cap[site] - self.amount[site]), int(self.left[k] // self.sites.cost[site]))
         if k == ADJ_DEL:
-            most = min(most, int(self.room[self.sites.ends[site]].min()))
+            most = min(most, int(self.local_left[self.sites.ends[site]].min()))
         return max(most, 0)
 
-    def _place(self, site: int, count: int) -> None:
+    def _spend(self, site: int, count: int) -> None:
         self._revalue(self._move(site, count))
 
     def _move(self, site: int, count: int) -> np.ndarray:
-        """Spend flips at a site, or take them back; returns the groups that see it."""
+        """Spend flips at a site, or take them back; returns the groups whose field contains it."""
         k = int(self.sites.kind[site])
         self.amount[site] += count
         self.left[k] -= count * int(self.sites.cost[site])
         if k == ADJ_DEL:
-            self.room[self.sites.ends[site]] -= count
+            self.local_left[self.sites.ends[site]] -= count
         rows = self.sites.rows_of(site)
         self.inside[rows, self.types.index(k)] += count
         return rows
 
 
 class _SitesOfType:
-    """The sites of one type (they stand together), and what one more flip at each of them is worth to all groups."""
+    """The sites of one type, which are adjacent, and the gain of one more flip at each of them."""
 
-    def __init__(self, sites: AttackSites, kind: int, worth: np.ndarray) -> None:
+    def __init__(self, sites: AttackSites, kind: int, site_gain: np.ndarray) -> None:
         self.all = np.flatnonzero(sites.kind == kind)
         self.cap, self.cost = sites.cap[self.all], sites.cost[self.all]
         self.one, self.other = sites.ends[self.all].T.copy()
         self.by_site = sites.by_site[self.all]
-        self.worth = worth[self.all[0] : self.all[-1] + 1] if len(self.all) else worth[:0]
+        self.gain = site_gain[self.all[0] : self.all[-1] + 1] if len(self.all) else site_gain[:0]

@@ -15,7 +15,7 @@ import numpy as np
 from certcore import __version__
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.instance.instance import Instance
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem
 from certcore.program.program import Program
@@ -24,6 +24,7 @@ from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, fractional
 from certcore.result.attack import find_attack, improved_attack
 from certcore.result.certificate import Certificate, ProgramSize
+from certcore.result.tripwire import most_attacked
 from certcore.solve.engine import Method
 from certcore.solve.solver import BoundResult, ModelFactory
 from certcore.solve.status import Status
@@ -40,25 +41,25 @@ def from_answer(
     *,
     started: float,
     limit: float,
-    attack: bool,
+    attacks: Sequence[Allocation] | None,
     proof: bool,
     factory: ModelFactory,
     cancel: threading.Event | None,
-    attacks: Sequence[Allocation] = (),
-    broken: int = 0,
 ) -> Certificate:
-    """Turn a proven bound into a certificate; for `exact`, ask the integer program for more.
+    """Turn a proven bound into a certificate; for `exact`, solve the integer program as well.
 
-    `broken` is how many targets attacks break that are known from elsewhere: no integer program may claim fewer.
-    A proof can be made only if the structure was built for the budgets of the problem and no larger ones: that is
-    what a checker rebuilds.
+    `attacks` are known attacks from which the search for one starts; None: no attack is searched for. A proof can be
+    made only if the structure was built for the budgets of the problem and no larger ones, as a checker rebuilds it.
     """
     bound, written = _proof(problem, structure, answer) if proof else (answer.bound, None)
+    attack = None
+    if attacks is not None:
+        attack = improved_attack(problem, structure, answer.x, attacks, enough=math.floor(bound))
     certificate = replace(
         with_bound(problem, relaxation, bound, answer.status, started),
         verified=relaxation.is_proven,
-        attack=improved_attack(problem, structure, answer.x, attacks, enough=math.floor(bound)) if attack else None,
-        # Votes over groups are counted: where the flips lie that change them is not among the unknowns.
+        attack=attack,
+        # The program for division voting has no columns for where the flips are.
         fractional=None if answer.x is None or problem.by_division else fractional(problem, structure, answer.x),
         proof=written,
         size=program_size(problem, structure),
@@ -68,7 +69,7 @@ def from_answer(
     stopped = answer.status in (Status.INTERRUPTED, Status.FAILED)
     if relaxation is Relaxation.EXACT and bound > structure.constant and not stopped:
         left = limit - (time.perf_counter() - started)
-        certificate = _improved(problem, certificate, factory, left, cancel, broken)
+        certificate = _improved(problem, certificate, factory, left, cancel)
     return replace(certificate, seconds=time.perf_counter() - started)
 
 
@@ -87,7 +88,7 @@ def from_totals(problem: Problem, relaxation: Relaxation, *, started: float, att
 def with_bound(
     problem: Problem, relaxation: Relaxation, bound: Fraction, status: Status, started: float
 ) -> Certificate:
-    """What a proven bound says by itself: nobody's word is in it, whatever relaxation was asked for."""
+    """A certificate that uses the proven bound only, whatever the relaxation is."""
     count = certified_count(len(problem.targets), bound)
     return Certificate(
         targets=len(problem.targets),
@@ -106,7 +107,7 @@ def with_bound(
 
 
 def _proof(problem: Problem, structure: Structure, answer: BoundResult) -> tuple[Fraction, dict[str, Any]]:
-    """The bound as a checker will find it, and the plainest dual values that prove it."""
+    """The bound as a checker computes it, and the simplest dual values that prove it."""
     program = Program(structure, *answer.point)
     y, cuts = plain_duals(program), Cuts.none()
     if answer.duals is not None and answer.bound < plain_bound(program):
@@ -121,9 +122,8 @@ def _improved(
     factory: ModelFactory,
     time_limit: float,
     cancel: threading.Event | None,
-    broken: int,
 ) -> Certificate:
-    """Ask the integer program. Its dual bound is the solver's word: never more than the verified bound allows."""
+    """Solve the integer program. Its dual bound is an unverified solver claim, kept beside the verified bound."""
     structure = build_structure(problem, Relaxation.EXACT)
     model = factory(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
     solution = model.solve(time_limit=max(time_limit, 0.1), cancel=cancel, method=Method.BRANCH_AND_BOUND)
@@ -134,8 +134,9 @@ def _improved(
     if attack is not None and solution.x is not None:
         again = find_attack(problem, structure, solution.x)
         attack = max(attack, again, key=lambda found: found.attacked.sum())
+    broken = most_attacked(problem.instance, problem.threat)
     if bound < max(broken, 0 if attack is None else int(attack.attacked.sum())):
-        # A replayed attack breaks more than the integer solver calls possible: its word is worth nothing.
+        # A replayed attack breaks more targets than the integer solver claims possible: the claim is wrong.
         return replace(relaxed, attack=attack, status=Status.FAILED)
     certified = max(relaxed.verified_certified, certified_count(relaxed.targets, bound))
     return replace(relaxed, bound=bound, certified=certified, attack=attack, status=solution.status)
@@ -159,7 +160,7 @@ def program_size(problem: Problem, structure: Structure) -> ProgramSize:
 
 
 def result_facts(instance: Instance) -> dict[str, Any]:
-    """What every result carries: the instance, the confidence behind it, versions."""
+    """What every result states: the instance, its confidence, versions."""
     import highspy
 
     return instance.facts() | {

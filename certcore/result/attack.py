@@ -1,7 +1,7 @@
 """Integer attacks: round the relaxed solution, improve greedily, replay.
 
-An attack gives a lower limit on what these base certificates leave uncertified, so that people see how far the
-proven bound is from the truth. It is no proof that the model's labels flip.
+An attack is a lower bound on the targets that these base certificates leave uncertified; together with the proven
+upper bound it brackets the optimum. It is no proof that the model's labels flip.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from certcore.result.anneal import Annealer
 from certcore.result.division_attack import division_attack
 from certcore.result.sites import AttackSites
 
-#: How long the attack of a certificate is annealed: steps, and seconds at most.
-STEPS, SECONDS = 300, 0.5
+#: Annealing steps for the attack of a certificate.
+STEPS = 300
+#: Time limit for these steps, in seconds.
+SECONDS = 0.5
 
 
 def find_attack(
@@ -89,7 +91,7 @@ class _AttackSearch:
         graph, threat = problem.instance.graph, problem.threat
         self.amount = np.zeros(len(self.site), dtype=np.int64)
         self.left = np.array(threat.budgets, dtype=np.int64)
-        self.room = problem.local_limits[ADJ_DEL].copy()
+        self.local_left = problem.local_limits[ADJ_DEL].copy()
         self.inside = np.zeros((len(structure.groups), len(TYPES)), dtype=np.int64)
         allowed = np.ones(len(self.site), dtype=bool)
         if attackers is not None:
@@ -108,14 +110,14 @@ class _AttackSearch:
             control[attackers] = True
         return self.sites.allocation(problem, self.amount, control)
 
-    def _place(self, site: int, count: int) -> None:
+    def _spend(self, site: int, count: int) -> None:
         k = self.kind[site]
         self.amount[site] += count
         self.left[k] -= count * self.cost[site]
         rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
         self.inside[rows, k] += count
         if self.is_edge[site]:
-            self.room[self.ends[site]] -= count
+            self.local_left[self.ends[site]] -= count
 
     def _fits(self, site: int) -> int:
         """How many more flips the site can take."""
@@ -123,7 +125,7 @@ class _AttackSearch:
             return int(
                 self.amount[site] == 0
                 and self.left[ADJ_DEL] >= self.cost[site]
-                and self.room[self.ends[site]].min() > 0
+                and self.local_left[self.ends[site]].min() > 0
             )
         return int(min(self.cap[site] - self.amount[site], self.left[self.kind[site]] // self.cost[site]))
 
@@ -132,10 +134,10 @@ class _AttackSearch:
         for site in np.flatnonzero((whole > 0) & allowed).tolist():
             count = min(int(whole[site]), self._fits(site))
             if count > 0:
-                self._place(site, count)
+                self._spend(site, count)
 
     def _deficits(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each group the point that is closest (in shares of the remaining budget) and what it still misses."""
+        """For each group the point that is closest (in shares of the remaining budget) and the flips it still needs."""
         points = self.structure.points
         missing = np.maximum(points.amount - self.inside[points.group], 0)
         effort = np.where(missing > 0, missing / np.maximum(self.left, 1e-9), 0.0)
@@ -159,7 +161,7 @@ class _AttackSearch:
                 score[mine] = (self.by_site @ np.where(missing[:, k] > 0, pull, 0.0))[mine]
             open_ = allowed & (self.amount < self.cap) & (self.left[self.kind] >= self.cost)
             if self.is_edge.any():
-                open_ &= ~self.is_edge | (self.room[self.ends].min(axis=1) > 0)
+                open_ &= ~self.is_edge | (self.local_left[self.ends].min(axis=1) > 0)
             score = np.where(open_, score / self.cost, 0.0)
             site = int(np.argmax(score))
             if score[site] <= 0:
@@ -167,16 +169,16 @@ class _AttackSearch:
             rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
             rows = rows[useful[rows] & (missing[rows, self.kind[site]] > 0)]
             step = int(missing[rows, self.kind[site]].min()) if len(rows) else 1
-            self._place(site, max(1, min(step, self._fits(site))))
+            self._spend(site, max(1, min(step, self._fits(site))))
 
     def _reclaim(self) -> bool:
-        """Take back flips that no attacked group needs; says whether anything came back."""
+        """Take back flips that no attacked group needs; returns whether there were any."""
         points = self.structure.points
         reached = (points.amount <= self.inside[points.group]).all(axis=1)
         need = np.zeros((len(self.structure.groups), len(TYPES)), dtype=np.int64)
         groups, first = np.unique(points.group[reached], return_index=True)
         need[groups] = points.amount[reached][first]
-        came_back = False
+        found = False
         for site in np.flatnonzero(self.amount > 0).tolist():
             k = self.kind[site]
             rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
@@ -184,9 +186,9 @@ class _AttackSearch:
             slack = int((self.inside[needed, k] - need[needed, k]).min()) if len(needed) else int(self.amount[site])
             slack = min(slack, int(self.amount[site]))
             if slack > 0:
-                self._place(site, -slack)
-                came_back = True
-        return came_back
+                self._spend(site, -slack)
+                found = True
+        return found
 
 
 def improved_attack(
@@ -197,7 +199,7 @@ def improved_attack(
     *,
     enough: float = math.inf,
 ) -> Allocation:
-    """Greedy, then annealed for a moment, started from attacks that are known (at other budgets) as well.
+    """The greedy attack, improved by a short annealing that also starts from known attacks at other budgets.
 
     No attack breaks more targets than the proven bound (`enough`): one that breaks as many is the best there is.
     """
@@ -233,14 +235,14 @@ def _spend_everything(problem: Problem) -> Allocation:
             attributes[row, node] = min(int(caps[k, node]), left // int(costs[node]))
             left -= int(attributes[row, node] * costs[node])
     deleted = np.zeros(graph.n_edges, dtype=np.int64)
-    room, left = caps[ADJ_DEL].copy(), threat.adj_del
+    local_left, left = caps[ADJ_DEL].copy(), threat.adj_del
     usable = np.flatnonzero(control[graph.edges].any(axis=1) & problem.free[graph.edges].all(axis=1)) if left else ()
     for edge in sorted(usable, key=lambda e: (problem.edge_costs[e], e)):
         ends = graph.edges[edge]
-        if left >= problem.edge_costs[edge] and room[ends].min() > 0:
+        if left >= problem.edge_costs[edge] and local_left[ends].min() > 0:
             deleted[edge] = 1
             left -= int(problem.edge_costs[edge])
-            room[ends] -= 1
+            local_left[ends] -= 1
     return replay(problem, attributes, deleted, _additions(problem, attackers), control.astype(float))
 
 
@@ -248,21 +250,21 @@ def _additions(problem: Problem, attackers: np.ndarray) -> np.ndarray:
     """As many new edges as the budget and the local limits allow, each with an attacker at one end."""
     graph = problem.instance.graph
     left = problem.threat.adj_add
-    room = problem.capacities[ADJ_ADD].copy()
+    local_left = problem.capacities[ADJ_ADD].copy()
     added: list[tuple[int, int]] = []
     seen: set[tuple[int, int]] = set()
-    others = np.flatnonzero(room > 0).tolist()
+    others = np.flatnonzero(local_left > 0).tolist()
     for node in attackers.tolist():
         neighbours = set(graph.adj_indices[graph.adj_indptr[node] : graph.adj_indptr[node + 1]].tolist())
         for other in others:
-            if left == 0 or room[node] <= 0:
+            if left == 0 or local_left[node] <= 0:
                 break
             key = (node, other) if graph.directed else (min(node, other), max(node, other))
-            if other == node or other in neighbours or room[other] <= 0 or key in seen:
+            if other == node or other in neighbours or local_left[other] <= 0 or key in seen:
                 continue
             seen.add(key)
             added.append(key)
-            room[[node, other]] -= 1
+            local_left[[node, other]] -= 1
             left -= 1
         if left == 0:
             break

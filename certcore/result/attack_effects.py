@@ -52,9 +52,8 @@ class Reach:
     """(targets, types): by flips of which types a target is lost; no type for a target that is not.
 
     In an attack: the types in which a point of its front that the received flips have reached is positive. Of several
-    reached points each would be enough, so that all their types count; a type that none of them needs does not, however
-    many flips of it the target received. In the relaxed adversary nobody says what a fraction is made of: every type
-    in play counts for every target that is broken by some fraction.
+    reached points each would be enough, so that all their types count; a type that none of them needs does not. In the
+    relaxed adversary every type in play counts for every target that is broken by some fraction.
     """
 
     @property
@@ -108,7 +107,7 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
     state = certificate.states(problem.fronts, integer=not relaxed)[problem.targets]
     lost = np.asarray(state == TargetState.LOST, dtype=bool)
     counted = lost | np.asarray(state == TargetState.PARTLY, dtype=bool)
-    # A vote over groups of edges changes alike by an added and by a deleted pair.
+    # Added and deleted pairs change a vote in the same way, and fractions do not say by which type.
     alike = relaxed or problem.by_division
     uses = np.array([problem.threat.budgets]) != 0 if alike else _used(problem, allocation)
     return Reach(
@@ -172,7 +171,7 @@ def _inside(problem: Problem, ends: np.ndarray) -> sp.csr_array:
 
 
 def _near_votes(problem: Problem, ends: np.ndarray) -> sp.csr_array:
-    """Sites × targets: of whom each flipped pair can change a vote, the one of its group."""
+    """Sites × targets: whose vote, that of the pair's group, a flipped pair can change."""
     division, number = problem.division, np.arange(len(ends))
     group = division.hash.of(ends)
     rows = sp.csr_array((len(ends), len(problem.targets)), dtype=np.int32)
@@ -196,7 +195,7 @@ def nearest_points(problem: Problem, received: np.ndarray) -> tuple[np.ndarray, 
     possible = (points[:, np.asarray(budgets) == 0] == 0).all(axis=1) & (points <= _held(problem)[owner]).all(axis=1)
     owner, points = owner[possible], points[possible]
     missing = np.ceil(np.maximum(points - received[owner], 0).sum(axis=1) - NOTHING).astype(np.int64)
-    # What is lost is lost by a point within the budgets, so that it is the one named.
+    # A lost target has reached a point within the budgets: that one is named.
     beyond = (points > np.asarray(budgets)).any(axis=1)
     order = np.lexsort((np.arange(len(owner)), beyond, missing, owner))
     first = order[np.unique(owner[order], return_index=True)[1]] if len(order) else order
@@ -226,7 +225,7 @@ def _used(problem: Problem, attack: Allocation) -> np.ndarray:
 
 
 def _held(problem: Problem) -> np.ndarray:
-    """(targets, types): how many flips of each type a field has room for at all, whatever the attacker is allowed."""
+    """(targets, types): how many flips of each type exist in a field, whatever the budgets are."""
     graph, count = problem.instance.graph, len(problem.targets)
     most = np.full((count, len(TYPES)), UNLIMITED, dtype=np.int64)
     if problem.by_division:  # what counts are votes that can change: by deletions only where there are edges

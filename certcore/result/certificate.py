@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certcore.common.display import Display, ask
+from certcore.common.display import Display, view
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
@@ -37,16 +37,16 @@ class ProgramSize:
 class Certificate(Display):
     """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
 
-    `certified` is the same number unless the relaxation is `exact`; then it may be larger, on the solver's word. The
-    count is a statement about all targets together. It does not say *which* labels stay: apart from targets that are
-    certified on their own, one that no found attack breaks may still be broken by another one.
+    `certified` is the same number unless the relaxation is `exact`; then it may be larger, an unverified solver claim.
+    The count is a statement about all targets together. It does not say *which* labels stay: apart from targets that
+    are certified on their own, one that no found attack breaks may still be broken by another one.
     """
 
     targets: int
     certified: int
     naive_certified: int
     bound: Fraction
-    """Upper limit on how many targets can be left uncertified: proven if `verified`, else the solver's word."""
+    """Upper limit on how many targets can be left uncertified: proven if `verified`, else a solver claim."""
     verified_certified: int
     """The count proven in exact integers; equals `certified` unless the relaxation is `exact`."""
     relaxation: str
@@ -62,14 +62,14 @@ class Certificate(Display):
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     solves: int = 0
     rounds: int | None = None
-    """Rounds of a strong search: with as many, and no clock, it gives the same numbers again."""
+    """Rounds of a strong search; the same number of rounds without a time limit gives the same result."""
     instance: Instance | None = field(default=None, repr=False)
     """What was certified."""
 
     def __post_init__(self) -> None:
         found = self.attack_found
         if self.instance is not None and found is not None and self.certified > self.targets - found:
-            remember(self.instance, self.threat, found)  # other counts meet it as well
+            remember(self.instance, self.threat, found)  # later counts are compared with it as well
             own = KnownAttack(self.threat, found)
             raise contradiction(self.instance, self.threat, self.targets, self.certified, own)
         check(self)
@@ -87,20 +87,20 @@ class Certificate(Display):
 
     def __repr__(self) -> str:
         budgets = [f"{kind}={budget}" for kind, budget in zip(TYPES, self.threat.budgets) if budget]
-        told = f"{self.verified_certified} of {self.targets} certified" + (
+        text = f"{self.verified_certified} of {self.targets} certified" + (
             f", {self.certified} on the solver's word" if self.unproven else ""
         )
-        return f"<Certificate {', '.join(budgets) or 'no attack'}: {told}; {self.relaxation}, {self.status}>"
+        return f"<Certificate {', '.join(budgets) or 'no attack'}: {text}; {self.relaxation}, {self.status}>"
 
     @property
     def nodes(self) -> pd.DataFrame:
         """One row per node in the best attack found: state, hit, loses its certificate, received, needed, spent."""
-        return ask("tables", "nodes_frame", self)
+        return view("nodes_frame", self)
 
     def graph(self) -> Any:
         """The attacked graph for networkx, with the columns of `nodes` as attributes; `networkx.write_graphml` and
         `write_gexf` write it for other viewers."""
-        return ask("networks", "attacked_graph", self)
+        return view("attacked_graph", self)
 
     @property
     def ratio(self) -> float:
@@ -109,7 +109,7 @@ class Certificate(Display):
 
     @property
     def unproven(self) -> int:
-        """How many labels more than the verified ones rest on the solver's word."""
+        """How many certified labels are an unverified solver claim."""
         return max(0, self.certified - self.verified_certified)
 
     @property
@@ -153,7 +153,7 @@ class Certificate(Display):
 
         `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). `lost` is how
         far a target is broken by it (0 for those that were uncertified before) and `inside` what its field received:
-        both are None for nodes that are no targets, whose fields nobody looked at.
+        both are None for nodes that are no targets.
         """
         allocation = self.attack if integer else self.fractional
         n = fronts.n_nodes

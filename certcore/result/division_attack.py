@@ -1,8 +1,8 @@
 """Attacks on division voting: real pairs to add and edges to delete, chosen one after the other.
 
-Every step takes the flip that brings targets furthest: a target counts the more, the fewer of its votes are missing.
-Only targets that the tokens can suffice for are looked at. An added pair must exist in its group: the hash says which
-pairs do, so the best ends of each group are tried against each other.
+Every step takes the flip with the largest gain: a target counts the more, the fewer of its votes are missing, and only
+if the remaining budget suffices for it. The hash decides which group a pair is in, so the best ends of each group are
+tried in pairs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, node_types
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, empty_edges, replay
 
-#: So many of the most promising ends of a group are paired with each other.
+#: How many of the best ends of a group are tried in pairs.
 MOST_ENDS = 48
 
 
@@ -69,18 +69,22 @@ class _Greedy:
             self._take(step)
         added = np.array(self.added, dtype=np.int64) if self.added else empty_edges()
         return replay(
-            self.problem, np.zeros((2, self.graph.n_nodes), np.int64), self.deleted, added, self.attackers.astype(float)
+            self.problem,
+            np.zeros((len(node_types()), self.graph.n_nodes), np.int64),
+            self.deleted,
+            added,
+            self.attackers.astype(float),
         )
 
     def _values(self) -> np.ndarray:
-        """(groups, nodes): what an end of a pair of each group at each node would bring."""
+        """(groups, nodes): the gain of an end of a pair of each group at each node."""
         need = self.division.thresholds - self.changed.sum(axis=1)
         flips = int(self.left[ADJ_ADD] + self.left[ADJ_DEL])
-        worth = np.where((need > 0) & (need <= flips), 1.0 / np.maximum(need, 1) ** self.power, 0.0)
-        return np.stack([self.by_node[t] @ (worth * ~self.changed[:, t]) for t in range(self.groups)])
+        gain = np.where((need > 0) & (need <= flips), 1.0 / np.maximum(need, 1) ** self.power, 0.0)
+        return np.stack([self.by_node[t] @ (gain * ~self.changed[:, t]) for t in range(self.groups)])
 
     def _may_pay(self, nodes: np.ndarray) -> np.ndarray:
-        """Who is an attacker, or may become one."""
+        """Which nodes are attackers, or may become attackers."""
         sigma = self.problem.threat.sigma
         if sigma is None or int(self.attackers.sum()) < sigma:
             return np.ones(len(nodes), dtype=bool)
@@ -93,14 +97,14 @@ class _Greedy:
         open_ = self.limits[ADJ_ADD] > 0
         tried = {tuple(sorted(pair)) for pair in self.added}
         for t in range(self.groups):
-            worth = np.where(open_, value[t], -1.0)
-            ends = np.argsort(-worth, kind="stable")[:MOST_ENDS]
-            ends = ends[worth[ends] >= 0]
-            if len(ends) < 2 or 2 * worth[ends[0]] <= best.gain:
+            end_gain = np.where(open_, value[t], -1.0)
+            ends = np.argsort(-end_gain, kind="stable")[:MOST_ENDS]
+            ends = ends[end_gain[ends] >= 0]
+            if len(ends) < 2 or 2 * end_gain[ends[0]] <= best.gain:
                 continue
             i, j = np.triu_indices(len(ends), 1)
             pairs = np.stack([ends[i], ends[j]], axis=1)
-            gain = worth[pairs].sum(axis=1)
+            gain = end_gain[pairs].sum(axis=1)
             fits = (self.division.hash.of(pairs) == t) & (gain > best.gain)
             fits &= self._may_pay(pairs[:, 0]) | self._may_pay(pairs[:, 1])
             for place in np.flatnonzero(fits)[np.argsort(-gain[fits], kind="stable")].tolist():

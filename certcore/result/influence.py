@@ -1,4 +1,4 @@
-"""What one attack does at a node, to it and through it."""
+"""What one attack does at a node, and which other targets the flips there help to break."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Attacks within smaller budgets, from one within a larger budget: flips are taken back one by one.
 
-Which flip goes first is a guess that costs next to nothing; what is left afterwards is replayed like any other attack.
+The order is a heuristic; what is left afterwards is replayed like any other attack.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def trimmed(
 ) -> np.ndarray:
     """How many targets are left uncertified when flips of one type are taken back until each of the budgets holds.
 
-    Nothing is known (0) where flips do not all cost one, for added edges, where a field is not a set of places, and
-    where it was cancelled.
+    0 (nothing known) if flips have costs, for added edges, for whole-graph fields and division voting, and where
+    the computation was cancelled.
     """
     left = np.zeros(len(budgets), dtype=np.int64)
     threat = problem.threat
@@ -50,10 +50,10 @@ def trimmed(
 
 
 def _order(problem: Problem, attack: Allocation, kind: int, amounts: np.ndarray) -> list[int]:
-    """The places of all flips of one type, those that are taken back first at the end.
+    """The sites of all flips of one type; the last ones are taken back first.
 
-    A flip is dear if targets need it that are lost now. Taking all flips of a place back may be cheaper for each of
-    them than taking one.
+    A flip costs as many targets as are no longer broken without it. Taking back all flips of a site may cost less per
+    flip than taking back one.
     """
     sites = np.flatnonzero(amounts > 0)
     fields = problem.fields.edges if kind == ADJ_DEL else problem.fields.nodes
@@ -65,18 +65,18 @@ def _order(problem: Problem, attack: Allocation, kind: int, amounts: np.ndarray)
     spare = _spare(problem, attack.inside, kind)
     remaining, order = amounts[sites].copy(), []
 
-    def dear(within: np.ndarray) -> np.ndarray:
+    def targets_lost(within: np.ndarray) -> np.ndarray:
         return np.bincount(site_of[within], minlength=len(sites)).astype(float)
 
     while remaining.any():
         here = spare[rows]
-        one, whole = dear(here == 0), dear((here >= 0) & (here < remaining[site_of]))
+        one, whole = targets_lost(here == 0), targets_lost((here >= 0) & (here < remaining[site_of]))
         near = np.bincount(site_of, np.where(here >= 0, 1.0 / (1 + np.maximum(here, 0)), 0.0), minlength=len(sites))
-        price = np.minimum(one, whole / np.maximum(remaining, 1)) + 1e-6 * near
-        place = int(np.where(remaining > 0, price, np.inf).argmin())
-        order.append(int(sites[place]))
-        remaining[place] -= 1
-        spare[rows[touched.indptr[place] : touched.indptr[place + 1]]] -= 1
+        cost = np.minimum(one, whole / np.maximum(remaining, 1)) + 1e-6 * near
+        site = int(np.where(remaining > 0, cost, np.inf).argmin())
+        order.append(int(sites[site]))
+        remaining[site] -= 1
+        spare[rows[touched.indptr[site] : touched.indptr[site + 1]]] -= 1
     return order[::-1]
 
 

@@ -1,6 +1,6 @@
 """Where an attack can flip something: every site that exists, also those the program dropped as dominated.
 
-In an attack capacities always bind, so that a site which another one dominates can still be of use.
+In an attack capacities bind, so that a dominated site can still be useful.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class AttackSites:
         self.ends[self.is_edge] = graph.edges[self.site[self.is_edge]]
         reach = (self.by_site @ structure.groups.weight.astype(float)) * np.minimum(self.cap, 16)
         self.pull = np.zeros(graph.n_nodes)
-        """How many targets each node reaches, by what it can flip."""
+        """For each node the targets that its sites influence, weighted by their capacities."""
         for end in (0, 1):
             np.add.at(self.pull, self.ends[:, end], reach)
 
@@ -62,9 +62,9 @@ class AttackSites:
         if len(self.site):
             width = int(max(flips.site.max(initial=0), self.site.max(initial=0))) + 1
             keys, wanted = self.kind * width + self.site, flips.kind * width + flips.site
-            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            known = keys[place] == wanted  # the relaxed program may use a node that has nothing to flip
-            np.add.at(value, place[known], x[structure.columns.flips][known])
+            position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            known = keys[position] == wanted  # the relaxed program may use a node that has nothing to flip
+            np.add.at(value, position[known], x[structure.columns.flips][known])
         value = np.nan_to_num(value, nan=0.0, posinf=0.0, neginf=0.0)
         return np.floor(np.clip(value, 0.0, 1e15) + 1e-6).astype(np.int64)
 

@@ -1,9 +1,9 @@
-"""What becomes of a target in an attack, and what is spent at a node: two questions, two words, one place.
+"""The state of a target in an attack, and whether flips are spent at a node.
 
 A node is *hit* when flips are spent at it, whether or not its label is counted. A *target* loses its certificate, keeps
 it on its own, had none before, or is not decided by this attack. The two are independent: a node can be hit and keep
-its certificate, and a target can lose its certificate without being hit. On pages the states are said at greater
-length (`certcore.messages.state_legend`).
+its certificate, and a target can lose its certificate without being hit. `certcore.messages.state_legend` explains the
+states to people.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
-#: Amounts in the relaxed adversary below this are noise of the solver: nothing is spent there, nobody is broken.
+#: Smaller amounts in a relaxed solution are rounding errors of the solver and count as 0.
 NOTHING = 1e-6
 
 
@@ -33,7 +33,7 @@ class TargetState(StrEnum):
     """Its base certificate says nothing even without an attack: it counts as attackable from the start."""
 
 
-#: What the states were called in files and links before; those stay readable.
+#: Names of the states in older files and links, which stay readable.
 FORMER = {
     "other": TargetState.NOT_A_TARGET,
     "robust": TargetState.ALONE,

@@ -1,9 +1,9 @@
-"""The tripwire: no certified count stands beside an attack that refutes it.
+"""A runtime check of soundness: no certified count may contradict a known attack.
 
-Every replayed attack is remembered here by what its attacker could do, and every result that claims a count is held
-against the attacks of all attackers who can do no more than its own, when it is made and whenever a new attack comes in
-while somebody holds it. A contradiction is a mistake in this program: it ends with a `SoundnessError` instead of a
-number. Both sides count the same targets: one that is uncertified before any attack counts as attacked on both.
+Every replayed attack is stored with its threat model. Every result with a count is compared with the attacks of all
+threat models that are no stronger than its own: when it is made, and whenever a new attack is stored while the result
+is in use. A contradiction is a bug in this program and raises `SoundnessError`. Both sides count the same targets: one
+that is uncertified before any attack counts as attacked in both.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ from certcore.domain.weaker import can_do_no_more
 from certcore.instance.instance import Instance
 from certcore.program.problem import by_division
 
-#: Instances (with their targets) whose attacks are kept, and attacks kept of each: those asked for last.
-MOST_INSTANCES, MOST_ATTACKS = 8, 128
-#: Longer lists are told by their lengths: nobody reads ten thousand costs in a sentence.
+#: How many instances (with their targets) attacks are kept for: the ones used last.
+MOST_INSTANCES = 8
+#: How many attacks are kept for each of them.
+MOST_ATTACKS = 128
+#: Of longer lists an error message gives the length only.
 LONGEST_LIST = 8
 
 
 @dataclass(frozen=True, eq=False)
 class KnownAttack:
-    """What is kept of a replayed attack: who can make it, and how many targets it leaves uncertified."""
+    """What is kept of a replayed attack: its threat model, and how many targets it leaves uncertified."""
 
     threat: ThreatModel
     attacked: int
 
     def within(self, instance: Instance, threat: ThreatModel) -> bool:
-        """Whether this attacker can make it, too, and what it breaks is counted by the same rule."""
+        """Whether this threat model allows it too, and broken targets are counted by the same rule."""
         same_rule = by_division(instance, self.threat) == by_division(instance, threat)
         return same_rule and can_do_no_more(self.threat, threat, instance.graph)
 
@@ -53,7 +55,7 @@ class Claim(Protocol):
     @property
     def targets(self) -> int: ...
     def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
-        """The count that an attack refutes, with its threat model; None if all stand."""
+        """The count that an attack refutes, with its threat model; None if there is none."""
 
 
 @dataclass(eq=False)
@@ -67,7 +69,7 @@ _memories: OrderedDict[tuple[str, bytes], _Memory] = OrderedDict()
 
 
 def _memory(instance: Instance, threat: ThreatModel) -> _Memory:
-    """Of this instance (its digest holds the base rule) and these targets; to be called with the lock held."""
+    """What is stored for this instance (its digest includes the base rule) and these targets; needs the lock."""
     targets = np.asarray(instance.targets if threat.targets is None else threat.targets, dtype=np.int64)
     key = (instance.digest, targets.tobytes())
     found = _memories.get(key)
@@ -85,8 +87,8 @@ def _attacks(instance: Instance, threat: ThreatModel) -> list[KnownAttack]:
 
 
 def remember(instance: Instance, threat: ThreatModel, attacked: int) -> None:
-    """Keep a replayed attack of this attacker, and hold it against every result that somebody still has."""
-    # The targets are in the key; kept with each attack they would take more memory than all the rest.
+    """Store a replayed attack, and compare it with all results in use."""
+    # The targets are in the key; stored with each attack they would take more memory than all the rest.
     found = KnownAttack(threat.replace(targets=None), attacked)
     with _lock:
         memory = _memory(instance, threat)
@@ -94,11 +96,11 @@ def remember(instance: Instance, threat: ThreatModel, attacked: int) -> None:
             memory.attacks.append(found)
         claims = list(memory.claims)
     for claim in claims:
-        _hold(instance, claim, [found])
+        _compare(instance, claim, [found])
 
 
 def check(claim: Claim) -> None:
-    """Hold a result against the attacks that are known, and keep an eye on it while it is in use."""
+    """Compare a result with the known attacks, and with further ones while it is in use."""
     instance = claim.instance
     if instance is None:
         return
@@ -107,25 +109,25 @@ def check(claim: Claim) -> None:
         memory.claims.add(claim)
         attacks = list(memory.attacks)
     try:
-        _hold(instance, claim, attacks)
+        _compare(instance, claim, attacks)
     except SoundnessError:
-        memory.claims.discard(claim)  # nobody gets it
+        memory.claims.discard(claim)  # it is never returned
         raise
 
 
 def check_count(instance: Instance, threat: ThreatModel, targets: int, certified: int) -> None:
-    """Hold one count against the attacks that are known."""
+    """Compare one count with the known attacks."""
     for attack in _attacks(instance, threat):
         if certified > targets - attack.attacked and attack.within(instance, threat):
             raise contradiction(instance, threat, targets, certified, attack)
 
 
 def most_attacked(instance: Instance, threat: ThreatModel) -> int:
-    """How many targets the best attack that is known for this attacker leaves uncertified; 0 if there is none."""
+    """How many targets the best known attack within this threat model leaves uncertified; 0 if there is none."""
     return max((a.attacked for a in _attacks(instance, threat) if a.within(instance, threat)), default=0)
 
 
-def _hold(instance: Instance, claim: Claim, attacks: Iterable[KnownAttack]) -> None:
+def _compare(instance: Instance, claim: Claim, attacks: Iterable[KnownAttack]) -> None:
     for attack in attacks:
         refuted = claim.refuted_by(instance, attack)
         if refuted is not None:
@@ -140,11 +142,11 @@ def contradiction(
         f"internal error: {certified} of {targets} targets were certified, but a replayed attack that this attacker "
         f"can make leaves {targets - attack.attacked}. One of both is wrong: do not use this count. Please send us "
         f"this message and the instance file: certcore {__version__}, instance {instance.digest}, certified {certified}"
-        f" against {_told(threat)}, attacked {attack.attacked} by {_told(attack.threat)}"
+        f" against {_text(threat)}, attacked {attack.attacked} by {_text(attack.threat)}"
     )
 
 
-def _told(threat: ThreatModel) -> str:
+def _text(threat: ThreatModel) -> str:
     """A threat model in one line: what is set, long lists by their lengths."""
     plain = threat.to_json()
     plain |= {f"local {name}": value for name, value in (plain.pop("local") or {}).items()}

@@ -14,7 +14,7 @@ from certcore.common.choice import Choice
 from certcore.common.interrupt import watching
 from certcore.solve.status import Status
 
-#: How often a running solve looks whether it has been cancelled, in seconds.
+#: Seconds between two checks whether a running solve has been cancelled.
 WATCH = 0.02
 
 _STATUS = {
@@ -29,9 +29,9 @@ class Method(Choice):
     """How HiGHS solves; the values are its own names."""
 
     SIMPLEX = "simplex"
-    """From the basis at hand, if there is one."""
+    """Starts from the present basis, if there is one."""
     INTERIOR_POINT = "ipx"
-    """From nothing, and with a crossover at the end, so that it leaves a basis too."""
+    """Starts cold; a crossover at the end gives a basis."""
     BRANCH_AND_BOUND = "choose"
     """Integer programs: HiGHS chooses how to solve their relaxations."""
 

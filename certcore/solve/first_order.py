@@ -1,14 +1,14 @@
 """A first-order method for the adversary's program: good dual values of the fields within seconds, at any size.
 
-What the adversary gains is Σ_g φ_g(flips in the field of g), maximised over flips within the budgets. With a price y
-for every flip in every field this is at most, and for the best prices exactly,
+The adversary maximises Σ_g φ_g(flips in the field of g) over flips within the budgets. For any dual values y of the
+field rows this is at most, and for optimal ones exactly,
 
-    Σ_types budget · (largest worth of a flip)  +  Σ_g max(0, largest open point's weight − point · y_g),
+    Σ_types budget · (largest sum of duals at a flip)  +  Σ_g max(0, largest open point's weight − point · y_g),
 
-a saddle point problem: flips move towards what is worth most, prices towards fields that receive too much. The method
+a saddle point problem: flips move along the sums of the dual values, dual values (prices) along the violated rows. It
 is the primal-dual hybrid gradient (Chambolle and Pock), with steps per row and column, averages and restarts. Rows
 of local edge budgets and of σ are left out here: their dual values stay 0, which costs quality and never soundness.
-Products are taken over the flips in use and over the prices that moved, which soon are few.
+Products are taken over the non-zero flips and the changed prices only, which soon are few.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from certcore.program.incidence import Incidence
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 
-#: Iterations between two looks at the gap.
+#: Iterations between two computations of the gap.
 LOOK = 8
 #: Prices are reported from this gap on.
 TELL = 0.25
-#: So many iterations without a gap smaller by a tenth are enough.
+#: The method stops after so many iterations in which the gap has not shrunk by a tenth.
 STALLED = 400
-#: A product over a part of the flips or fields pays if the part has at most one in so many of the entries.
+#: A product over a part of the matrix is used if the part has at most one in so many of its entries.
 FEW = 3
 #: Steps of the small problem that prices solve within a group with several points.
 INNER = 6
 #: At the start prices are at this share of the steepest ones, and step lengths are balanced by this share of what
 #: moving each budget to the best flips would ask for. Chosen on PubMed (20, 200 and 900 deletions, 8 additions with 21
 #: deletions) and 20,000 synthetic nodes, where 0.1 to 0.3 hardly differ; steps that ignore the budgets take up to twice
-#: as long. To start from the state at other budgets instead takes as long or longer, unless they are all but the same.
+#: as long. Starting from the state at other budgets takes as long or longer, unless they are nearly the same.
 START_PRICE, START_BALANCE = 0.3, 0.2
 
 
@@ -144,9 +144,9 @@ class FirstOrder:
         cancel: threading.Event | None = None,
         report: Callable[[Found], None] | None = None,
     ) -> Found:
-        """Iterate until the relative gap is small, time is over or somebody cancels.
+        """Iterate until the relative gap is small, the time limit is reached or `cancel` is set.
 
-        `report` is told about the first useful prices, and then each time the gap has halved.
+        `report` is called with the first useful prices, and then each time the gap has halved.
         """
         return _Run(self, limits).until(gap, time.perf_counter() + seconds, cancel, report)
 
@@ -157,7 +157,7 @@ class _Run:
         self.budget, self.cap = limits.budget, limits.cap
         self._points(limits.open)
         self.reach = np.maximum(self.incidence.reach(self.scale), 1e-9)
-        """What each flip is worth at the steepest prices."""
+        """The sum of the largest possible prices at each flip."""
         self.tau = 1.0 / self.reach
         self.sigma = self.scale / np.maximum(m.lengths, 1.0)
         self.price = np.zeros(m.types)
@@ -167,9 +167,9 @@ class _Run:
         return self.m.incidence
 
     def _points(self, open_: np.ndarray) -> None:
-        """Open points of every group, side by side; closed ones can never be worth their price."""
+        """Open points of every group, side by side; closed ones never have a positive reduced cost."""
         m, shape = self.m, self.m.shape
-        self.need = np.zeros((m.types, m.width, m.count))  # groups last: sums over a few points are quick then
+        self.need = np.zeros((m.types, m.width, m.count))  # groups last: sums over a few points are faster then
         self.worth = np.full((m.width, m.count), -np.inf)
         at = m.slot[open_], shape.group[open_]
         self.worth[at] = m.weight[at[1]]
@@ -331,7 +331,7 @@ class _Run:
     def _prices(
         self, groups: np.ndarray, target: np.ndarray, omega: float, s: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The prices nearest to the target that charge for what they leave of a group, and its points."""
+        """The proximal step: the prices nearest to the target given the terms of the groups, and the points chosen."""
         m, count = self.m, len(groups)
         sigma = omega * self.sigma.reshape(m.types, m.count)[:, groups]
         target = target.reshape(m.types, count)
@@ -351,7 +351,7 @@ class _Run:
     def _pairwise(
         self, target: np.ndarray, sigma: np.ndarray, need: np.ndarray, worth: np.ndarray, s: np.ndarray
     ) -> None:
-        """Several points: move weight from the point that is worth least to the one worth most, a few times."""
+        """Several points: move weight from the point with the least value to the one with the largest, a few times."""
         todo = np.arange(worth.shape[1])
         for _ in range(INNER):
             each = np.arange(len(todo))
@@ -445,7 +445,7 @@ def _extreme(values: np.ndarray, better: np.ufunc) -> tuple[np.ndarray, np.ndarr
 
 
 def knapsack(worth: np.ndarray, cost: np.ndarray, cap: np.ndarray, budget: float) -> tuple[float, float]:
-    """The most that flips within caps and budget can be worth together, and the price of the budget that proves it."""
+    """The largest total value of flips within caps and budget, and the dual value of the budget that proves it."""
     useful = np.flatnonzero((worth > 0) & (cap > 0))
     if not len(useful):
         return 0.0, 0.0

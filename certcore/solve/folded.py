@@ -1,16 +1,14 @@
-"""Division voting in a smaller model: what the adversary cannot tell apart is one row or column of it.
+"""Division voting in a smaller model: symmetric rows and columns are merged (folded) into one.
 
 In most groups a target has no edge. There a token at the target changes its one vote and nothing else, and all such
-groups of a target are alike: their votes, tokens and rows are folded into one, their sum. Additions of all groups share
-one budget and are folded too. Tokens that reach no more than another one of their group are left out. By symmetry the
-optimum stays what it is: a solution is spread evenly over what was folded, and a dual value is that of every row of its
-fold.
+groups of a target are symmetric: their votes, tokens and rows are replaced by their sums. Additions of all groups share
+one budget and are merged too. Dominated tokens are left out. By symmetry the optimum stays the same: a solution is
+spread evenly over the merged columns, and every merged row gets the dual value of the sum.
 
-Most targets are too strong for the budget. The model begins with the weakest ones; the others stay closed while the
-prices of the tokens and deletions near them make falling cost what it brings. Where they fall short, the targets
-concerned are taken in.
+Most targets need more than the budget. The model begins with the smallest thresholds (column generation); a target is
+added when the dual values of tokens and deletions near it leave it a positive reduced cost.
 
-As always nothing of this is believed: solution and dual values are evaluated on the whole program.
+Solution and dual values are evaluated on the whole program, so that soundness does not depend on this module.
 """
 
 from __future__ import annotations
@@ -32,17 +30,17 @@ from certcore.solve.engine import Method, quiet_highs
 from certcore.solve.highs import HighsModel, Solution, needed_rows
 from certcore.solve.status import Status
 
-#: In so few groups hardly any are alike: the whole model is as quick, and quicker from one budget to the next.
+#: With so few groups hardly any are symmetric, and the whole model is as fast.
 FEW_GROUPS = 3
-#: The first model has targets whose votes cost this many times what the budget pays for.
+#: The thresholds of the targets in the first model add up to this multiple of what the budget allows.
 PLENTY = 2
-#: Beyond this share of the targets all are taken in: the model is hardly smaller, and further rounds are saved.
+#: Beyond this share of the targets all are added, which saves further rounds.
 MOST = 0.8
-#: If more than this share of those inside is taken in at once, the next solve starts cold.
+#: If the model grows by more than this share at once, the next solve starts cold.
 MANY = 0.1
-#: So often what prices leave is handed out.
+#: Rounds in which the slack of the dual constraints is distributed among the votes.
 PASSES = 3
-#: A price may fall short by so much.
+#: Tolerance for positive reduced costs.
 TOLERANCE = 1e-9
 
 
@@ -94,7 +92,7 @@ class Fold:
         self.added = np.flatnonzero(s.flips.kind == ADJ_ADD)
         columns[self.added] = self.added[0]
         kept = np.ones(s.columns.count, dtype=bool)
-        if "local_adding" not in s.rows:  # there a token may have no room at the better node
+        if "local_adding" not in s.rows:  # a local budget may forbid the dominating token
             kept[self.tokens] = undominated(by_token, np.ones(by_token.shape[1], dtype=bool))
         needed = np.zeros(len(rows), dtype=bool)
         needed[needed_rows(s)] = True
@@ -127,10 +125,11 @@ class Fold:
         return whole
 
     def pay(self, y: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Set the dual values of targets that are not in the model, so that falling costs them what it brings.
+        """Set the dual values of targets outside the model such that their reduced costs are at most 0.
 
-        Votes that are alone pay the price of a token. What is missing then comes from the others, as far as the prices
-        of tokens and deletions near them leave something. Returns the targets for which that is too little.
+        The row of a vote that one token alone changes gets the dual value of a token. The rest comes from the other
+        votes, as far as the dual constraints of tokens and deletions near them have slack. Returns the targets whose
+        reduced costs stay positive.
         """
         s, count = self.structure, len(self.structure.groups)
         price = float(y[s.rows["tokens"]].max(initial=0.0))
@@ -186,7 +185,7 @@ class FoldedModel(HighsModel):
         self._h.passModel(lp)
 
     def _choose(self, program: Program) -> None:
-        """Take in the weakest targets."""
+        """Add the targets with the smallest thresholds."""
         s, amounts = self._fold.structure, program.amounts
         self._program = program
         self._open = np.flatnonzero(program.open)
@@ -220,7 +219,7 @@ class FoldedModel(HighsModel):
     def solve(
         self, *, time_limit: float, cancel: threading.Event | None = None, method: Method = Method.SIMPLEX
     ) -> Solution:
-        """Solve, take in the targets that the prices do not pay for, and solve again."""
+        """Solve, add the targets with positive reduced costs, and solve again."""
         deadline = time.perf_counter() + time_limit
         while True:
             found = super().solve(time_limit=deadline - time.perf_counter(), cancel=cancel, method=method)
@@ -235,14 +234,14 @@ class FoldedModel(HighsModel):
             self._inside[positive] = True
             self._move(self._bounds(self._program))
             if many:
-                self._h.clearSolver()  # cold, with presolve, in which the closed targets go away
+                self._h.clearSolver()  # cold, with presolve, which removes the targets that are left out
 
     def _multipliers(self, row_dual: object) -> np.ndarray:
         return self._fold.duals(-np.array(row_dual))
 
 
 def _numbered(stands: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For everything the number of what stands for it (−1 if that is left out), and those that stand."""
+    """For each element the number of its representative (−1: left out), and the representatives."""
     chosen = np.flatnonzero((stands == np.arange(len(stands))) & kept)
     number = np.full(len(stands), -1)
     number[chosen] = np.arange(len(chosen))

@@ -54,7 +54,7 @@ class HighsModel:
         self._row_place[self._kept] = np.arange(len(self._kept))
         matrix = sp.csr_array(program.matrix[self._kept])
         if len(program.structure.types) == 1 and np.abs(matrix.data).max(initial=0) <= 64:
-            self._h.setOptionValue("simplex_scale_strategy", 0)  # small whole numbers need none
+            self._h.setOptionValue("simplex_scale_strategy", 0)  # small whole numbers need no scaling
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
         lp.col_cost_ = -program.objective.astype(np.float64)
@@ -67,7 +67,7 @@ class HighsModel:
         lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
         lp.a_matrix_.value_ = matrix.data.astype(np.float64)
         if integer:
-            self._h.setOptionValue("mip_rel_gap", 0.0)  # by default it would stop a ten-thousandth too early
+            self._h.setOptionValue("mip_rel_gap", 0.0)  # by default it would stop at a relative gap of 1e-4
             lp.integrality_ = _integrality(program.structure)
         self._h.passModel(lp)
 

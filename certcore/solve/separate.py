@@ -1,7 +1,7 @@
-"""Finding strong rows that a relaxed solution violates, and sets worth having levels. Nothing here needs trust.
+"""Separation of strong rows, and the choice of sets that get levels. Soundness does not depend on this module.
 
-Everything looks at the sites that the solution uses (its support) only, and at all targets at once. A *need* is a
-group with an amount q: its points that ask for at least q flips of the type.
+Only the support of the solution is searched, for all targets at once. A *need* is a group with an amount q: its points
+that need at least q flips of the type.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from certcore.domain.perturbations import ADJ_DEL
 from certcore.program.levels import Levels, LevelSet, Sites
 from certcore.program.program import Program
 
-#: Violations below this are not worth a row; flips below the second do not count as used.
-LEAST, USED = 1e-3, 1e-7
-#: A set is worth having from this score on; two whose flips differ by less than this share are one.
-LEAST_SCORE, ALIKE = 1e-2, 0.15
-#: Candidates looked at in one round.
+#: Rows that are violated by less are not added.
+LEAST = 1e-3
+#: Sites with fewer flips do not belong to the support.
+USED = 1e-7
+#: The least score of a set that gets levels.
+LEAST_SCORE = 1e-2
+#: Of two sets whose flips differ by less than this share, only one gets levels.
+ALIKE = 0.15
+#: The most candidate sets in one round.
 MAX_CANDIDATES = 1500
 
 Found = tuple[float, tuple[Any, ...]]
@@ -36,9 +40,9 @@ class RelaxedView:
     used: np.ndarray
     """The sites with flips."""
     share: np.ndarray
-    """How far the needs are met, for those that are met at all …"""
+    """The sum of the points of each live need: one with a positive sum."""
     live: np.ndarray
-    """… which are these, by falling amount."""
+    """The live needs, in descending order of their amounts."""
     near: np.ndarray
     """(live needs, used sites): which sites lie in the field."""
 
@@ -59,13 +63,13 @@ class Separator:
         )
         self.field = sp.csr_array(field)
         self.field.data[:] = 1.0
-        # With costs a point may ask for more flips than can be paid for: its rows are about those that can.
+        # With costs a point may need more flips than the budget allows: its rows use the number it allows.
         amounts = np.minimum(s.points.amount[:, kind], sites.most)
         open_ = np.flatnonzero(program.open & (amounts > 0))
         amount, group = amounts[open_], s.points.group[open_]
         keys = np.unique(group.astype(np.int64) * (2**31) + amount)
         self.group, self.need = keys >> 31, keys & (2**31 - 1)
-        # A point counts for every need of its group that asks for no more than it does.
+        # A point counts for every need of its group with at most its own amount.
         first = np.searchsorted(self.group, group)
         last = np.searchsorted(keys, group.astype(np.int64) * (2**31) + amount, side="right")
         lengths = last - first
@@ -74,7 +78,7 @@ class Separator:
             sp.coo_array((np.ones(len(need)), (need, np.repeat(open_, lengths))), shape=(len(keys), len(s.points)))
         )
         self.top = int(min(sites.most, self.need.max(initial=0)))
-        """Levels that matter: no target needs more."""
+        """The most levels of a set: no target needs more."""
         self.weight = s.groups.weight[self.group].astype(np.float64)
         self.numbers: list[int] = []
         """The sets of this type, by their numbers in `levels`."""
@@ -135,7 +139,7 @@ class Separator:
         return chosen
 
     def level_set(self, positions: np.ndarray) -> LevelSet | None:
-        """A set with the levels that matter; None if it is there already or can hold nothing."""
+        """A set with its levels; None if it exists already or has no capacity."""
         levels = min(self.top, self.sites.capacity(positions))
         if levels < 1 or positions.tobytes() in self.keys:
             return None
@@ -153,7 +157,7 @@ class Separator:
         return number
 
     def _scores(self, view: RelaxedView, loads: np.ndarray) -> np.ndarray:
-        """For each candidate: how far what its levels must be at least and can be at most contradict its flips."""
+        """For each candidate set: by how much the lower and upper bounds on its levels contradict its flips."""
         near, need, share = _distinct(view, self.need[view.live])
         inside = loads.astype(np.float32) @ near.T
         outside = (near @ view.flips[view.used])[None, :] - inside
@@ -174,10 +178,10 @@ class Separator:
         clash = np.maximum(least - upper, 0).sum(axis=1)
         return np.maximum(least.sum(axis=1) - total, 0) + np.maximum(total - above, 0) + clash
 
-    # Rows of the sets that are there.
+    # Rows of the existing sets.
 
     def guess(self, view: RelaxedView, x: np.ndarray, first: int) -> None:
-        """Values for the levels of sets from the first on that the solution does not know: their flips, one by one."""
+        """Values for the levels of sets from the first on that are not in the solution: filled up with their flips."""
         for row in range(first, len(self.numbers)):
             mine = self.levels.sets[self.numbers[row]]
             inside = float(view.flips[self.masks[row]].sum())
@@ -265,14 +269,14 @@ class Separator:
     # Covers.
 
     def covers(self, view: RelaxedView, most: int) -> list[Found]:
-        """Targets that use sites, or the edges at a node, beyond what these can carry alone."""
+        """Cover rows: targets that use sites, or the edges at a node, beyond their capacity."""
         sites = self.sites
         if not len(view.used) or (sites.cap[view.used] > 2**40).all():
             return []
         flips, cap = view.flips[view.used], np.minimum(sites.cap[view.used], 2**40).astype(np.float64)
         share, need = view.share, self.need[view.live]
         missing = need * share - view.near @ flips
-        # What every site carries beyond its capacity, if it were to carry no more than that: an estimate to choose by.
+        # An estimate of the violation by which blocks are chosen: flips beyond the capacity of each site.
         excess = (view.near * np.maximum(flips[None, :] - share[:, None] * cap[None, :], 0.0)).sum(axis=1)
         if sites.limits is not None:
             excess = excess + view.near @ flips

@@ -1,8 +1,8 @@
-"""Shifted covers for several types: what a target still needs, once the flips that are surely there are taken off.
+"""Shifted covers for several types: rows about what a target needs beyond the levels already reached.
 
-With two types most of the relaxation's loss is at the targets: one that needs (4, 2) flips and sees (4, 1) counts as
-half broken. Single sites get levels; the levels that the solution has (nearly) reached are taken off the target's
-points, and a line below what is left of them cuts the solution off.
+With two types most of the gap comes from the targets: one that needs (4, 2) flips and receives (4, 1) counts as half
+broken. Single sites get levels; the levels that the solution has (nearly) reached are subtracted from the target's
+points, and a line below the remaining points cuts the solution off.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from certcore.program.levels import Levels, LevelSet
 from certcore.program.program import Program
 from certcore.solve.separate import LEAST, Found, RelaxedView, Separator
 
-#: Levels above these are taken off, in each combination of two types; the first takes off nothing.
+#: Levels above one of these marks are subtracted, in all combinations for two types; the first subtracts nothing.
 MARKS = (2.0, 0.999, 0.75, 0.5, 0.25)
-#: Sites of a type that get levels: those with this many flips at least, the largest first, so many in one round.
-SITE_FLIPS, NEW_SITES = 0.02, 60
+#: The fewest flips at a site that gets levels.
+SITE_FLIPS = 0.02
+#: The most sites of a type that get levels in one round, those with most flips first.
+NEW_SITES = 60
 
 
 class _Marked(NamedTuple):
@@ -84,7 +86,7 @@ class Shifts:
         self.numbers[new.kind][int(np.searchsorted(sites, new.sites[0]))] = number
 
     def guess(self, x: np.ndarray, known: int, views: dict[int, RelaxedView]) -> None:
-        """Values of levels that the solution does not know yet: the flips at the site, level by level."""
+        """Values of levels that are not in the solution yet: the flips at the site, level by level."""
         for k, numbers in self.numbers.items():
             for position, number in numbers.items():
                 mine = self.levels.sets[number]
@@ -145,7 +147,7 @@ class Shifts:
         best: np.ndarray,
         choice: list[tuple[int, int, float, float, tuple[int, int, int]] | None],
     ) -> None:
-        """See what this combination of marks gives for every group, and keep it where it is the best."""
+        """The violation for this combination of marks in every group; kept where it is the largest."""
         keys = np.stack([self.front[groups], a.off, b.off], axis=1)
         unique, place = np.unique(keys, axis=0, return_inverse=True)
         order = np.argsort(place.reshape(-1), kind="stable")

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from certcore.common.products import dot
 from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
 from certcore.program.problem import Problem
 from certcore.program.program import BudgetPoint, Program

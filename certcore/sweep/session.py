@@ -20,7 +20,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.allocation import Allocation
 from certcore.result.assemble import from_answer, from_totals, with_bound
 from certcore.result.certificate import Certificate
-from certcore.result.tripwire import check_count, most_attacked, remember
+from certcore.result.tripwire import check_count, remember
 from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
@@ -231,6 +231,7 @@ class Session:
             known, _ = self._best_known(problem, relaxation)
             if known < answer.bound:
                 answer = replace(answer, bound=known, duals=None)
+        search = attack and (self._once or cancel is None or not cancel.is_set())
         certificate = from_answer(
             replace(problem, like=solver.problem),
             solver.structure,
@@ -238,12 +239,10 @@ class Session:
             relaxation,
             started=started,
             limit=limit,
-            attack=attack and (self._once or cancel is None or not cancel.is_set()),
+            attacks=self._known_attacks(problem) if search else None,
             proof=proof and self._once,
             factory=self._factory,
             cancel=cancel,
-            attacks=self._known_attacks(problem),
-            broken=most_attacked(self.instance, threat) if relaxation is Relaxation.EXACT else 0,
         )
         self._keep_attack(problem, certificate)
         found = self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel) if proof and not self._once else None

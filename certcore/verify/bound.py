@@ -5,7 +5,7 @@ For any dual values y ≥ 0 of the rows matrix · x ≤ rhs, and 0 ≤ x ≤ upp
     objective · x  ≤  y · rhs + Σ_j max(0, objective_j − (yᵀ matrix)_j) · upper_j.
 
 All data are integers and y is a vector of integers over a power of two, so the right-hand side is an exact
-fraction. Wrong dual values make it larger, never wrong: no solver has to be trusted.
+fraction. Poor dual values make it larger, never invalid: no solver has to be trusted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import scipy.sparse as sp
 
 #: Dual values are integers over 2**SCALE_BITS.
 SCALE_BITS = 40
+#: The common denominator of all dual values.
 SCALE = 1 << SCALE_BITS
+#: Sums below this, estimated in floating point, do not overflow 64 bits.
 _SAFE = float(2**61)
 
 
@@ -44,7 +46,7 @@ def scaled(duals: np.ndarray) -> np.ndarray:
 def exact_bound(program: Linear, y: np.ndarray) -> Fraction:
     """The weak-duality bound for integer dual values y over SCALE, as an exact fraction."""
     if len(y) != program.matrix.shape[0] or (len(y) and y.min() < 0):
-        raise ValueError("one multiplier of at least 0 is needed for every row")
+        raise ValueError("one dual value of at least 0 is needed for every row")
     reduced_costs = _reduced(program, y)
     positive = np.flatnonzero(reduced_costs > 0)
     total = _exact_dot(y, program.rhs) + _exact_dot(reduced_costs[positive], program.upper[positive])
@@ -73,7 +75,7 @@ def _exact_dot(a: np.ndarray, b: np.ndarray) -> int:
     if a.dtype != object and a.min() >= 0:
         # In two halves of 20 and up to 43 bits, so that the sums stay within 64 bits.
         high, low = a >> 20, a & ((1 << 20) - 1)
-        room = float(np.abs(b).max()) * len(a)
-        if max(float(high.max()), float(1 << 20)) * room < _SAFE:
+        size = float(np.abs(b).max()) * len(a)
+        if max(float(high.max()), float(1 << 20)) * size < _SAFE:
             return (int(high @ b) << 20) + int(low @ b)
     return sum(int(x) * int(z) for x, z in zip(a.tolist(), b.tolist()) if x and z)

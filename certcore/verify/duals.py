@@ -1,9 +1,9 @@
-"""Integer dual values of one structure, and the exact bound they give at any budgets of it, after repair.
+"""Integer dual values of one structure, their repair, and the exact bound they give at any budgets.
 
-By weak duality any dual values bound the adversary's optimum at every budget, if the whole formula is evaluated
-there: right-hand sides, attackers' coefficients, upper bounds and the points within reach (see
-`certcore.verify.bound`). Most of it, yᵀA, does not depend on the budgets. It is computed once per set of
-dual values; what is left takes a fraction of a millisecond, and gives `exact_bound` of the repaired dual values.
+By weak duality any dual values bound the adversary's optimum at every budget, if the whole formula of
+`certcore.verify.bound` is evaluated there: right-hand sides, attackers' coefficients, upper bounds and reachable
+points. Most of it, yᵀA, does not depend on the budgets and is computed once. The rest takes a fraction of a
+millisecond and gives `exact_bound` of the repaired dual values.
 
 Repair: rounding and tolerances make the reduced costs of thousands of columns slightly positive, and charging each its
 reduced cost times its upper bound would cost whole targets. Where it is cheaper, the dual value of a row that covers
@@ -27,6 +27,7 @@ from certcore.program.program import Program
 from certcore.program.structure import Structure, affordable
 from certcore.verify.bound import SCALE
 
+#: Sums below this, estimated in floating point, do not overflow 64 bits.
 _SAFE = float(2**61)
 
 
@@ -47,27 +48,26 @@ class IntegerDuals:
     def of(
         cls, structure: Structure, y: np.ndarray, cuts: Cuts | None = None, rows: Rows | None = None
     ) -> IntegerDuals | None:
-        """Prepare integer dual values; None if they are so large that 64 bits might not hold the sums.
+        """Prepare integer dual values; None if they are so large that sums might overflow 64 bits.
 
-        `rows` are the rows of the cuts, for those who have them already; others may follow them there.
+        `rows` are the rows of the cuts, if they are known already, and may contain further rows after them.
         """
         s, cuts = structure, Cuts.none() if cuts is None else cuts
         n_rows = s.matrix.shape[0]
         further = len(cuts) if rows is None else len(rows.rhs)
         if len(y) != n_rows + further or (len(y) and y.min() < 0):
-            raise ValueError("one multiplier of at least 0 is needed for every row and every cut")
+            raise ValueError("one dual value of at least 0 is needed for every row and every cut")
         if len(cuts) and rows is None:
             rows = cuts.rows(s)
         columns = s.steady_columns
-        worth = float(s.groups.weight.max(initial=0)) * SCALE
-        room = float(y.astype(np.float64).sum()) * s.largest_coefficient + worth
-        if room >= _SAFE:
+        objective = float(s.groups.weight.max(initial=0)) * SCALE
+        if float(y.astype(np.float64).sum()) * s.largest_coefficient + objective >= _SAFE:
             if (y >= 1 << 52).any():
                 return None
             bound = float((abs(columns) @ y[:n_rows].astype(np.float64)).max(initial=0.0))
             if rows is not None:
                 bound += float((abs(rows.matrix).T @ y[n_rows:].astype(np.float64)).max(initial=0.0))
-            if bound + worth >= _SAFE:
+            if bound + objective >= _SAFE:
                 return None
         reduced_costs = s.objective * SCALE - columns @ y[:n_rows]
         fixed = _dot(y[:n_rows], s.rhs)
@@ -79,12 +79,12 @@ class IntegerDuals:
     # The bound.
 
     def bound(self, program: Program) -> Fraction:
-        """How many targets can be attacked at most at the program's place."""
+        """An upper bound on the attacked targets at the program's budget point."""
         rest = self._rest(program)
         return Fraction(rest + self._moving(program.amounts, program.sigma, self._attackers(program)), SCALE)
 
     def bounds(self, rhs_range: Program, kind: int | None, values: Sequence[int]) -> list[Fraction]:
-        """Bounds at several values of one budget (or of σ: None) that all lie in the same stretch."""
+        """Bounds at several values of one budget (or of σ: None) between which only right-hand sides differ."""
         rest, attackers = self._rest(rhs_range), self._attackers(rhs_range)
         result = []
         amounts, sigma = rhs_range.amounts.copy(), rhs_range.sigma
@@ -99,12 +99,12 @@ class IntegerDuals:
     # Repair.
 
     def repaired(self, program: Program) -> np.ndarray:
-        """The dual values that prove `bound`: rows raised (or lowered) where that is the cheaper payment."""
+        """The dual values that prove `bound`: some raised (or lowered) where that gives a smaller bound."""
         s = self.structure
         y = self.y.copy()
         for k in s.types:
-            lift, pays = self._flip_choice(k, program.amounts)
-            if pays:
+            lift, is_better = self._flip_choice(k, program.amounts)
+            if is_better:
                 y[s.global_row[k]] += lift
         reduced_costs = self._attackers(program)
         if len(reduced_costs):
@@ -123,7 +123,7 @@ class IntegerDuals:
         return y
 
     def repaired_at(self, program: Program) -> IntegerDuals:
-        """These dual values after their repair at one place, so that little is left to pay nearby."""
+        """The dual values after repair at one budget point, so that few reduced costs are positive at points nearby."""
         s = self.structure
         y = self.repaired(program)
         change = y - self.y
@@ -143,17 +143,17 @@ class IntegerDuals:
     # The parts of the formula.
 
     def _rest(self, program: Program) -> int:
-        """What does not move within a stretch."""
+        """The terms that stay the same while only right-hand sides change."""
         return self.structure.constant * SCALE + self.fixed + self._points(program.open)
 
     def _moving(self, amounts: np.ndarray, sigma: int | None, attackers: np.ndarray) -> int:
-        """What depends on the budgets themselves: their rows, unpaid flips and unpaid attackers."""
+        """The terms that depend on the budgets: their rows, and flips and attackers with positive reduced costs."""
         s, total = self.structure, self._inner(amounts)
         for k in s.types:
             total += int(self.y[s.global_row[k]]) * int(amounts[k])
             if len(self.positive_flips):
-                lift, pays = self._flip_choice(k, amounts)
-                total += lift * int(amounts[k]) if pays else self._flips_separately(k, amounts)
+                lift, is_better = self._flip_choice(k, amounts)
+                total += lift * int(amounts[k]) if is_better else self._flips_separately(k, amounts)
         if sigma is not None:
             total += int(self.y[s.rows["sigma"]][0]) * sigma
             if len(attackers):
@@ -162,7 +162,7 @@ class IntegerDuals:
         return total
 
     def _inner(self, amounts: np.ndarray) -> int:
-        """What the inner columns cost: each its own reduced cost, up to its upper bound."""
+        """Positive reduced costs of the inner columns times their upper bounds."""
         inner = self.structure.columns.inner
         if inner.start == inner.stop:
             return 0
@@ -179,7 +179,7 @@ class IntegerDuals:
         return sum(a * b for a, b in zip(self.reduced_costs[flips].tolist(), upper.tolist()))
 
     def _flip_choice(self, k: int, amounts: np.ndarray) -> tuple[int, bool]:
-        """By how much to raise the row of a global budget so that it pays for all flips, and whether to do so."""
+        """How much to raise a global budget's dual value so that no flip has a positive reduced cost; whether to."""
         flips, _ = self._positive(k, amounts)
         if not len(flips):
             return 0, False
@@ -187,44 +187,44 @@ class IntegerDuals:
         return lift, lift * int(amounts[k]) < self._flips_separately(k, amounts)
 
     def _attackers(self, program: Program) -> np.ndarray:
-        """Surplus of the attackers' columns with their coefficients at this place.
+        """Reduced costs of the attackers' columns with their coefficients at this budget point.
 
-        Few flips make dear attackers: far from where the dual values come from, many of them may exceed 64 bits.
+        At budgets far from those that the dual values come from, they may exceed 64 bits.
         """
         s = self.structure
         reduced_costs = self.reduced_costs[s.columns.attackers].copy()
         if len(reduced_costs):
-            place = s.attackers.columns - s.columns.attackers.start
+            column = s.attackers.columns - s.columns.attackers.start
             coefficients, y = program.coefficients, self.y[s.attackers.rows]
-            if np.bincount(place, coefficients.astype(np.float64) * y).max(initial=0.0) >= _SAFE:
+            if np.bincount(column, coefficients.astype(np.float64) * y).max(initial=0.0) >= _SAFE:
                 reduced_costs, coefficients = reduced_costs.astype(object), coefficients.astype(object)
-            np.add.at(reduced_costs, place, coefficients * y)
+            np.add.at(reduced_costs, column, coefficients * y)
         return reduced_costs
 
     def _positive_points(self, open_: np.ndarray) -> np.ndarray:
         return np.where(open_, np.maximum(self.reduced_costs[self.structure.columns.points], 0), 0)
 
     def _points(self, open_: np.ndarray) -> int:
-        """What the points within reach (and, in the paper's form, the indicators) cost: the worst one of each group."""
+        """The largest reduced cost among the reachable points of each group, summed (paper's form: with indicators)."""
         s = self.structure
         if not len(s.groups):
             return 0
         worst = np.maximum.reduceat(self._positive_points(open_), s.points.first)
         if not s.relaxation.has_indicators:
             return _total(worst)
-        # Lowering the choice charges the worst point to the indicator, which never costs more than the points do.
+        # Lowering the dual of the choice row moves the largest reduced cost to the indicator, never at a higher cost.
         lowered = np.maximum(self.reduced_costs[s.columns.indicators] + worst, 0)
         return _total(np.where(s.any_open(open_), lowered, 0))
 
 
 def plain_bound(program: Program) -> Fraction:
-    """The bound without any solver: every target with a point within reach counts as attacked."""
+    """The bound without any solver: every target with a reachable point counts as attacked."""
     s = program.structure
     return Fraction(s.constant + int(s.groups.weight[s.any_open(program.open)].sum()))
 
 
 def plain_duals(program: Program) -> np.ndarray:
-    """The dual values that prove it: all that a group is worth, on its choice."""
+    """The dual values that prove `plain_bound`: the weight of each group on its choice row."""
     s = program.structure
     y = np.zeros(s.matrix.shape[0], dtype=np.int64)
     if not s.relaxation.has_indicators:
@@ -233,11 +233,11 @@ def plain_duals(program: Program) -> np.ndarray:
 
 
 def counting_bound(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
-    """Dual values and the relaxed adversary where counting tokens settles division voting without a solver.
+    """Dual values and a solution for division voting where counting tokens suffices; None elsewhere.
 
-    Every target is then near itself only, and a flip brings two tokens, each for one vote of one target. The price of
-    a token is what the first target pays that they do not suffice for. With additions a token can go anywhere, so
-    that the program has little to add; deletions alone are tied to the edges that exist and are left to it.
+    Every target is near itself only, and a flip has two tokens, each for one vote of one target. The dual value of a
+    token is one over the threshold of the first target for which the tokens do not suffice. Additions can be anywhere,
+    so that the linear program is hardly tighter; deletions alone need existing edges and are left to the program.
     """
     s = program.structure
     if not isinstance(s, DivisionStructure) or not s.by_tokens or not program.amounts[ADJ_ADD]:

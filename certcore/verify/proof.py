@@ -18,7 +18,7 @@ from certcore.common.reading import read_json, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts
 from certcore.program.levels import LevelSet
 from certcore.program.problem import Problem, whole_graph_totals
@@ -28,7 +28,7 @@ from certcore.verify.bound import SCALE_BITS, exact_bound
 from certcore.verify.strong import StrongDuals, strong_bound
 
 FORMAT = "certcore-proof-1"
-#: Proofs of the strong form: sets, tags of rows and their dual values come in addition.
+#: Proofs of the strong form: they also contain sets, tags of rows and the dual values of these.
 STRONG_FORMAT = "certcore-proof-2"
 MAX_BYTES = 256 * 2**20
 _KEYS = {
@@ -43,7 +43,7 @@ _STRONG = {"sets", "strong_rows", "strong_values"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a proof stands, why not, and what it shows; `check` names the check that failed."""
+    """Whether a proof is valid, why not, and what it proves; `check` names the check that failed."""
 
     accepted: bool
     reason: str
@@ -73,7 +73,7 @@ def make_proof(
     cuts: Cuts,
     strong: StrongDuals | None = None,
 ) -> dict[str, Any]:
-    """Write down what proves the bound; no dual values y where fields are the whole graph and totals suffice.
+    """A proof of the bound; without dual values y where every field is the whole graph and totals suffice.
 
     With `strong` the proof has format 2; `y` and `cuts` are then those of the tight program in it.
     """
@@ -111,13 +111,13 @@ def make_proof(
 
 
 def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
-    """Read a proof file; what is no proof at all is refused with one sentence."""
+    """Read a proof file; anything else is refused with one sentence."""
     try:
         if isinstance(source, bytes):
             data = source
         else:
             with open(source, "rb") as handle:
-                data = handle.read(MAX_BYTES + 1)  # a device may say that it is empty and never end
+                data = handle.read(MAX_BYTES + 1)  # a device may report size 0 and never end
         if len(data) > MAX_BYTES:
             raise InputError(
                 f"the proof is larger than {MAX_BYTES:,} bytes; expected a file written by certify --proof"
@@ -152,7 +152,7 @@ def proof_bytes(proof: dict[str, Any], *, packed: bool) -> bytes:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """What a gzip file holds, if that is no more than a proof may be: a small file can hold very much."""
+    """The content of a gzip file up to the largest size of a proof: a small file may unpack to a huge one."""
     reader = zlib.decompressobj(wbits=31)
     try:
         text = reader.decompress(data, MAX_BYTES + 1)
@@ -245,7 +245,7 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> F
 
 
 def _strong(duals: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongDuals:
-    """What only format 2 has, read; whether sets and tags fit is seen when rows are made of them."""
+    """The entries of format 2 only; whether sets and tags are valid is checked when rows are made from them."""
     sets = []
     for entry in _list(duals["sets"]):
         if len(_list(entry)) != 3 or type(entry[0]) is not int or type(entry[2]) is not int:

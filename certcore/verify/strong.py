@@ -19,7 +19,7 @@ from certcore.verify.duals import IntegerDuals
 
 @dataclass(frozen=True, eq=False)
 class StrongDuals:
-    """What proves a strong bound at one place: dual values of the tight program's rows, sets, tags and theirs."""
+    """What proves a strong bound at one budget point: sets, tags, and the dual values of all rows."""
 
     y: np.ndarray
     """One per row of the structure and then one per cut."""
@@ -44,7 +44,7 @@ def strong_bound(problem: Problem, program: Program, by: StrongDuals) -> Fractio
 def repaired(
     program: Program, y: np.ndarray, cuts: Cuts, cut_rows: Rows | None, values: np.ndarray, rows: Rows
 ) -> np.ndarray | None:
-    """Dual values y of the tight rows, raised where a cheap row pays for many columns; None if they are too large."""
+    """Dual values y of the tight rows after repair (see `certcore.verify.duals`); None if they are too large."""
     structure = program.structure
     width = structure.columns.count
     own = Rows(sp.csr_array(rows.matrix[:, :width]), rows.rhs)

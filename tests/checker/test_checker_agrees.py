@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from certcore import Instance, ThreatModel, certify, verify_proof
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 from certcore.verify import proof as proof_module

@@ -15,7 +15,7 @@ import numpy as np
 
 from certcore import GridBase, Instance, ThreatModel, certify
 from certcore.domain.perturbations import ADJ_DEL
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.levels import Levels, LevelSet
 from certcore.program.problem import Problem
 from certcore.program.program import Program

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance, Status, ThreatModel, certify, verify_proof
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.result.allocation import inadmissible

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, violated
 from certcore.program.problem import Problem
 from certcore.program.program import Program
@@ -94,11 +94,11 @@ def test_several_values_of_a_stretch_at_once(seed: int) -> None:
         assert found == known.bound(at)
 
 
-def test_huge_multipliers_are_refused_not_wrapped() -> None:
+def test_huge_duals_are_refused_not_wrapped() -> None:
     instance = smoothed_like(0, n=40)
     structure = build_structure(Problem(instance, ThreatModel(attr_add=2, attr_del=2)), "tight")
     assert IntegerDuals.of(structure, scaled(np.full(structure.matrix.shape[0], 1e30))) is None
-    with pytest.raises(ValueError, match="one multiplier"):
+    with pytest.raises(ValueError, match="one dual value"):
         IntegerDuals.of(structure, scaled(np.ones(3)))
 
 

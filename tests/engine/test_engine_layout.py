@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from certcore import GridBase, InputError, Instance, Status, ThreatModel
 from certcore.program import cuts as cuts_module
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, Rows
 from certcore.program.problem import Problem
 from certcore.program.program import Program

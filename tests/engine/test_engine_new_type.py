@@ -29,7 +29,7 @@ from certcore.domain.perturbations import FLIPS, LABELS, TYPES, UNLIMITED, Chang
 from certcore.figures import curve_figure
 from certcore.figures.style import axis_label
 from certcore.instance.instance import load_instance, save_instance
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.result.attack_text import attack_text, read_attack
 from certcore.solve.strong import StrongSearch

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, verify_proof
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.solve.highs import HighsModel, Solution

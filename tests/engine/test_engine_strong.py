@@ -20,7 +20,7 @@ import pytest
 import certcore.solve.strong as strong_module
 import certcore.verify.proof as proof_module
 from certcore import GridBase, InputError, Instance, ThreatModel, certify, load_instance, verify_proof
-from certcore.program.building import build_structure
+from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.result import attack as attack_module
 from certcore.result.allocation import inadmissible, replay

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import Graph, GridBase, Instance, save_instance
 from certcore.common.errors import InputError
+from certcore.export.making import make
 from certcore.figures.geometry import plateau
-from certcore.figures.making import make
 from certcore.figures.paper import paper_file, read_paper
 from certcore.figures.recipe import Recipe
 from certcore.figures.serial import to_json

@@ -15,7 +15,7 @@ import certcore
 import certcore.export as export
 import certcore.sweep as sweep
 from certcore.cli import COMMANDS
-from certcore.figures.recipe import KINDS_OF_FIGURES, MAKERS
+from certcore.export.making import KINDS_OF_FIGURES, MAKERS
 from certcore.notebook import cards, networks, plots, tables
 from pages.background import engine, sweeps
 from tests.oracle import ways_pages, ways_shown  # noqa: F401 - they put themselves into the list

@@ -17,7 +17,7 @@ from certcore.base.division import DivisionBase
 from certcore.common.errors import SoundnessError
 from certcore.instance import division as division_fields
 from certcore.instance import fields
-from certcore.program.build import Builder
+from certcore.program.builder import Builder
 from certcore.program.groups import undominated
 from certcore.program.problem import Problem
 from certcore.result import assemble

@@ -19,7 +19,7 @@ from certcore import cli
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
 from certcore.export import build_report, guarantee, report_files
-from certcore.figures.making import make
+from certcore.export.making import make
 from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.notebook.cards import card

@@ -12,7 +12,6 @@ from certcore.common.errors import InputError
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     BLACK,
     KINDS,
@@ -21,7 +20,6 @@ from certcore.figures.style import (
     on_background,
 )
 from certcore.figures.table import Meaning, Table, format_cell, make_table, meanings_of, without_empty
-from certcore.sweep.classes import certify_classes
 
 if TYPE_CHECKING:
     from certcore.figures.matplotlib_figure import Sheet
@@ -155,7 +153,7 @@ class BarFigure(Figure):
         else:
             sheet.thousands(axes.xaxis)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        sheet.labels(axes, self.label, "", room=0.55)  # the names at the left take the rest
+        sheet.labels(axes, self.label, "", share=0.55)  # the names at the left take the rest
         if len(self.series) > 1:
             sheet.legend(handles)
 
@@ -240,23 +238,3 @@ def votes_figure(
         limit=None,
         **{"name": "votes", "title": title, **more},
     )
-
-
-@makes("classes", "certified ratio of each predicted class")
-def _make_classes(loaded: LoadedRecipe) -> Figure:
-    threat, targets = loaded.threat(loaded.instance), loaded.target_nodes()
-    found = certify_classes(loaded.instance, threat, targets, relaxation=loaded.swept, rounds=loaded.rounds)
-    labels, *counts = zip(*found)
-    return class_figure([loaded.class_name(k) for k in labels], *counts)
-
-
-@makes("votes", "the votes for one node")
-def _make_votes(loaded: LoadedRecipe) -> Figure:
-    votes = loaded.instance.base.arrays().get("votes")
-    prediction = loaded.instance.prediction
-    if votes is None or prediction is None:
-        raise InputError("this base certificate does not rest on votes; there are none to draw")
-    node = loaded.node()
-    counts = np.asarray(votes)[node]
-    names = [loaded.class_name(k) for k in range(len(counts))]
-    return votes_figure(counts, names, int(np.asarray(prediction)[node]), loaded.node_name(node))

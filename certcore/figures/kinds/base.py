@@ -9,9 +9,7 @@ import numpy as np
 
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
-from certcore.figures.figure import Figure
 from certcore.figures.kinds.contour import ContourFigure
-from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import Kind
 
 
@@ -56,10 +54,3 @@ def base_figure(
 def _largest(fronts: Fronts, key: str) -> int:
     points = fronts.points[:, TYPES.index(key)]
     return int(points.max()) if len(points) else 1
-
-
-@makes("base", "share certified node by node")
-def _make_base(loaded: LoadedRecipe) -> Figure:
-    axes = [str(loaded.options[name]) for name in ("x", "y") if loaded.options.get(name)]
-    axes = axes or [str(name) for name in TYPES if name in loaded.instance.base.axes][:2]
-    return base_figure(loaded.instance.base.fronts(), *axes, nodes=loaded.target_nodes())

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certcore.common.errors import InputError
 from certcore.figures.escape import clean
-from certcore.figures.figure import Figure
 from certcore.figures.kinds.curve import CurveFigure, Line
 from certcore.figures.kinds.curve_lines import as_accuracy, mean_lines
-from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.table import Meaning, Table, make_table, meanings_of
 from certcore.figures.tabular import rows_as_tabular
-from certcore.instance.instance import accuracy_of
-from certcore.instance.local_limits import within_base
-from certcore.sweep import Curve
-from certcore.sweep.axis import Axis
 
 if TYPE_CHECKING:
     from certcore.figures.matplotlib_figure import Sheet
@@ -136,26 +129,4 @@ def compare_figure(
         meanings=(Meaning.PLAIN, Meaning.PLAIN, Meaning.CERTIFIED, Meaning.CERTIFIED, Meaning.CERTIFIED),
         rows=tuple(rows),
         **{"name": f"compare-{vary}", **more},
-    )
-
-
-@makes("compare", "several instances over the same budget", several=True)
-def _make_compare(loaded: LoadedRecipe) -> Figure:
-    """Instances of the same name are splits of one line; each has the local budgets that its base certificate knows."""
-    vary = Axis.parse(loaded.need("vary")).name
-    names = [str(name) for name in loaded.options.get("names") or ()]
-    names = names or [Path(path).stem for path in loaded.recipe.instances]
-    if len(names) != len(loaded.instances):
-        raise InputError(f"{len(names)} names for {len(loaded.instances)} instances; give each of them one --name")
-    lines: dict[str, list[Curve]] = {}
-    asked: dict[str, int | None] = {}
-    for name, instance in zip(names, loaded.instances):
-        asked[name] = accuracy_of(instance, loaded.recipe.targets)
-        threat = within_base(loaded.threat(instance), instance)
-        lines.setdefault(name, []).append(loaded.curve(instance, threat, loaded.swept))
-    return compare_figure(
-        [CompareEntry(name, curves, accuracy_of=asked[name]) for name, curves in lines.items()],
-        vary=vary,
-        log=bool(loaded.options.get("log")),
-        marker=loaded.marker(loaded.threat(loaded.instance), vary),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,6 @@ from certcore.figures.geometry import (
     positions,
 )
 from certcore.figures.kinds import contour_levels
-from certcore.figures.recipe import LoadedRecipe, Recipe, makes
 from certcore.figures.screen import ratios, whole_steps
 from certcore.figures.style import (
     ACCURACY_LABEL,
@@ -33,10 +31,7 @@ from certcore.figures.style import (
     colour_scale,
 )
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
-from certcore.program.relaxation import Relaxation
-from certcore.sweep import Session, Surface, surface
-from certcore.sweep.attack_curve import attacks_over, best_within
-from certcore.sweep.axis import Axis
+from certcore.sweep import Surface
 
 if TYPE_CHECKING:
     from certcore.figures.matplotlib_figure import Sheet
@@ -309,25 +304,18 @@ def contour_figure(
     y: str,
     show: str = MapOf.RATIO,
     reference: Surface | None = None,
-    reference_kind: str = Kind.NAIVE,
-    kind: str = Kind.COLLECTIVE,
     levels: Sequence[float] = (0.5, 0.7),
     gaps: bool = True,
-    marker: tuple[float, float] | None = None,
-    x_log: bool = False,
-    y_log: bool = False,
-    title: str = "",
-    name: str = "",
     accuracy_of: int | None = None,
     attacks: np.ndarray | None = None,
-    facts: dict[str, Any] | None = None,
-    recipe: Recipe | None = None,
+    **more: Any,
 ) -> ContourFigure:
     """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
 
     `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies. `attacks` are
     the targets that the best attack known leaves uncertified in each cell, NaN where none was looked for.
     Cells that are not done yet stay empty; with `gaps=False` they show the sound but weaker count known so far.
+    `more` are further fields of the figure, such as `marker`, `kind` or `title`.
     """
     of = int(surface.targets) if accuracy_of is None else accuracy_of
     targets = max(of, 1)
@@ -343,23 +331,15 @@ def contour_figure(
         y_values=surface.y_values,
         ratio=certified / targets,
         reference=compared / targets,
-        reference_kind=reference_kind,
-        kind=kind,
         show=show,
         levels=tuple(levels),
-        marker=marker,
-        x_log=x_log,
-        y_log=y_log,
         certified=certified,
         reference_certified=compared,
         bounds=_counts(_whole_bounds(surface), getattr(surface, "done", None) if gaps else None),
         attacks=attacks,
         targets=of,
         accuracy=accuracy_of is not None,
-        title=title,
-        name=name or ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}",
-        facts=facts or {},
-        recipe=recipe,
+        **{"name": ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}", **more},
     )
 
 
@@ -422,51 +402,3 @@ def cell_hover(figure: ContourFigure) -> tuple[list[list[list[Any]]], str]:
     hover = f"{axis_label(figure.x)}: %{{customdata[0]:,}}<br>{axis_label(figure.y)}: %{{customdata[1]:,}}"
     hover += "".join(f"<br>{name}: %{{customdata[{k}]}}" for k, name in enumerate(names, 2))
     return data, hover
-
-
-@makes("map", "certified ratio over two budgets")
-def _make_map(loaded: LoadedRecipe) -> Figure:
-    options = loaded.options
-    show = options.get("show", "ratio")
-    if show not in ("ratio", "naive", "paper", "bracket"):
-        raise InputError(f"--show is {show!r}; expected ratio, naive, paper or bracket")
-    x, y = (Axis.parse(loaded.need(name), local=False).name for name in ("x", "y"))
-    threat = loaded.threat(loaded.instance)
-    session = Session(loaded.instance)
-
-    def over(relaxation: str) -> Surface:
-        xs, ys = loaded.need("x_values"), loaded.need("y_values")
-        rounds = loaded.rounds if relaxation == Relaxation.STRONG else None
-        return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
-
-    across, up = loaded.marker(threat, x), loaded.marker(threat, y)
-    main = over(Relaxation.TIGHT if show == "paper" else loaded.swept)
-    attacks = None
-    if options.get("left") is not None or show == "bracket":
-        places = _attacks_told(str(options["left"])) if "left" in options else _attacks_now(session, main, loaded.swept)
-        attacks = best_within(main.x_values, main.y_values, places)
-    return contour_figure(
-        main,
-        x=x,
-        y=y,
-        show=MapOf.parse({"naive": "difference", "paper": "difference"}.get(show, show), "show"),
-        attacks=attacks,
-        reference=over(Relaxation.PAPER) if show == "paper" else None,
-        reference_kind=Kind.PAPER if show == "paper" else Kind.NAIVE,
-        kind=Kind.PAPER if loaded.swept == Relaxation.PAPER and show != "paper" else Kind.COLLECTIVE,
-        levels=tuple(float(level) for level in options.get("levels", (0.5, 0.7))),
-        marker=None if across is None or up is None else (across, up),
-        accuracy_of=options.get("accuracy_of"),
-    )
-
-
-def _attacks_told(text: str) -> list[tuple[int, int, int]]:
-    """What attacks left when the figure was taken: which ones are found depends on what was solved before."""
-    if not re.fullmatch(r"\d{1,9}/\d{1,9}/\d{1,9}(,\d{1,9}/\d{1,9}/\d{1,9})*", text, flags=re.ASCII):
-        raise InputError(f"--left is {text[:40]!r}; expected X/Y/N,… : attacks at (X, Y) that left N uncertified")
-    return [tuple(int(part) for part in one.split("/")) for one in text.split(",")]  # type: ignore[misc]
-
-
-def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tuple[int, int, int]]:
-    cells = [(int(x), int(y)) for x in found.x_values for y in found.y_values]
-    return list(attacks_over(session, found.threat, found.x, found.y, cells, relaxation=relaxation))

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 
 MAX_LINES = 40
-#: Lines whose plateaus are no news.
+#: Kinds of lines whose plateaus are not marked.
 FLAT = (Kind.NAIVE, Kind.CONTROL)
 #: Reference lines nearer to each other than this have their names in one place.
 CLOSE = 0.07
-#: So many lines are told in the description.
+#: The most lines that the description lists.
 _MOST_TOLD = 8
 
 
@@ -293,34 +293,11 @@ class CurveFigure(Figure):
             latex.add_log_ticks(options, "x", end)
         body: list[str] = []
         family = len({line.group for line in self.lines}) > 1
-        starts = []
         some = False
-        for k, line in enumerate(self.lines):
-            kind = KINDS[line.kind]
-            colour = latex.colour(series_colour(line.group) if family else kind.colour)
-            x = positions(line.values, self.log)
-            if line.low is not None and line.high is not None:
-                across, top, bottom = step_band(x, line.low, line.high)
-                around = latex.points(np.concatenate([across, across[::-1]]), np.concatenate([top, bottom[::-1]]))
-                fill = f"draw=none, fill={colour}, fill opacity=0.18, forget plot"
-                body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
-            if line.leaves is not None:
-                around = latex.points(*bracket_area(x, line.ratio, line.leaves))
-                fill = f"draw=none, fill={colour}, fill opacity=0.15, forget plot"
-                body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
-            marks = line_marks(np.log(x) if self.log else x, k, len(self.lines), family) + 1
-            some |= 0 < len(marks) < len(x)
-            symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).latex
-            style = f"const plot mark right, color={colour}, {kind.dash.latex}, line width=0.9pt, "
-            style += f"mark={symbol}, mark size=1.5pt, mark options={{solid}}, " if len(marks) else "mark=none, "
-            style += f"mark indices={{{latex.listed(marks.tolist()) or 1}}}"
-            points = latex.points(x, line.ratio, y_meaning=Meaning.CERTIFIED)
-            body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
-            label = for_latex(_line_label(line.name, line.kind, line.average_radius), 160)
-            body.append(f"\\addlegendentry{{{label}}}")
-            start = plateau(line.values, line.ratio) if self.plateaus and line.kind not in FLAT else None
-            if start is not None:
-                starts.append((float(x[start]), float(line.ratio[start])))
+        for k in range(len(self.lines)):
+            parts, only_some = _latex_line(self, k, family)
+            body += parts
+            some |= only_some
         if any(line.low is not None for line in self.lines):
             body.append(f"\\addlegendimage{{area legend, draw=none, fill={latex.colour(GREY)}, fill opacity=0.3}}")
             body.append(f"\\addlegendentry{{{for_latex(BAND_LABEL)}}}")
@@ -336,7 +313,7 @@ class CurveFigure(Figure):
         if some:
             body.append(f"\\addlegendimage{{only marks, mark=o, mark size=1.5pt, color={latex.colour(GREY)}}}")
             body.append(f"\\addlegendentry{{{for_latex(MARKS_LABEL)}}}")
-        if starts:
+        if starts := _plateau_starts(self):
             xs, ys = zip(*starts)
             style = "only marks, mark=|, mark size=4pt, black, mark options={line width=1.2pt}"
             body.append(f"\\addplot[{style}] coordinates {{\n{latex.points(xs, ys, y_meaning=Meaning.CERTIFIED)}\n}};")
@@ -431,8 +408,8 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
 
 
 def _controls(figure: CurveFigure) -> list[tuple[list[str], float, float, bool]]:
-    """Reference lines look alike and are named where they end, those close together in one place: the names from the
-    top, the end of the line, the height, and whether they stand above it. That is where other lines leave more room."""
+    """Labels of reference lines, one for lines close together: their names from the top, where the lines end, the
+    height, and whether the label is above the line, which it is if other lines leave more space there."""
     found = sorted((line for line in figure.lines if line.kind == Kind.CONTROL), key=lambda line: -float(line.ratio[0]))
     together: list[list[Line]] = []
     for line in found:
@@ -473,45 +450,83 @@ def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
     )
 
 
+def _latex_line(figure: CurveFigure, k: int, family: bool) -> tuple[list[str], bool]:
+    """One line with its band, bracket and legend entry; also whether only some of its values have a mark."""
+    line, body = figure.lines[k], list[str]()
+    kind = KINDS[line.kind]
+    colour = latex.colour(series_colour(line.group) if family else kind.colour)
+    x = positions(line.values, figure.log)
+    if line.low is not None and line.high is not None:
+        across, top, bottom = step_band(x, line.low, line.high)
+        around = latex.points(np.concatenate([across, across[::-1]]), np.concatenate([top, bottom[::-1]]))
+        fill = f"draw=none, fill={colour}, fill opacity=0.18, forget plot"
+        body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
+    if line.leaves is not None:
+        around = latex.points(*bracket_area(x, line.ratio, line.leaves))
+        fill = f"draw=none, fill={colour}, fill opacity=0.15, forget plot"
+        body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
+    marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family) + 1
+    symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).latex
+    style = f"const plot mark right, color={colour}, {kind.dash.latex}, line width=0.9pt, "
+    style += f"mark={symbol}, mark size=1.5pt, mark options={{solid}}, " if len(marks) else "mark=none, "
+    style += f"mark indices={{{latex.listed(marks.tolist()) or 1}}}"
+    points = latex.points(x, line.ratio, y_meaning=Meaning.CERTIFIED)
+    body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
+    label = for_latex(_line_label(line.name, line.kind, line.average_radius), 160)
+    body.append(f"\\addlegendentry{{{label}}}")
+    return body, 0 < len(marks) < len(x)
+
+
+def _plateau_starts(figure: CurveFigure) -> list[tuple[float, float]]:
+    """Where the marked plateaus of the lines begin."""
+    starts = []
+    for line in figure.lines:
+        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind not in FLAT else None
+        if start is not None:
+            starts.append((float(positions(line.values, figure.log)[start]), float(line.ratio[start])))
+    return starts
+
+
+def _print_line(axes: Any, figure: CurveFigure, k: int, family: bool, sheet: Sheet) -> tuple[Any, bool]:
+    """One line with its band and bracket; also whether only some of its values have a mark."""
+    line = figure.lines[k]
+    kind = KINDS[line.kind]
+    colour = series_colour(line.group) if family else kind.colour
+    x = positions(line.values, figure.log)
+    if line.low is not None and line.high is not None:
+        axes.fill_between(x, line.low, line.high, step="pre", color=colour, alpha=0.18, linewidth=0, gid=f"band-{k}")
+    if line.leaves is not None:
+        across, up = bracket_area(x, line.ratio, line.leaves)
+        axes.fill(across, up, color=colour, alpha=0.16, linewidth=0, gid=f"bracket-{k}")
+    # In a family the marker tells the members apart, alone it tells the kinds apart: never colour only.
+    symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).print
+    marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
+    drawn = axes.plot(
+        x,
+        line.ratio,
+        drawstyle="steps-pre",
+        linestyle=kind.dash.print,
+        color=colour,
+        linewidth=1.3 * sheet.scale,
+        marker=symbol if len(marks) else None,
+        markersize=3.4 * sheet.scale,
+        markevery=marks.tolist() or None,
+        markeredgewidth=0.5,
+        markeredgecolor="white" if symbol not in "xX+" else colour,
+        label=sheet.printable(_line_label(line.name, line.kind, line.average_radius)),
+        gid=f"series-{k}-{line.kind}",
+    )[0]
+    return drawn, 0 < len(marks) < len(x)
+
+
 def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
     family = len({line.group for line in figure.lines}) > 1
     handles: list[Any] = []
-    starts: list[tuple[float, float]] = []
     some = False
-    for k, line in enumerate(figure.lines):
-        kind = KINDS[line.kind]
-        colour = series_colour(line.group) if family else kind.colour
-        x = positions(line.values, figure.log)
-        if line.low is not None and line.high is not None:
-            axes.fill_between(
-                x, line.low, line.high, step="pre", color=colour, alpha=0.18, linewidth=0, gid=f"band-{k}"
-            )
-        if line.leaves is not None:
-            across, up = bracket_area(x, line.ratio, line.leaves)
-            axes.fill(across, up, color=colour, alpha=0.16, linewidth=0, gid=f"bracket-{k}")
-        # In a family the marker tells the members apart, alone it tells the kinds apart: never colour only.
-        symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).print
-        marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
-        some |= 0 < len(marks) < len(x)
-        drawn = axes.plot(
-            x,
-            line.ratio,
-            drawstyle="steps-pre",
-            linestyle=kind.dash.print,
-            color=colour,
-            linewidth=1.3 * sheet.scale,
-            marker=symbol if len(marks) else None,
-            markersize=3.4 * sheet.scale,
-            markevery=marks.tolist() or None,
-            markeredgewidth=0.5,
-            markeredgecolor="white" if symbol not in "xX+" else colour,
-            label=sheet.printable(_line_label(line.name, line.kind, line.average_radius)),
-            gid=f"series-{k}-{line.kind}",
-        )[0]
+    for k in range(len(figure.lines)):
+        drawn, only_some = _print_line(axes, figure, k, family, sheet)
         handles.append(drawn)
-        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind not in FLAT else None
-        if start is not None:
-            starts.append((float(x[start]), float(line.ratio[start])))
+        some |= only_some
     if any(line.low is not None for line in figure.lines):
         handles.append(sheet.patch(facecolor=GREY, alpha=0.3, linewidth=0, label=BAND_LABEL))
     if figure._brackets:
@@ -523,7 +538,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
             sheet.sample(linestyle="", marker="o", markerfacecolor="none", markeredgecolor=GREY, markersize=size,
                    label=MARKS_LABEL)
         )  # fmt: skip
-    if starts:
+    if starts := _plateau_starts(figure):
         handles += axes.plot(
             *zip(*starts),
             linestyle="",

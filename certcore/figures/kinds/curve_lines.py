@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,15 +12,9 @@ from certcore.common.errors import InputError
 from certcore.common.statistics import average_radius, band, mean
 from certcore.domain.perturbations import TABLE, canonical
 from certcore.domain.threat import ThreatModel
-from certcore.figures.figure import Figure
 from certcore.figures.kinds.curve import CurveFigure, Line
-from certcore.figures.recipe import LoadedRecipe, Recipe, makes, member_name
 from certcore.figures.style import Kind
 from certcore.instance.instance import TEST, Instance
-from certcore.program.relaxation import Relaxation
-from certcore.sweep import Curve
-from certcore.sweep.attack_curve import best_attacks, best_below
-from certcore.sweep.axis import Axis
 
 
 def lines_of(
@@ -100,15 +93,10 @@ def curve_figure(
     names: Sequence[str] = (),
     paper: Sequence[Any] = (),
     naive: bool = True,
-    log: bool = False,
-    marker: float | None = None,
     attacks: np.ndarray | None = None,
     accuracy_of: int | None = None,
     controls: dict[str, float] | None = None,
-    title: str = "",
-    name: str = "",
-    facts: dict[str, Any] | None = None,
-    recipe: Recipe | None = None,
+    **more: Any,
 ) -> CurveFigure:
     """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
 
@@ -117,19 +105,43 @@ def curve_figure(
     `attacks`, for a single curve: how many targets the best attack known leaves uncertified at each value.
     `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies.
     `controls`: accuracies of models that ignore edges (see `controls_beside`), drawn across.
+    `more` are further fields of the figure, such as `log`, `marker` or `title`.
     """
     clean = None
     if accuracy_of is not None:
         clean = clean_accuracy(curves[0], accuracy_of)
         curves, paper = ([as_accuracy(one, accuracy_of) for one in some] for some in (curves, paper))
-    members = [curve if isinstance(curve, list | tuple) else [curve] for curve in curves]
+    lines = _family_lines([_splits(curve) for curve in curves], names, naive, attacks)
+    for group, curve in enumerate(paper):
+        label = names[group] if group < len(names) else ""
+        lines += mean_lines(_splits(curve), label, group, Kind.PAPER, naive=False)
+    for label, share in (controls or {}).items():
+        values = lines[0].values
+        lines.append(Line(values=values, ratio=np.full(len(values), share), kind=Kind.CONTROL, name=label, group=0))
+    return CurveFigure(
+        vary=vary,
+        lines=tuple(lines),
+        accuracy=accuracy_of is not None,
+        clean=clean,
+        **{"name": f"curve-{vary}", **more},
+    )
+
+
+def _splits(curve: Any) -> list[Any]:
+    return list(curve) if isinstance(curve, list | tuple) else [curve]
+
+
+def _family_lines(
+    members: list[list[Any]], names: Sequence[str], naive: bool, attacks: np.ndarray | None
+) -> list[Line]:
+    """The lines of all members of a family, without repeated naive lines."""
     lines: list[Line] = []
     seen: set[bytes] = set()
     for group, splits in enumerate(members):
         label = names[group] if group < len(names) else ""
         alone = attacks is not None and len(members) == len(splits) == 1
-        told = lines_of(splits[0], label, group, Kind.COLLECTIVE, naive, attacks) if alone else None
-        for line in told or mean_lines(splits, label, group, Kind.COLLECTIVE, naive):
+        single = lines_of(splits[0], label, group, Kind.COLLECTIVE, naive, attacks) if alone else None
+        for line in single or mean_lines(splits, label, group, Kind.COLLECTIVE, naive):
             key = line.values.tobytes() + line.ratio.tobytes()
             if line.kind == Kind.NAIVE:
                 if key in seen:
@@ -139,25 +151,7 @@ def curve_figure(
     if len(members) > 1 and len(seen) == 1:
         # The one naive line belongs to the whole family, not to its first member.
         lines = [replace(line, name="") if line.kind == Kind.NAIVE else line for line in lines]
-    for group, curve in enumerate(paper):
-        label = names[group] if group < len(names) else ""
-        splits = curve if isinstance(curve, list | tuple) else [curve]
-        lines += mean_lines(splits, label, group, Kind.PAPER, naive=False)
-    for label, share in (controls or {}).items():
-        values = lines[0].values
-        lines.append(Line(values=values, ratio=np.full(len(values), share), kind=Kind.CONTROL, name=label, group=0))
-    return CurveFigure(
-        vary=vary,
-        lines=tuple(lines),
-        log=log,
-        marker=marker,
-        accuracy=accuracy_of is not None,
-        clean=clean,
-        title=title,
-        name=name or f"curve-{vary}",
-        facts=facts or {},
-        recipe=recipe,
-    )
+    return lines
 
 
 def controls_beside(instance: Instance, threat: ThreatModel, vary: str, accuracy_of: int | None) -> dict[str, float]:
@@ -179,61 +173,3 @@ def clean_accuracy(curve: Any, number: int) -> float:
     """The accuracy without an attack of a curve over the right labels among so many targets."""
     splits = curve if isinstance(curve, list | tuple) else [curve]
     return sum(int(one.targets) for one in splits) / len(splits) / max(number, 1)
-
-
-@makes("curve", "certified ratio against one budget, for one or several lines and splits", several=True)
-def _make_curve(loaded: LoadedRecipe) -> Figure:
-    options = loaded.options
-    axis = options.get("family")
-    family = None if axis is None else Axis.parse(axis)
-    members: list[Any] = loaded.need("members") if family else [None]
-    kinds = [loaded.swept] + ([Relaxation.PAPER] if options.get("paper") and loaded.swept != Relaxation.PAPER else [])
-    found: dict[str, list[list[Curve]]] = {}
-    for kind in kinds:
-        found[kind] = []
-        for value in members:
-            line = []
-            for instance in loaded.instances:
-                threat = loaded.threat(instance)
-                if family is not None:
-                    threat = family.at(threat, value)
-                line.append(loaded.curve(instance, threat, kind))
-            found[kind].append(line)
-    vary = Axis.parse(loaded.need("vary")).name
-    attacks, known = None, options.get("bracket")
-    if known:
-        attacks = _attacks_at(loaded, vary, known)
-    return curve_figure(
-        found[kinds[0]],
-        vary=vary,
-        names=[] if family is None else [member_name(family.name, value) for value in members],
-        paper=found.get(Relaxation.PAPER, []) if len(kinds) > 1 else [],
-        naive=not options.get("no_naive"),
-        log=bool(options.get("log")),
-        marker=loaded.marker(loaded.threat(loaded.instance), vary),
-        attacks=attacks,
-        accuracy_of=options.get("accuracy_of"),
-        controls=_mean_controls(loaded, vary, options.get("accuracy_of")),
-    )
-
-
-def _mean_controls(loaded: LoadedRecipe, vary: str, accuracy_of: int | None) -> dict[str, float]:
-    """Over the splits, as the line itself; none if one of them does not know them all."""
-    found = [controls_beside(one, loaded.threat(one), vary, accuracy_of) for one in loaded.instances]
-    if any(one.keys() != found[0].keys() for one in found):
-        return {}
-    return {label: sum(one[label] for one in found) / len(found) for label in found[0]}
-
-
-def _attacks_at(loaded: LoadedRecipe, vary: str, values: list[Any]) -> np.ndarray:
-    """What the best attacks known at each value of the figure left when it was taken, or leave now: which one is found
-    depends on what was solved before."""
-    told = loaded.options.get("left")
-    if told is None:
-        threat, all_values = loaded.threat(loaded.instance), loaded.need("values")
-        return best_attacks(loaded.instance, threat, vary, all_values, searched=values, relaxation=loaded.swept)
-    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", str(told), flags=re.ASCII) or str(told).count(",") + 1 != len(values):
-        raise InputError(
-            f"--left is {str(told)[:40]!r}; expected {len(values)} whole numbers, one for each of --bracket"
-        )
-    return best_below(loaded.need("values"), np.array(values), np.array([int(part) for part in str(told).split(",")]))

@@ -13,7 +13,6 @@ from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
 from certcore.figures.kinds.bars import Bars
-from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     BLACK,
     KINDS,
@@ -191,11 +190,3 @@ def distribution_figure(
     return DistributionFigure(
         edges=edges, series=tuple(series), thresholds=tuple(thresholds), **{"name": "distribution-p", **more}
     )
-
-
-@makes("distribution", "distribution of p over the targets")
-def _make_distribution(loaded: LoadedRecipe) -> Figure:
-    p = getattr(loaded.instance.base, "probability", None)
-    if p is None:
-        raise InputError("this base certificate does not rest on votes; there is no p to draw")
-    return distribution_figure(np.asarray(p)[loaded.target_nodes()])

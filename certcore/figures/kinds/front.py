@@ -17,7 +17,6 @@ from certcore.figures.geometry import (
     front_extent,
     staircase,
 )
-from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.screen import translucent, whole_steps
 from certcore.figures.style import (
     BLACK,
@@ -241,21 +240,3 @@ def two_axes(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
     ordered = [*in_play, *(name for name in instance.base.axes if name not in in_play), *TYPES]
     first, second = sorted(list(dict.fromkeys(ordered))[:2], key=TYPES.index)
     return first, second
-
-
-@makes("front", "the front of one node, with what it receives in an attack")
-def _make_front(loaded: LoadedRecipe) -> Figure:
-    node = loaded.node()
-    certificate = loaded.certificate()
-    where = np.flatnonzero(certificate.target_nodes == node)
-    attack = certificate.attack
-    received = None if attack is None or not len(where) else [float(v) for v in attack.inside[where[0]]]
-    x, y = two_axes(loaded.instance, certificate.threat)
-    return front_figure(
-        loaded.instance.base.fronts().of_node(node),
-        str(loaded.options.get("x") or x),
-        str(loaded.options.get("y") or y),
-        received=received,
-        budgets=certificate.threat.budgets,
-        node=loaded.node_name(node),
-    )

@@ -25,7 +25,6 @@ from certcore.figures.geometry import (
     zoomed_in,
 )
 from certcore.figures.kinds import graph_nodes, graph_sites
-from certcore.figures.recipe import LoadedRecipe, makes
 from certcore.figures.style import (
     ATTACKER_LABEL,
     BLACK,
@@ -282,53 +281,58 @@ def graph_figure(
     The states of nodes are those of `TargetState`, in the order of the style table; nodes in other states than `only`
     are faded. `found` is what `reach` says about the same allocation, if it is known already.
     """
-    graph = instance.graph
-    allocation = certificate.fractional if relaxed else certificate.attack
-    threat = certificate.threat
     words = certificate.states(instance.base.fronts(), integer=not relaxed)
     state = np.array([_STATE_KEYS.index(word) for word in words], dtype=np.int64)
     lost = np.flatnonzero(state == _STATE_KEYS.index(TargetState.LOST))
     faded = np.flatnonzero(~np.isin(state, [_STATE_KEYS.index(one) for one in only])) if only else None
-    attack: dict[str, Any] = {}
-    if allocation is not None:
-        found = found or reach(instance, certificate, relaxed=relaxed)
-        assert found is not None
-        used = np.asarray(allocation.deleted, dtype=float) > NOTHING
-        margin, broken = np.full(graph.n_nodes, NO_TARGET, dtype=np.int64), np.zeros(graph.n_nodes)
-        margin[found.targets], broken[found.targets] = found.margin, np.clip(found.broken, 0, 1)
-        attack = {
-            "deleted": graph.edges[used],
-            "amount": np.asarray(allocation.deleted)[used],
-            "added": np.asarray(allocation.added).reshape(-1, 2),
-            "spent": np.asarray(allocation.attributes).sum(axis=0),
-            "spent_kind": np.array(node_types())[np.asarray(allocation.attributes).argmax(axis=0)],
-            "margin": margin,
-            "tally": np.column_stack(
-                [(found.amounts > NOTHING).sum(axis=0), found.amounts.sum(axis=0), list(threat.budgets)]
-            ),
-        }
-        if relaxed:
-            broken[state == _STATE_KEYS.index(TargetState.BEFORE)] = 0
-            attack["broken"] = broken
-        elif found.inside is not None:  # where every site lies in every field, lines tell nothing
-            attack["links"] = _links(found)
-        if threat.sigma is not None:
-            attack["attackers"] = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
+    found = found or reach(instance, certificate, relaxed=relaxed)
+    attack = {} if found is None else _attack_fields(instance, certificate, relaxed, found, state)
     state, groups = _coloured(instance, state, Palette.parse(palette, "palette"))
     return GraphFigure(
         positions=positions_of(instance),
-        edges=graph.edges,
+        edges=instance.graph.edges,
         state=state,
         groups=groups,
         palette=palette,
         lost=lost,
         faded=faded,
-        protected=np.asarray(threat.protected, dtype=np.int64),
+        protected=np.asarray(certificate.threat.protected, dtype=np.int64),
         names=instance.node_names,
         relaxed=relaxed,
         **attack,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},
     )
+
+
+def _attack_fields(
+    instance: Instance, certificate: Certificate, relaxed: bool, found: Reach, state: np.ndarray
+) -> dict[str, Any]:
+    """The fields of a figure that describe an attack, or the relaxed adversary."""
+    graph, threat = instance.graph, certificate.threat
+    allocation = certificate.fractional if relaxed else certificate.attack
+    assert allocation is not None
+    used = np.asarray(allocation.deleted, dtype=float) > NOTHING
+    margin, broken = np.full(graph.n_nodes, NO_TARGET, dtype=np.int64), np.zeros(graph.n_nodes)
+    margin[found.targets], broken[found.targets] = found.margin, np.clip(found.broken, 0, 1)
+    attack = {
+        "deleted": graph.edges[used],
+        "amount": np.asarray(allocation.deleted)[used],
+        "added": np.asarray(allocation.added).reshape(-1, 2),
+        "spent": np.asarray(allocation.attributes).sum(axis=0),
+        "spent_kind": np.array(node_types())[np.asarray(allocation.attributes).argmax(axis=0)],
+        "margin": margin,
+        "tally": np.column_stack(
+            [(found.amounts > NOTHING).sum(axis=0), found.amounts.sum(axis=0), list(threat.budgets)]
+        ),
+    }
+    if relaxed:
+        broken[state == _STATE_KEYS.index(TargetState.BEFORE)] = 0
+        attack["broken"] = broken
+    elif found.inside is not None:  # if every site lies in every field, the lines would be meaningless
+        attack["links"] = _links(found)
+    if threat.sigma is not None:
+        attack["attackers"] = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
+    return attack
 
 
 def _coloured(instance: Instance, state: np.ndarray, palette: Palette) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -433,19 +437,6 @@ def _attack_table(figure: GraphFigure) -> Table:
     blank = {name for name in order if all(cell(row, name) in (None, False, "") for row in rows)}
     keep = [k for name, k in order.items() if name not in {"x", "y", *blank}]
     return full.chosen(keep, rows)
-
-
-@makes("graph", "the graph with an attack")
-def _make_graph(loaded: LoadedRecipe) -> Figure:
-    certificate = loaded.certificate()
-    relaxed = bool(loaded.options.get("relaxed"))
-    if relaxed and certificate.fractional is None:
-        raise InputError(
-            "there is no relaxed adversary here: with whole-graph fields and votes over groups its flips have no places"
-        )
-    palette, only = str(loaded.options.get("palette", Palette.STATE)), read_states(loaded.options.get("only") or "")
-    zoomed = bool(loaded.options.get("zoomed"))
-    return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette, only=only, zoomed=zoomed)
 
 
 def read_states(text: str) -> list[TargetState]:

@@ -120,9 +120,9 @@ def _shares(broken: np.ndarray, members: np.ndarray) -> list[Look]:
     found = []
     for k, tone in enumerate(tones):
         here = members[step == k]
-        told = f"broken by a fraction u of {k / len(tones):g} to {(k + 1) / len(tones):g} ({len(here):,})"
+        text = f"broken by a fraction u of {k / len(tones):g} to {(k + 1) / len(tones):g} ({len(here):,})"
         if len(here):
-            found.append(Look(here, label, tone, _LOST.marker, 1.2 + 0.1 * k, told, _STATE_NUMBER[label]))
+            found.append(Look(here, label, tone, _LOST.marker, 1.2 + 0.1 * k, text, _STATE_NUMBER[label]))
     return found
 
 
@@ -157,8 +157,8 @@ def _margin_scale(figure: GraphFigure) -> list[tuple[str, str]]:
     for k, end in enumerate(ends):
         colour = VIRIDIS[round(k * (len(VIRIDIS) - 1) / max(len(ends) - 1, 1))]
         first = ends[k - 1] + 1 if k else 1
-        told = f"{first} or more" if end == _MOST_MARGIN else str(end) if first == end else f"{first}–{end}"
-        scale.append((colour, f"{told} further {'flip' if told == '1' else 'flips'} can leave it uncertified"))
+        span = f"{first} or more" if end == _MOST_MARGIN else str(end) if first == end else f"{first}–{end}"
+        scale.append((colour, f"{span} further {'flip' if span == '1' else 'flips'} can leave it uncertified"))
     return [*scale, (STATES[TargetState.ALONE].colour, "no number of these flips leaves it uncertified")]
 
 
@@ -176,12 +176,12 @@ def steps(figure: GraphFigure) -> list[tuple[str, str]]:
 
 
 def _close_scale(dark: bool = False) -> list[tuple[str, str]]:
-    def told(step: Closeness) -> str:
+    def text(step: Closeness) -> str:
         if step.most is None:
             return f"{max(s.most or 0 for s in CLOSENESS) + 1} or more further flips can, if any"
         return f"{step.label} further {'flip' if step.most == 1 else 'flips'} can leave it uncertified"
 
-    return [(s.dark if dark else s.colour, told(s)) for s in CLOSENESS]
+    return [(s.dark if dark else s.colour, text(s)) for s in CLOSENESS]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
     from certcore.figures.matplotlib_figure import Sheet
 
-#: More names than this nobody reads in a column of a paper.
+#: The most names in a column of a paper.
 _MOST_NAMES = 12
 #: Size of names in print, in points; a sign is at most so wide, as a share of it.
 _NAME_SIZE, _SIGN = 6.0, 0.62
@@ -52,7 +52,7 @@ class Mark:
     held: bool
     """Whether the attacker controls the node: then its ring goes around the mark, which would cover it."""
     box: Box | None = None
-    """Where the name stands; nothing where it finds no room."""
+    """The box of the name; None if there is no free space for it."""
     lead: Box | None = None
     """The line to a name that stands further off."""
 
@@ -201,14 +201,14 @@ def _around(spot: Sequence[float], r: float) -> Box:
 
 def _named(marks: list[Mark], rings: list[Box], unit: float) -> list[Mark]:
     """The largest marks with a place for their names: beside them, or further off with a line, covering nothing."""
-    room = (-0.02, -0.02, GRAPH_ASPECT + 0.02, 1.02)
+    frame = (-0.02, -0.02, GRAPH_ASPECT + 0.02, 1.02)
     outer = [mark.radius + _RING * unit * mark.held for mark in marks]
     taken = [*rings, *(_around(mark.place, r) for mark, r in zip(marks, outer))]
     named = list(marks)
     for k in range(len(marks) - 1, max(-1, len(marks) - 1 - _MOST_NAMES), -1):
         size = (_SIGN * _NAME_SIZE * len(marks[k].name) * unit, 1.1 * _NAME_SIZE * unit)
         for box, lead in _spots(marks[k].place, outer[k], size, unit):
-            inside = box[0] >= room[0] and box[1] >= room[1] and box[2] <= room[2] and box[3] <= room[3]
+            inside = box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
             if inside and not any(box[0] < t[2] and box[2] > t[0] and box[1] < t[3] and box[3] > t[1] for t in taken):
                 taken.append(box)
                 named[k] = replace(marks[k], box=box, lead=lead)
@@ -243,16 +243,16 @@ def _spots(
 
 def entries(figure: GraphFigure) -> list[tuple[int, str]]:
     """What the legend says about sites: for each type of flips how many sites, and how many flips of the budget."""
-    told = []
+    labels = []
     for kind, (sites, flips, budget) in enumerate(_tally(figure).tolist()):
         if not sites and budget <= 0:
             continue
         spent = f"{flips:,.0f}" if flips == int(flips) else f"{flips:,.2f}"
         of = f" of {budget:,.0f}" if budget >= 0 else ""
-        told.append(
+        labels.append(
             (kind, f"{SITE_LABEL}: {sites:,.0f} {'site' if sites == 1 else 'sites'}, {spent}{of} {LABELS[TYPES[kind]]}")
         )
-    return told
+    return labels
 
 
 def _tally(figure: GraphFigure) -> np.ndarray:
@@ -347,13 +347,8 @@ def _dashes(mark: Mark, where: np.ndarray, unit: float) -> tuple[float, float]:
 
 def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[dict[str, Any]]:
     """The attack as traces of an interactive page: lines to labels, edges, rings of controlled nodes, marks, names."""
-    unit = _PIXELS / _SCREEN_HEIGHT
-
-    def across(mark: Mark) -> float:
-        return 2 * _PIXELS * mark.radius / unit
-
-    marks = marks_of(figure, where, unit)
-    told = dict(entries(figure))
+    marks = marks_of(figure, where, _PIXELS / _SCREEN_HEIGHT)
+    labels = dict(entries(figure))
     ink, paper = on_background(BLACK, dark), "#0E1117" if dark else "#FFFFFF"
     traces: list[dict[str, Any]] = []
 
@@ -375,10 +370,32 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
     for kind, dash in ((ADJ_ADD, "solid"), (ADJ_DEL, "5px,3px")):
         pieces = [where[list(mark.ends)] for mark in marks if mark.kind == kind]
         line(pieces, paper, 6.5, opacity=0.85)
-        line(pieces, TYPE_COLOURS[kind], 3.4, dash=dash, name=told.get(kind, SITE_LABEL))
+        line(pieces, TYPE_COLOURS[kind], 3.4, dash=dash, name=labels.get(kind, SITE_LABEL))
     for colour in dict.fromkeys(mark.colour for mark in marks):
         line([(mark.anchor, mark.place) for mark in marks if mark.moved and mark.colour == colour], colour, 1.6)
     line([(mark.lead[:2], mark.lead[2:]) for mark in marks if mark.lead is not None], ink, 1)
+    traces += _screen_marks(marks, labels, dark)
+    boxes = [(mark, mark.box) for mark in marks if mark.box is not None]
+    if boxes:
+        traces.append({
+            "x": [(box[0] + box[2]) / 2 for _, box in boxes],
+            "y": [(box[1] + box[3]) / 2 for _, box in boxes],
+            "mode": "text",
+            "text": [for_plotly(mark.name) for mark, _ in boxes],
+            "textfont": {"size": 11, "color": ink},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        })  # fmt: skip
+    return traces
+
+
+def _screen_marks(marks: list[Mark], labels: dict[int, str], dark: bool) -> list[dict[str, Any]]:
+    """The marks of the sites, and rings around those at controlled nodes."""
+    ink, paper = on_background(BLACK, dark), "#0E1117" if dark else "#FFFFFF"
+    traces: list[dict[str, Any]] = []
+
+    def across(mark: Mark) -> float:
+        return 2 * _SCREEN_HEIGHT * mark.radius
 
     def dots(some: list[Mark], **more: Any) -> None:
         if some:
@@ -404,17 +421,6 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
                 "opacity": 1,  # left to itself Plotly lets marks of different sizes shine through
                 "line": {"width": 3, "color": TYPE_COLOURS[kind]},
             },
-            **({"name": told.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes else {}),
+            **({"name": labels.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes else {}),
         )
-    boxes = [(mark, mark.box) for mark in marks if mark.box is not None]
-    if boxes:
-        traces.append({
-            "x": [(box[0] + box[2]) / 2 for _, box in boxes],
-            "y": [(box[1] + box[3]) / 2 for _, box in boxes],
-            "mode": "text",
-            "text": [for_plotly(mark.name) for mark, _ in boxes],
-            "textfont": {"size": 11, "color": ink},
-            "hoverinfo": "skip",
-            "showlegend": False,
-        })  # fmt: skip
     return traces

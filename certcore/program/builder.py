@@ -1,0 +1,311 @@
+"""Building a structure: one method per block of columns and per block of rows.
+
+Proofs name rows by their number, so the order of the blocks, and of rows and columns within them, is part of the
+proof format. New blocks go to the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.common.memory import check_memory
+from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, node_types
+from certcore.program.field_capacity import FieldCapacity, attribute_supply, edge_supply
+from certcore.program.groups import LiveFronts, live_fronts, merge_rows, undominated
+from certcore.program.problem import Problem
+from certcore.program.relaxation import Relaxation
+from certcore.program.structure import Attackers, Columns, Flips, Groups, Points, Structure
+
+_EMPTY = np.zeros(0, dtype=np.int64)
+Entries = tuple[np.ndarray, np.ndarray, np.ndarray | int]
+"""Rows within a block, columns, coefficients."""
+
+
+class Builder:
+    """Builds the usual program: the flips inside a field must add up to a point of the front."""
+
+    def __init__(self, problem: Problem, relaxation: Relaxation, extent: tuple[int, ...]) -> None:
+        self.problem, self.relaxation = problem, relaxation
+        self.graph = problem.instance.graph
+        self.types = problem.in_play
+        self.extent = tuple(
+            int(extent[k]) if k in self.types else budget for k, budget in enumerate(problem.threat.budgets)
+        )
+        self.has_sigma = problem.threat.sigma is not None
+        self.two_payers = self.has_sigma and not self.graph.directed
+        self.blocks = _RowBlocks()
+
+    def build(self) -> Structure:
+        fronts = live_fronts(self.problem.fronts, self.problem.targets, np.array(self.extent))
+        self._groups(fronts)
+        check_memory(self._entries())
+        self.flips = self._flips()
+        self.is_edge = self.flips.kind == ADJ_DEL
+        nodes = self._attackers()
+        self.columns = Columns.of(
+            len(self.flips), len(nodes), len(self.points), len(self.groups) if self.relaxation.has_indicators else 0
+        )
+        self.flip_columns = np.arange(len(self.flips))
+        self.point_columns = np.arange(self.columns.points.start, self.columns.points.stop)
+        self.attacker_column = np.full(self.graph.n_nodes, -1, dtype=np.int64)
+        self.attacker_column[nodes] = np.arange(self.columns.attackers.start, self.columns.attackers.stop)
+        self._global_rows()
+        if ADJ_DEL in self.types and self.problem.limited(ADJ_DEL):
+            self._local_rows()
+        payers = np.zeros((2, 0), dtype=np.int64)
+        if self.has_sigma:
+            self.blocks.add("sigma", np.zeros(1), (np.zeros(len(nodes)), self.attacker_column[nodes], 1))
+            payers = self._payer_rows()
+            if ADJ_DEL in self.types:
+                self._pair_rows()
+        for k in self.types:
+            self._field_rows(k)
+        self._choose_rows()
+        matrix, rhs = self.blocks.finish(self.columns.count)
+        return Structure(
+            relaxation=self.relaxation,
+            types=self.types,
+            extent=self.extent,
+            constant=int(fronts.fallen.sum()),
+            groups=self.groups,
+            points=self.points,
+            flips=self.flips,
+            attackers=self._coefficients(nodes, payers, matrix),
+            has_sigma=self.has_sigma,
+            columns=self.columns,
+            rows=self.blocks.slices,
+            matrix=matrix,
+            rhs=rhs,
+            field_capacity={} if self.relaxation.has_indicators else {k: self._supply(k) for k in self.types},
+        )
+
+    # Columns.
+
+    def _groups(self, fronts: LiveFronts) -> None:
+        """Merge the targets that are in the program, and list the points of every group."""
+        problem = self.problem
+        alive = np.flatnonzero(fronts.alive)
+        nodes, edges = problem.fields.nodes[alive], problem.fields.edges
+        self.attributes = tuple(k for k in self.types if TABLE[k].at_nodes)
+        used = ([nodes] if self.attributes else []) + ([edges[alive]] if edges is not None else [])
+        representative, group = merge_rows(fronts.front_of_target[alive], used)
+        of_target = np.full(len(problem.targets), -1, dtype=np.int64)
+        of_target[alive] = group
+        count = len(representative)
+        weight = np.bincount(group, minlength=count).astype(np.int64)
+        self.groups = Groups(of_target, alive[representative] if count else _EMPTY, weight)
+        self.node_field = nodes[representative]
+        self.edge_field = edges[alive[representative]] if edges is not None else None
+
+        front = fronts.front_of_target[alive[representative]]
+        sizes = np.diff(fronts.indptr)[front]
+        owner = np.repeat(np.arange(count), sizes)
+        first = np.cumsum(sizes) - sizes
+        within = np.arange(len(owner)) - np.repeat(first, sizes)
+        self.points = Points(owner, fronts.points[fronts.indptr[front][owner] + within], first)
+
+    def _entries(self) -> int:
+        """How many matrix entries the field rows will have, computed before they are built."""
+        total = len(self.attributes) * self.node_field.nnz
+        if self.edge_field is not None:
+            total += self.edge_field.nnz * (2 if self.two_payers else 1)
+        if self.relaxation.has_indicators and len(self.groups):
+            total = total * len(self.points) // len(self.groups)
+        return int(total)
+
+    def _flips(self) -> Flips:
+        """Sites that lie in some field, type by type."""
+        parts = [(k, *self._attribute_flips(k)) for k in self.attributes]
+        if self.edge_field is not None:
+            parts.append((ADJ_DEL, *self._edge_flips(self.edge_field)))
+        kind = np.concatenate([np.full(len(part[1]), part[0]) for part in parts] or [_EMPTY])
+        return Flips(kind, *(np.concatenate([part[i] for part in parts] or [_EMPTY]) for i in range(1, 5)))
+
+    def _attribute_flips(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Sites, payers, costs and caps of one attribute type."""
+        problem = self.problem
+        inside = np.bincount(self.node_field.indices, minlength=self.graph.n_nodes) > 0
+        if self.has_sigma or problem.limited(k) or self.relaxation is Relaxation.EXACT:
+            sites = np.flatnonzero((problem.capacities[k] > 0) & inside)
+            cap = problem.capacities[k][sites]
+        else:
+            keep = problem.free & inside
+            if problem.threat.node_costs is None:
+                keep = undominated(self.node_field, keep)
+            sites = np.flatnonzero(keep)
+            cap = np.full(len(sites), np.iinfo(np.int64).max)
+        return sites, np.full(len(sites), -1), problem.node_costs[sites], cap
+
+    def _edge_flips(self, field: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The same for edge deletions; with σ an undirected edge has one column for each end that may pay."""
+        problem, edges = self.problem, self.graph.edges
+        free = problem.free[edges].all(axis=1)
+        sites = np.flatnonzero(free & (np.bincount(field.indices, minlength=len(edges)) > 0))
+        payers = np.full(len(sites), -1)
+        if self.two_payers:
+            payers = edges[sites].T.ravel()
+            sites = np.tile(sites, 2)
+        return sites, payers, problem.edge_costs[sites], np.ones(len(sites), dtype=np.int64)
+
+    def _attackers(self) -> np.ndarray:
+        """With σ, every node that could pay for some flip."""
+        if not self.has_sigma:
+            return _EMPTY
+        flips, is_edge = self.flips, self.is_edge
+        ends = flips.payer[is_edge] if self.two_payers else self.graph.edges[flips.site[is_edge]].ravel()
+        return np.unique(np.concatenate([flips.site[~is_edge], ends]))
+
+    # Rows.
+
+    def _global_rows(self) -> None:
+        """The costs of the flips of each type are at most its global budget."""
+        row = np.zeros(len(TYPES), dtype=np.int64)
+        row[list(self.types)] = np.arange(len(self.types))
+        self.blocks.add("global", np.zeros(len(self.types)), (row[self.flips.kind], self.flip_columns, self.flips.cost))
+
+    def _local_rows(self) -> None:
+        """Edges deleted at a node are at most its local budget; rows that cannot bind are left out."""
+        n, edges, sites = self.graph.n_nodes, self.graph.edges, self.flips.site[self.is_edge]
+        limits = self.problem.local_limits[ADJ_DEL]
+        standing = np.bincount(edges[np.unique(sites)].ravel(), minlength=n)
+        bound = np.flatnonzero(limits < standing)
+        row_of = np.full(n, -1)
+        row_of[bound] = np.arange(len(bound))
+        entry = row_of[edges[sites]]
+        columns = np.repeat(self.flip_columns[self.is_edge][:, None], 2, axis=1)
+        mask = entry >= 0
+        self.blocks.add("local", limits[bound], (entry[mask], columns[mask], 1))
+
+    def _payer_rows(self) -> np.ndarray:
+        """Flips at m (or paid by m) ≤ a_m · capacity of m; returns the types and nodes of the rows."""
+        n, flips = self.graph.n_nodes, self.flips
+        payer = np.where(self.is_edge, flips.payer, flips.site)
+        paid = payer >= 0
+        keys, row = np.unique(flips.kind[paid] * n + payer[paid], return_inverse=True)
+        kinds, nodes = keys // n, keys % n
+        self.blocks.add(
+            "payer",
+            np.zeros(len(keys)),
+            (row.reshape(-1), self.flip_columns[paid], 1),
+            (np.arange(len(keys)), self.attacker_column[nodes], -self.problem.capacities[kinds, nodes]),
+        )
+        return np.stack([kinds, nodes])
+
+    def _pair_rows(self) -> None:
+        """Undirected: an edge is deleted at most once, by one of its ends. Directed: one of its ends is an attacker."""
+        columns = self.flip_columns[self.is_edge]
+        if self.two_payers:
+            half = len(columns) // 2
+            pair = np.arange(half)
+            self.blocks.add("pair", np.ones(half), (pair, columns[:half], 1), (pair, columns[:half] + half, 1))
+            return
+        pair = np.arange(len(columns))
+        ends = self.attacker_column[self.graph.edges[self.flips.site[self.is_edge]]]
+        self.blocks.add(
+            "pair", np.zeros(len(columns)), (pair, columns, 1), (pair, ends[:, 0], -1), (pair, ends[:, 1], -1)
+        )
+
+    def _field_rows(self, k: int) -> None:
+        """The flips that the chosen points need lie in the field: one row per group (paper's form: per point)."""
+        inside, points = self._inside(k), self.points
+        flips = self.flip_columns[self.flips.kind == k]
+        need = np.flatnonzero(points.amount[:, k] > 0)
+        row, count = points.group[need], len(self.groups)
+        if self.relaxation.has_indicators:
+            inside, row, count = inside[points.group[need]], np.arange(len(need)), len(need)
+        self.blocks.add(
+            f"field{k}",
+            np.zeros(count),
+            (row, self.point_columns[need], points.amount[need, k]),
+            (np.repeat(np.arange(count), np.diff(inside.indptr)), flips[inside.indices], -1),
+        )
+
+    def _choose_rows(self) -> None:
+        """Σ_p s_p ≤ 1 for each group; in the paper's form its indicator is at most Σ_p s_p."""
+        count, owner = len(self.groups), self.points.group
+        if not self.relaxation.has_indicators:
+            self.blocks.add("choose", np.ones(count), (owner, self.point_columns, 1))
+            return
+        indicators = np.arange(self.columns.indicators.start, self.columns.indicators.stop)
+        self.blocks.add("choose", np.zeros(count), (owner, self.point_columns, -1), (np.arange(count), indicators, 1))
+
+    # Data of rows and columns.
+
+    def _inside(self, k: int) -> sp.csr_array:
+        """Groups × flip columns of one type: which flips count for which group."""
+        field = self.edge_field if k == ADJ_DEL else self.node_field
+        assert field is not None
+        sites = self.flips.site[self.flips.kind == k]
+        chosen = sp.csr_array(field[:, sites]) if len(sites) else sp.csr_array((len(self.groups), 0), dtype=np.int32)
+        chosen.sort_indices()
+        return chosen
+
+    def _supply(self, k: int) -> FieldCapacity:
+        if k == ADJ_DEL:
+            return edge_supply(self.problem, self.edge_field)
+        return attribute_supply(self.node_field, self.problem.capacities[k], self.has_sigma)
+
+    def _coefficients(self, nodes: np.ndarray, payers: np.ndarray, matrix: sp.csr_array) -> Attackers:
+        kinds, of_node = payers
+        # Node costs are costs of attribute flips; an edge counts 1 for its attacker.
+        costs = np.where(np.isin(kinds, node_types()), self.problem.node_costs[of_node], 1)
+        rows, columns, entries = _EMPTY, self.attacker_column[of_node], _EMPTY
+        if len(kinds):
+            rows = self.blocks.slices["payer"].start + np.arange(len(kinds))
+            entries = _entry_positions(matrix, rows, columns)
+        touch = None
+        if self.has_sigma and self.types and self.relaxation is Relaxation.TIGHT:
+            touch = self._touch(nodes)
+        return Attackers(
+            nodes, entries, rows, columns, self.problem.capacities[kinds, of_node], kinds, costs, touch
+        )  # fmt: skip
+
+    def _touch(self, nodes: np.ndarray) -> sp.csr_array | None:
+        """Groups × attackers: the nodes of a field if attributes are in play, and both ends of its edges."""
+        parts = [self.node_field] if self.attributes else []
+        if self.edge_field is not None:
+            edges, count = self.graph.edges, self.graph.n_edges
+            ends = sp.coo_array(
+                (np.ones(2 * count, np.int32), (np.tile(np.arange(count), 2), edges.T.ravel())),
+                shape=(count, self.graph.n_nodes),
+            )
+            parts.append(sp.csr_array(self.edge_field @ ends.tocsr()))
+        touch = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        touch = sp.csr_array(touch[:, nodes]) if len(nodes) else sp.csr_array((touch.shape[0], 0), dtype=np.int32)
+        touch.sort_indices()
+        return sp.csr_array((np.ones(len(touch.indices), np.int64), touch.indices, touch.indptr), shape=touch.shape)
+
+
+class _RowBlocks:
+    """Collects blocks of rows as coordinate triples."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.slices: dict[str, slice] = {}
+        self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.rhs: list[np.ndarray] = []
+
+    def add(self, name: str, rhs: np.ndarray, *entries: Entries) -> None:
+        self.slices[name] = slice(self.count, self.count + len(rhs))
+        for rows, columns, values in entries:
+            rows = np.asarray(rows, dtype=np.int64)
+            data = np.broadcast_to(np.asarray(values, dtype=np.int64), rows.shape)
+            self.parts.append((rows + self.count, np.asarray(columns, dtype=np.int64), data))
+        self.rhs.append(np.asarray(rhs, dtype=np.int64))
+        self.count += len(rhs)
+
+    def finish(self, n_columns: int) -> tuple[sp.csr_array, np.ndarray]:
+        narrow = np.int32 if max(self.count, n_columns) < 2**31 else np.int64
+        rows, columns = (np.concatenate([part[i] for part in self.parts], dtype=narrow) for i in range(2))
+        data = np.concatenate([part[2] for part in self.parts])
+        matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(self.count, n_columns)))
+        matrix.sort_indices()
+        return matrix, np.concatenate(self.rhs)
+
+
+def _entry_positions(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Where in `matrix.data` the entries (rows[i], columns[i]) are; every one exists."""
+    owner = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    keys = owner * matrix.shape[1] + matrix.indices
+    return np.searchsorted(keys, rows.astype(np.int64) * matrix.shape[1] + columns)

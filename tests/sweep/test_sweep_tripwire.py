@@ -218,8 +218,7 @@ def test_proofs_claim_nothing_that_an_attack_refutes(monkeypatch: pytest.MonkeyP
 
 def test_the_order_of_targets_makes_no_difference() -> None:
     """An attack on the same nodes, named in another order, was not held against the count."""
-    instance = Instance(Graph.from_edges(3, []), GridBase(np.ones((3, 2), dtype=bool), ("attr_del",)), 0)
-    tripwire.remember(instance, ThreatModel(attr_del=3, targets=[2, 0]), 2)
+    tripwire.remember(alone(), THREE.replace(targets=[2, 0]), 2)
     with pytest.raises(SoundnessError):
-        tripwire.check_count(instance, ThreatModel(attr_del=3, targets=[0, 2]), 2, 1)
-    tripwire.check_count(instance, ThreatModel(attr_del=3, targets=[0, 1]), 2, 1)
+        tripwire.check_count(alone(), THREE.replace(targets=[0, 2]), 2, 1)
+    tripwire.check_count(alone(), THREE.replace(targets=[0, 1]), 2, 1)

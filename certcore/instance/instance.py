@@ -178,7 +178,7 @@ class Instance:
         if self.labels is None or self.prediction is None:
             return None
         same = np.asarray(self.labels) == np.asarray(self.prediction)
-        return np.asarray(same & self.base.fronts().certified((0, 0, 0, 0)), dtype=bool)
+        return np.asarray(same & self.base.fronts().clean, dtype=bool)
 
     @property
     def controls(self) -> dict[str, float]:
@@ -509,8 +509,6 @@ def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
             raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
         lines = data.decode("utf-8").split()
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(
             f"targets {path!r} is neither all, test, class:K nor a readable text file with one node index per line"
         ) from error

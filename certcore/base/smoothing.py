@@ -17,7 +17,7 @@ from certcore.base.multiclass import CornerTable, grown_corners
 from certcore.base.thresholds import ThresholdTable, grown_thresholds
 from certcore.common.errors import InputError
 from certcore.common.exact import decimal_text, read_alpha
-from certcore.common.reading import whole_number, whole_numbers
+from certcore.common.reading import read_only, whole_number, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.fronts import Fronts
 from certcore.domain.graph import Graph
@@ -103,7 +103,7 @@ class SmoothingBase:
     @cached_property
     def probability(self) -> np.ndarray:
         """Per node a lower bound on the probability of its label (p_n, or p_A), rounded down."""
-        return lower_bounds(self._label_votes, self.n_samples, self.level)
+        return read_only(lower_bounds(self._label_votes, self.n_samples, self.level))
 
     @cached_property
     def rest_probability(self) -> np.ndarray:
@@ -116,7 +116,8 @@ class SmoothingBase:
         others = self.votes.copy()
         others[np.arange(self.n_nodes), self.prediction] = 0
         most = others.max(axis=1)
-        return np.maximum(lower_bounds(self.n_samples - most, self.n_samples, self.level), self.probability)
+        rest = lower_bounds(self.n_samples - most, self.n_samples, self.level)
+        return read_only(np.maximum(rest, self.probability))
 
     @cached_property
     def abstained(self) -> np.ndarray:

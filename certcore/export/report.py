@@ -108,6 +108,8 @@ def build_report(
         threat = default_threat(instance, chosen)
     elif threat.targets is None and chosen is not None:
         threat = threat.replace(targets=chosen)
+    elif chosen is not None and set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):
+        raise InputError(f"the threat model counts other nodes than the targets {targets!r}; give one of both")
     maker = _Maker(instance, threat, source, targets, base_rule, relaxation, cancel, session, counted)
     varied = [name for name, budget in zip(TYPES, threat.budgets) if budget] or [instance.base.axes[0]]
     steps: list[tuple[str, Callable[[], Figure | None]]] = []
@@ -154,7 +156,7 @@ def build_report(
         guarantee=guarantee(instance, certificate, maker.accuracy_of),
         figures=tuple(drawn),
         allocation=None if certificate.attack is None else allocation(instance, certificate),
-        provenance=provenance(instance, certificate, source),
+        provenance=provenance(instance, certificate, source, maker.accuracy_of),
         commands=tuple(commands),
         accuracy=""
         if counted is None

@@ -17,7 +17,7 @@ from certcore.common.display import ask
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, read_numbers
-from certcore.common.reading import flag, read_json, whole_number, whole_numbers
+from certcore.common.reading import flag, read_json, read_only, whole_number, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph, _csr_arrays, pattern
@@ -75,6 +75,8 @@ class Instance:
                 raise InputError(f"the node field has shape {self.node_field.shape}; expected ({n}, {n})")
             # What a field holds is kept as a file keeps it: a pattern. The edge rule has no say beside it.
             object.__setattr__(self, "node_field", pattern(self.node_field))
+            for part in (self.node_field.data, self.node_field.indices, self.node_field.indptr):
+                read_only(part)
             object.__setattr__(self, "layers", None)
             object.__setattr__(self, "edge_field", EdgeField.DEGREES)
         given = np.arange(n) if self.targets is None else self.targets

@@ -138,7 +138,8 @@ def curve(
     naive = naive_counts(problem.fronts, problem.targets, problem.threat.budgets, axis, numbers)
     return Curve(
         vary=axis.name,
-        values=np.array([float(v) if axis.is_local and not isinstance(v, int) else v for v in numbers]),
+        # A share may be written as a quotient (1/3), which only the threat model can read.
+        values=np.array([v if isinstance(v, int) else float(axis.of(axis.at(threat, v))) for v in numbers]),
         targets=targets,
         certified=np.array([certified_count(targets, b) for b in line.bounds]),
         naive=naive,

@@ -34,7 +34,7 @@ def strengthen_curve(
     progress: Told | None = None,
 ) -> Iterator[Curve]:
     """The curve with better bounds, after each point; every bound is proven, and the curve stays monotone."""
-    _same_instance(session, found)
+    _can_start_from(session, found)
     if found.vary.startswith("local_"):
         return
     threats = [found.threat.replace(**{found.vary: int(value)}) for value in found.values.tolist()]
@@ -62,7 +62,7 @@ def strengthen_surface(
     progress: Told | None = None,
 ) -> Iterator[Surface]:
     """The map with better bounds, after each cell; a bound at larger budgets holds at all smaller ones."""
-    _same_instance(session, found)
+    _can_start_from(session, found)
     xs, ys = found.x_values.tolist(), found.y_values.tolist()
     cells = [(i, j) for i in range(len(xs)) for j in range(len(ys))]
     threats = [found.threat.replace(**{found.x: int(xs[i]), found.y: int(ys[j])}) for i, j in cells]
@@ -78,8 +78,16 @@ def strengthen_surface(
         yield replace(found, bounds=bounds.copy(), certified=certified, relaxation=Relaxation.STRONG)
 
 
-def _same_instance(session: Session, found: Curve | Surface) -> None:
-    """Bounds of one instance say nothing about another, not even about the same votes under another base rule."""
+def _can_start_from(session: Session, found: Curve | Surface) -> None:
+    """Bounds of one instance say nothing about another, not even about the same votes under another base rule.
+
+    What is yielded counts as proven, so nothing in it may be the word of an integer solver.
+    """
+    if not found.verified.all():
+        raise InputError(
+            f"the bounds of relaxation {found.relaxation} are the solver's word; expected proven ones to strengthen: "
+            "compute the curve or map with the relaxation tight"
+        )
     if found.instance is not None and found.instance.digest != session.instance.digest:
         raise InputError(
             "the session is of another instance than the curve or map; strengthen it with a session of its own"

@@ -276,6 +276,30 @@ def test_nothing_that_was_checked_can_be_changed_afterwards() -> None:
             array[0] = 0  # type: ignore[index]
 
 
+def test_who_normalises_the_matrices_of_a_graph_changes_no_count() -> None:
+    """Fields were read from the very matrix that was handed out: divided by degrees, it certified 10 instead of 6."""
+
+    def ring() -> Instance:
+        pairs = np.array([(i, (i + 1) % 12) for i in range(12)])
+        graph = Graph.from_edges(12, pairs, np.ones((12, 5), dtype=int))
+        return Instance(graph, GridBase(np.arange(3) <= np.arange(12)[:, None] % 3, ("attr_del",)), layers=2)
+
+    true = certify(ring(), attr_del=2, local_attr_del=1, attack=False).certified
+    instance = ring()
+    for matrix in (instance.graph.adjacency, instance.graph.attributes):
+        matrix.data = matrix.data / 3
+    instance.graph.adjacency.data[:] = 0
+    assert certify(instance, attr_del=2, local_attr_del=1, attack=False).certified == true
+    assert instance.graph.attributes.sum() == 60
+    field = Instance(instance.graph, instance.base, None, node_field=instance.graph.adjacency).node_field
+    assert field is not None
+    votes = SmoothingBase(np.full((12, 2), 50), np.zeros(12, dtype=int), 100, "0.01", ("0.1", "0.1", "0", "0"))
+    kept = (instance.graph.ones, instance.graph.incident, instance.graph.edges, field.data, votes.probability)
+    for array in kept:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
 def test_a_graph_without_a_name_gets_that_of_its_file() -> None:
     instance = Instance(Graph.from_edges(2, []), GridBase(np.ones((2, 2), dtype=bool), ("attr_del",)))
     assert named(instance, "mine").meta == {"dataset": "mine"}

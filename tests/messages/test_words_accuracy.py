@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import certcore
-from certcore import Instance, ThreatModel, certify, messages
+from certcore import InputError, Instance, ThreatModel, certify, messages
 from certcore.base.division import DivisionBase
 from certcore.cli import main
 from certcore.common.rounding import share_down
+from certcore.export import build_report
 from certcore.instance.instance import save_instance
 from certcore.notebook import cards
 from certcore.program.relaxation import Relaxation
@@ -69,6 +70,25 @@ def test_the_command_shows_no_share_of_the_correct_labels(
         assert wrong not in said
         assert f"{share_down(told['certified'], len(right), 2)}" not in said
         assert f"{told['certified']} of {len(right)} correct labels" in said
+
+
+def test_defences_and_provenance_call_no_share_of_correct_labels_a_share_of_labels(
+    instance: Instance, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certcore.save_instance(tmp_path / "x.npz", instance)
+    asked, right = instance.select_targets(None), instance.select_targets("correct")
+    asks = ["defend", str(tmp_path / "x.npz"), "--attr-del", "2", "--nodes", "1", "--targets", "correct"]
+    assert main([*asks, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["certified_accuracy"] == told["certified"] / len(asked)
+    assert main(asks) == 0
+    report = build_report(instance, ThreatModel(attr_del=2, targets=right), counted=asked, quick=True)
+    for said in (capsys.readouterr().out, report.provenance["guarantee"]):
+        assert f"{told['certified']} of {len(right)} correct labels" in said
+        assert share_down(told["certified"], len(asked)) in said
+        assert share_down(told["certified"], len(right)) not in said
+    with pytest.raises(InputError, match="counts other nodes"):  # wrong labels would be told as correct ones
+        build_report(instance, ThreatModel(attr_del=2, targets=asked), targets="correct", quick=True)
 
 
 def test_a_card_in_a_notebook_knows_that_the_targets_are_the_correct_labels(instance: Instance) -> None:

@@ -92,6 +92,9 @@ def test_relative_local_budgets() -> None:
     line = curve(instance, threat, "local_attr_del", ["0", "0.1", "0.29", "1"])
     assert line.values.tolist() == [0, 0.1, 0.29, 1]
     assert line.certified[2] == certify(instance, threat.replace(local_attr_del="0.29"), attack=False).certified
+    quotients = curve(instance, threat, "local_attr_del", ["1/10", "29/100"])  # ended with a ValueError
+    assert quotients.values.tolist() == [0.1, 0.29]
+    assert quotients.certified.tolist() == line.certified[1:3].tolist()
 
 
 @pytest.mark.parametrize("values", [[4, 2, 0], [1, 1], [], [None], [0, [1] * 80], ["0.5", "0.25"], ["0.5", "1/2"]])

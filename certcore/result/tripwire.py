@@ -71,7 +71,7 @@ _memories: OrderedDict[tuple[str, bytes], _Memory] = OrderedDict()
 def _memory(instance: Instance, threat: ThreatModel) -> _Memory:
     """What is stored for this instance (its digest includes the base rule) and these targets; needs the lock."""
     targets = np.asarray(instance.targets if threat.targets is None else threat.targets, dtype=np.int64)
-    key = (instance.digest, targets.tobytes())
+    key = (instance.digest, np.sort(targets).tobytes())  # counts do not depend on the order
     found = _memories.get(key)
     if found is None:
         found = _memories[key] = _Memory()

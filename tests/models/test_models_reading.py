@@ -184,3 +184,20 @@ def test_what_is_not_certain_is_refused_with_its_name(case):
 def test_training_mode_is_refused():
     with pytest.raises(Unreadable, match="training mode"):
         read_module(Called(zoo.Tutorial()), *clean_input(zoo.DATASET.graph))
+
+
+def test_a_result_written_into_another_value_is_refused():
+    """`float()` gives the same memory in single precision: two hops were told as none, and `check_field` saw a copy."""
+
+    class Hidden(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin, self.conv = nn.Linear(D, 3), geometric.GCNConv(D, 3)
+
+        def forward(self, x, edge_index):
+            own = self.lin(x)
+            torch.sub(self.conv(x, edge_index), 0, out=own.float().detach())
+            return own
+
+    with pytest.raises(Unreadable, match="writes what sub gives into another value"):
+        read_module(Hidden().eval(), *clean_input(graphs(1)[0]))

@@ -213,3 +213,11 @@ def test_proofs_claim_nothing_that_an_attack_refutes(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("certcore.result.assemble.certified_count", lambda targets, bound: targets)
     with pytest.raises(SoundnessError):
         certify(alone(), attr_del=2, attack=False, proof=True)
+
+
+def test_the_order_of_targets_makes_no_difference() -> None:
+    """An attack on the same nodes, named in another order, was not held against the count."""
+    tripwire.remember(alone(), THREE.replace(targets=[2, 0]), 2)
+    with pytest.raises(SoundnessError):
+        tripwire.check_count(alone(), THREE.replace(targets=[0, 2]), 2, 1)
+    tripwire.check_count(alone(), THREE.replace(targets=[0, 1]), 2, 1)

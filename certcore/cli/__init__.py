@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from certcore import __version__
 from certcore.cli.parser import Parser
@@ -22,6 +23,8 @@ COMMANDS = (
     "base",
     "certify",
     "verify",
+    "attack",
+    "verify-attack",
     "curve",
     "surface",
     "radius",
@@ -52,8 +55,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"certcore {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name in COMMANDS:
-        importlib.import_module(f"certcore.cli.{name}").add(subparsers)
+        _module(name).add(subparsers)
     return parser
+
+
+def _module(command: str) -> ModuleType:
+    return importlib.import_module(f"certcore.cli.{command.replace('-', '_')}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.command is None:
             parser.print_help()
             return 0
-        return int(importlib.import_module(f"certcore.cli.{args.command}").run(args))
+        return int(_module(args.command).run(args))
     except InputError as error:
         print(f"certcore: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

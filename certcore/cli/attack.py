@@ -55,7 +55,9 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--model", metavar="FILE.safetensors", help="the model itself, instead of training it again")
     parser.add_argument("--work", metavar="DIR", help="where trained models are kept (default: the cache folder)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the attack (default: NAME.attack.npz if nested)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the attack (default if nested: attacks/NAME.attack.npz)"
+    )
     add_json(parser)
 
 

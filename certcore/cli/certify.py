@@ -59,7 +59,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--attack",
         metavar="FILE",
-        help="an attack on the model written by `certcore attack` (default: NAME.attack.npz beside the instance)",
+        help="an attack on the model, written by `certcore attack` (default: attacks/NAME.attack.npz, if there)",
     )
     add_json(parser)
 

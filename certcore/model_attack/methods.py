@@ -10,6 +10,7 @@ import numpy as np
 from certcore.common.choice import Choice
 from certcore.domain.perturbations import TYPES
 from certcore.model_attack.flips import Flip
+from certcore.model_attack.projected import projected
 from certcore.model_attack.room import Room
 from certcore.model_attack.search import Search, candidates, take_best
 
@@ -27,6 +28,8 @@ class AttackMethod(Choice):
     """Greedy, then flips are swapped for better ones."""
     GREEDY = "greedy"
     """By gradients of a soft count of changed labels, a few flips at a time."""
+    PROJECTED = "projected"
+    """Projected gradients over all candidate flips at once."""
     CERTIFICATE = "certificate"
     """Greedy, at the nodes and edges where the attack on the certificates spends its budget."""
     RANDOM = "random"
@@ -169,6 +172,7 @@ def _any_flip(search: Search, kind: str) -> Flip | None:
 METHODS: dict[AttackMethod, Method] = {
     AttackMethod.LOCAL: local,
     AttackMethod.GREEDY: greedy,
+    AttackMethod.PROJECTED: projected,
     AttackMethod.CERTIFICATE: by_certificate,
     AttackMethod.RANDOM: at_random,
 }

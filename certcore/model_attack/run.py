@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Budgets of nested attacks, as far as they lie below the one asked for.
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+#: Gradient steps without a time limit: in all, and at each of several levels.
+MOST_STEPS, NESTED_STEPS = 100, 40
 #: Samples counted between two looks at the clock and at the cancel button.
 _CHUNK = 500
 
@@ -89,7 +91,7 @@ def run_attack(
     begun = time.monotonic()
     search = Search(
         problem, victim, options.seed, margin=min(0.2, 4.5 / math.sqrt(samples)), cancel=cancel or threading.Event(),
-        progress=progress,
+        progress=progress, most_steps=NESTED_STEPS if options.nested else MOST_STEPS,
     )  # fmt: skip
     levels = [] if start is None else list(_resumable(start, instance, victim, options, problem, search))
     _same_model(victim, instance, options.seed)

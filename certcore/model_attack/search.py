@@ -121,7 +121,7 @@ class Search:
     def width_for(self, budget: int) -> float:
         """How far from changing a label may be to be worth a flip: the more flips there are per target, the further."""
         share = budget / max(1, len(self.targets))
-        return float(np.clip(0.27 * math.sqrt(share), 0.05, 0.4))
+        return float(np.clip(0.27 * math.sqrt(share), 0.1, 0.4))
 
     def step_done(self, of: int, what: str) -> None:
         self.steps += 1
@@ -148,29 +148,27 @@ class Candidates:
 
 def candidates(search: Search, room: Room, flips: Sequence[Flip], shares: np.ndarray) -> list[Candidates]:
     """What could be flipped next, type by type; the score is the gain that the gradient promises per cost."""
-    graph, theta = apply_flips(search.graph, flips), dict(zip(TYPES, search.victim.noise.fractions))
-    kinds = room.kinds
+    graph, kinds = apply_flips(search.graph, flips), room.kinds
     new = _new_pairs(search, room) if "adj_add" in kinds else np.zeros((0, 2), dtype=np.int64)
     there = search.graph.edges if "adj_del" in kinds else np.zeros((0, 2), dtype=np.int64)
     known = np.concatenate([there, new if search.victim.weighs_edges else new[:0]])
     gradients = search.gradients(flips, shares, known if len(known) else None)
-    by_attribute = float(1 - theta["attr_add"] - theta["attr_del"])
+    at_pairs = np.zeros(0) if gradients.pairs is None else gradients.pairs
     found = []
     for kind in kinds:
         if kind == "attr_del":
-            rows = np.repeat(np.arange(graph.n_nodes), graph.ones)
-            found.append((kind, rows, graph.attr_indices, -by_attribute * gradients.at(rows, graph.attr_indices)))
+            first, second = np.repeat(np.arange(graph.n_nodes), graph.ones), graph.attr_indices
         elif kind == "attr_add":
-            found.append((kind, *_additions(room, gradients, graph, by_attribute)))
-        elif kind == "adj_del":
-            assert gradients.pairs is not None
-            found.append((kind, there[:, 0], there[:, 1], -gradients.pairs[: len(there)]))
+            first, second = _additions(room, gradients, graph)
         else:
-            score = search.rng.random(len(new)) * 1e-9  # without gradients one is as good as another
-            if search.victim.weighs_edges and gradients.pairs is not None:
-                score = float(1 - theta["adj_del"]) * gradients.pairs[len(there) :]
-            found.append((kind, new[:, 0], new[:, 1], score))
-    return [_still_open(search, room, *one) for one in found]
+            first, second = (there if kind == "adj_del" else new).T
+        here = at_pairs[: len(there)] if kind == "adj_del" else at_pairs[len(there) :]
+        if kind == "adj_add" and not search.victim.weighs_edges:
+            here = search.rng.random(len(new)) * 1e-9  # without gradients one is as good as another
+        found.append(
+            _still_open(search, room, kind, first, second, score_of(search, gradients, kind, first, second, here))
+        )
+    return found
 
 
 def _still_open(
@@ -183,21 +181,18 @@ def _still_open(
     return Candidates(kind, first, second, score / room.costs(kind, first, second))
 
 
-def _additions(
-    room: Room, gradients: Gradients, graph: Graph, by_attribute: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _additions(room: Room, gradients: Gradients, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """The best few attributes to add at every node."""
     nodes = np.flatnonzero((room.capacity["attr_add"] > 0) & (np.abs(gradients.units).sum(axis=1) > 0))
     count = min(PER_NODE, graph.n_attrs)
-    rows, columns, scores = [], [], []
+    columns = []
     for part in np.array_split(nodes, max(1, len(nodes) * graph.n_attrs // 4_000_000)):
-        table = by_attribute * (gradients.units[part] @ gradients.weights.T)
+        table = gradients.units[part] @ gradients.weights.T
         table[graph.attributes[part].nonzero()] = -np.inf
-        best = np.argpartition(-table, count - 1, axis=1)[:, :count]
-        rows.append(np.repeat(part, count))
-        columns.append(best.ravel())
-        scores.append(np.take_along_axis(table, best, axis=1).ravel())
-    return np.concatenate(rows), np.concatenate(columns), np.concatenate(scores)
+        columns.append(np.argpartition(-table, count - 1, axis=1)[:, :count].ravel())
+    first, second = np.repeat(nodes, count), np.concatenate(columns)
+    absent = np.asarray(graph.attributes[first, second]).ravel() == 0
+    return first[absent], second[absent]
 
 
 def _new_pairs(search: Search, room: Room) -> np.ndarray:
@@ -239,3 +234,18 @@ def take_best(room: Room, found: Sequence[Candidates], count: int) -> list[Flip]
                 taken.append(flip)
                 mine += 1
     return taken
+
+
+def score_of(
+    search: Search, gradients: Gradients, kind: str, first: np.ndarray, second: np.ndarray, at_pairs: np.ndarray
+) -> np.ndarray:
+    """By how much flips of one type raise the objective, to first order; `at_pairs` are the gradients at these edges.
+
+    A bit of the graph shows in a sample with a probability, and what counts is by how much the flip changes that.
+    """
+    theta = dict(zip(TYPES, search.victim.noise.fractions))
+    sign = 1.0 if kind.endswith("add") else -1.0
+    if kind in ("attr_add", "attr_del"):
+        return sign * float(1 - theta["attr_add"] - theta["attr_del"]) * gradients.at(first, second)
+    # Edges that a sample has deleted pass no message and have no gradient there; new ones are always looked at.
+    return sign * (float(1 - theta["adj_del"]) if kind == "adj_add" else 1.0) * at_pairs

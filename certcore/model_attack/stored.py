@@ -16,6 +16,7 @@ from certcore.common.errors import InputError
 from certcore.common.exact import read_alpha
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.reading import read_json, whole_number, whole_numbers
+from certcore.common.shown import ask
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.limits import MAX_TRIALS
 from certcore.domain.perturbations import TYPES
@@ -63,6 +64,9 @@ class ModelAttack:
     def __repr__(self) -> str:
         told = "" if self.instance is None else f", {self.changed} labels changed"
         return f"<ModelAttack {len(self.flips)} flips by {self.meta.get('method', '?')}{told}>"
+
+    def _repr_html_(self) -> str:
+        return str(ask("cards", "card", self))
 
     @property
     def changed(self) -> int | None:
@@ -137,8 +141,10 @@ def subject_digest(instance: Instance) -> str:
 
 
 def beside(path: str | os.PathLike[str]) -> Path:
-    """Where the attack of an instance file is kept."""
-    return Path(path).with_name(Path(path).name.removesuffix(".npz") + SUFFIX)
+    """Where the attack on an instance file is kept: in a folder of its own, so that no list of instances holds it."""
+    name = Path(path).name.removesuffix(".npz") + SUFFIX
+    own = Path(path).with_name(name)
+    return own if own.exists() else Path(path).parent / "attacks" / name
 
 
 def save_attack(path: str | os.PathLike[str], attack: ModelAttack) -> None:

@@ -157,5 +157,11 @@ def bundle_victim(
 
 
 def command_of(arguments: list[str]) -> str:
-    """What to type to make the same attack again, without folders."""
-    return shlex.join(["certcore", *(Path(word).name if word.endswith(".npz") else word for word in arguments)])
+    """What to type to make the same attack again, without anybody's folders."""
+    words, given = ["certcore"], iter(arguments)
+    for word in given:
+        if word in ("--work", "--model", "-o", "--output"):
+            next(given, None)
+        elif not word.startswith(("--work=", "--model=", "--output=")):
+            words.append(Path(word).name if word.endswith(".npz") else word)
+    return shlex.join(words)

@@ -105,7 +105,7 @@ def run_attack(
         used = tuple(search.flips[: levels[-1].flips])
         attackers = () if threat.sigma is None else tuple(Room(problem, used).attackers)
         return ModelAttack(
-            subject_digest(instance), threat.replace(targets=None), used, attackers, tuple(levels), samples,
+            subject_digest(instance), threat, used, attackers, tuple(levels), samples,
             options.alpha, victim.plain, about | (meta or {}), instance,
         )  # fmt: skip
 
@@ -123,8 +123,10 @@ def run_attack(
         levels.append(Level(len(search.flips), votes))
         found = attack()
         count = found.at(instance, threat)
+        if count is None or found.within(instance, threat) is not levels[-1]:
+            raise AssertionError("the attack breaks the threat model")
         keep(found)
-        changed = 0 if count is None else count.n_changed
+        changed = count.n_changed
         tell(progress, len(search.flips), sum(threat.budgets), f"{changed} labels changed for certain")
         if search.cancel.is_set():
             break

@@ -122,7 +122,7 @@ class ModelAttack:
         return count
 
     def _attackers(self, level: Level, threat: ThreatModel) -> Sequence[int]:
-        if threat.sigma is None:
+        if threat.sigma is None or not self.attackers:
             return sorted({end for flip in self.flips[: level.flips] for end in flip.ends})
         return self.attackers
 

@@ -16,6 +16,8 @@ import torch
 import torch_geometric.nn as geometric
 
 import certcore as cc
+from certcore.base.convex import convex_certificate
+from certcore.base.network import GcnNetwork, normalised_adjacency
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError, SoundnessError
 from certcore.model_attack.counting import count_changed
@@ -23,6 +25,7 @@ from certcore.model_attack.flips import Flip, allocation_of, apply_flips
 from certcore.model_attack.methods import AttackMethod
 from certcore.model_attack.refute import hold_against_certificates
 from certcore.model_attack.run import AttackOptions, count_votes, run_attack
+from certcore.pipeline.attacking import network_victim
 from certcore.program.problem import Problem
 from certcore.result import tripwire
 from certcore.result.allocation import inadmissible
@@ -178,3 +181,24 @@ def test_another_model_is_refused():
     torch.manual_seed(7)
     with pytest.raises(InputError, match="another label"):
         cc.attack(zoo.Tutorial(), data, instance, attr_del=5)
+
+
+def test_the_plain_classifier_of_a_convex_certificate_is_attacked_for_certain():
+    instance, victim = case()
+    network, graph = victim.model, instance.graph
+    weights = [tensor.detach().numpy() for tensor in (network.first, network.bias1, network.second, network.bias2)]
+    certificate = convex_certificate(
+        GcnNetwork(normalised_adjacency(graph.adjacency), graph.attributes, *weights), local_budget=3
+    )
+    plain = cc.Instance(graph, certificate.base(), layers=2, edge_field="degrees", labels=instance.labels)
+    threat = cc.ThreatModel(attr_add=9, local_attr_add=3)
+    found = run_attack(network_victim(network, plain, ""), plain, threat, quick())
+    proven = cc.certify(plain, threat)
+    assert found.plain
+    assert 0 < found.changed <= proven.targets - proven.verified_certified
+
+
+def test_votes_over_groups_are_left_alone():
+    instance = cc.load_instance("precomputed/citeseer-decoupled-division-s0.npz")
+    with pytest.raises(InputError, match="groups of edges are not attacked"):
+        run_attack(case()[1], instance, cc.ThreatModel(adj_del=2), quick())

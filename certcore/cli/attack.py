@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     if args.model is not None:
         require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     bar = ProgressBar("attack", sum(threat.budgets), unit="flips")
-    told: dict[str, Any] = {"command": command_of(sys.argv[1:])}
+    # Called from another program, its own arguments are nobody's command.
+    told: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
 
     def keep(attack: ModelAttack) -> None:
         if output is not None:

@@ -59,6 +59,7 @@ class AttackOptions:
         object.__setattr__(self, "method", AttackMethod.parse(self.method, "the method"))
         object.__setattr__(self, "samples", whole_number(self.samples, "the number of samples", 1, MAX_TRIALS))
         object.__setattr__(self, "seed", whole_number(self.seed, "the seed", 0, 2**62 - 1))
+        read_alpha(self.alpha)
 
 
 def run_attack(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: Budgets of nested attacks, as far as they lie below the one asked for.
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 #: Gradient steps without a time limit: in all, and at each of several levels.
-MOST_STEPS, NESTED_STEPS = 100, 40
+MOST_STEPS, NESTED_STEPS = 150, 40
 #: Samples counted between two looks at the clock and at the cancel button.
 _CHUNK = 500
 

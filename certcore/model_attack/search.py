@@ -40,9 +40,9 @@ class Search:
     problem: Problem
     victim: Victim
     seed: int = 0
-    votes_per_step: int = 512
+    votes_per_step: int = 256
     gradients_per_step: int = 16
-    most_steps: int = 100
+    most_steps: int = 150
     """Gradient steps at one level, if there is no time limit."""
     margin: float = 0.03
     """By how much of the votes another class should lead, so that the count will be sure of it."""
@@ -121,7 +121,7 @@ class Search:
     def width_for(self, budget: int) -> float:
         """How far from changing a label may be to be worth a flip: the more flips there are per target, the further."""
         share = budget / max(1, len(self.targets))
-        return float(np.clip(0.27 * math.sqrt(share), 0.1, 0.4))
+        return float(np.clip(0.6 * math.sqrt(share), 0.1, 0.2))
 
     def step_done(self, of: int, what: str) -> None:
         self.steps += 1

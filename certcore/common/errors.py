@@ -8,11 +8,12 @@ from collections.abc import Iterable
 LONGEST = 500
 
 
-class InputError(ValueError):
+class InputError(Exception):
     """Bad input, told in one sentence: what was given, what was expected, what to do.
 
     The command line prints the sentence and exits with code 2; the dashboard shows it in a box. Parts of the input
-    may be quoted in it, so it is kept to one line of printable characters and a readable length.
+    may be quoted in it, so it is kept to one line of printable characters and a readable length. It is no `ValueError`:
+    who catches those of Python or numpy does not catch, and tell again in other words, what was already told.
     """
 
     def __init__(self, sentence: str) -> None:

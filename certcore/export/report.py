@@ -13,7 +13,7 @@ import numpy as np
 from certcore import words
 from certcore.common.errors import InputError
 from certcore.common.progress import StepsDone, tell
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, preferred
 from certcore.domain.threat import ThreatModel
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.curve_range import curve_values, zero_budget
@@ -56,6 +56,8 @@ class Report:
     commands: tuple[str, ...]
     accuracy: str = ""
     """Certified accuracy in words, where only the right labels are targets."""
+    asked: int | None = None
+    """Among how many labels those are the right ones."""
 
 
 def default_threat(instance: Instance, targets: np.ndarray | None = None) -> ThreatModel:
@@ -63,7 +65,7 @@ def default_threat(instance: Instance, targets: np.ndarray | None = None) -> Thr
 
     It speaks about one type, deletions before additions, because that is where one shared graph matters most.
     """
-    order = [name for name in ("attr_del", "adj_del", "attr_add", "adj_add") if name in instance.base.axes]
+    order = [name for name in preferred() if name in instance.base.axes]
     if not order:
         raise InputError("the base certificate speaks about no perturbation type; there is nothing to report on")
     points = instance.base.fronts().points[:, TYPES.index(order[0])]
@@ -149,7 +151,7 @@ def build_report(
         instance=instance,
         certificate=certificate,
         source=source,
-        guarantee=guarantee(instance, certificate),
+        guarantee=guarantee(instance, certificate, maker.accuracy_of),
         figures=tuple(drawn),
         allocation=None if certificate.attack is None else allocation(instance, certificate),
         provenance=provenance(instance, certificate, source),
@@ -157,6 +159,7 @@ def build_report(
         accuracy=""
         if counted is None
         else str(words.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
+        asked=maker.accuracy_of,
     )
 
 

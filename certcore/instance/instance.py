@@ -176,7 +176,7 @@ class Instance:
         if self.labels is None or self.prediction is None:
             return None
         same = np.asarray(self.labels) == np.asarray(self.prediction)
-        return np.asarray(same & self.base.fronts().certified((0, 0, 0, 0)), dtype=bool)
+        return np.asarray(same & self.base.fronts().clean, dtype=bool)
 
     @property
     def controls(self) -> dict[str, float]:
@@ -267,6 +267,11 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
     layers: int | None = None
     node_field = None
     if "field_indptr" in arrays or "field_indices" in arrays:
+        if "layers" in arrays:
+            raise InputError(
+                "the file has both layers and explicit fields (field_indptr, field_indices); expected one declaration "
+                "of the receptive fields: remove the one that is not meant"
+            )
         n = graph.n_nodes
         indptr, indices = _csr_arrays(_need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field")
         node_field = sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
@@ -502,8 +507,6 @@ def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
             raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
         lines = data.decode("utf-8").split()
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(
             f"targets {path!r} is neither all, test, class:K nor a readable text file with one node index per line"
         ) from error

@@ -8,7 +8,7 @@ numbers, and holds for every whole-number perturbation within the budgets (`docs
     monotone  z_{t+1} ≤ z_t                          least     Σ z ≤ b(U)
     most      b(U) ≤ Σ z + (R_U − L) z_L             in        a target that needs q flips has them in U or outside
     conflict  flips in U are missing elsewhere       cover     what sites of small capacity cannot carry alone
-    shift     the same for several points and types  pack      levels outside a field and a target's need share R
+    shift     the same for several points and types
 
 Here F_g are the sites with a flip column in the field of group g, u_{g,q} is the sum of the points of g that need at
 least q, and R bounds the *number* of flips: the budget over the least cost, within U also the capacities. A tag that
@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.errors import InputError
-from certcore.domain.perturbations import ADJ_DEL
+from certcore.domain.perturbations import ADJ_DEL, FLIPS, TYPES
 from certcore.program.cuts import Rows
 from certcore.program.problem import Problem
 from certcore.program.program import Program
@@ -132,7 +132,6 @@ class Levels:
             "conflict": self._conflict,
             "cover": self._cover,
             "shift": self._shift,
-            "pack": self._pack,
         }
 
     def add(self, new: LevelSet) -> int:
@@ -244,21 +243,22 @@ class Levels:
             raise InputError("the points of a shifted cover are no strictly increasing list")
         w = [_whole(value, 0, MAX_WEIGHT) for value in _list(weights)]
         listed = [_list(pair) for pair in _list(shifts)]
-        if len(w) != 4 or any(len(pair) != 2 for pair in listed):
-            raise InputError("a shifted cover has four weights, and a set and a shift in every pair")
+        if not len(FLIPS) <= len(w) <= len(TYPES) or any(len(pair) != 2 for pair in listed):
+            raise InputError("a shifted cover has a weight for each type, and a set and a shift in every pair")
+        w += [0] * (len(TYPES) - len(w))
         sets = [(self._set(number), _whole(shift, 0, MAX_SHIFT)) for number, shift in listed]
         if len({id(levels) for levels, _ in sets}) < len(sets) or any(not w[levels.kind] for levels, _ in sets):
             raise InputError("a shifted cover lists a set twice, or a set of a type without weight")
-        if any(w[k] for k in range(4) if k not in self.kinds):
+        if any(w[k] for k in range(len(w)) if k not in self.kinds):
             raise InputError("a shifted cover has a weight for a type that is not in play")
-        moved = [sum(shift for levels, shift in sets if levels.kind == k) for k in range(4)]
+        moved = [sum(shift for levels, shift in sets if levels.kind == k) for k in range(len(w))]
         amounts = self.structure.points.amount[start:stop][places].tolist()
-        rest = [[max(0, p[k] - moved[k]) for k in range(4)] for p in amounts]
+        rest = [[max(0, p[k] - moved[k]) for k in range(len(w))] for p in amounts]
         total = min(sum(a * b for a, b in zip(w, r)) for r in rest)
         if total < 1:
             raise InputError("a shifted cover asks for nothing")
         parts: list[tuple[tuple[np.ndarray, np.ndarray], int]] = []
-        for k in (k for k in range(4) if w[k]):
+        for k in (k for k in range(len(w)) if w[k]):
             most = min(max(r[k] for r in rest), -(-total // w[k]))
             near = self.kinds[k].near(g)
             for levels, shift in ((levels, shift) for levels, shift in sets if levels.kind == k):
@@ -267,30 +267,6 @@ class Levels:
             parts.append((_each(self.kinds[k].columns[near]), -w[k]))
         points = self.structure.columns.points.start + start + np.array(places)
         return _join((_each(points), total), *parts)
-
-    def _pack(self, type_: int, group: int, prefixes: object) -> Row:
-        kind = self._kind(type_)
-        g = self._group(group)
-        taken = np.zeros(len(kind.columns), dtype=bool)
-        taken[kind.near(g)] = True
-        total, parts = 0, []
-        for pair in _list(prefixes):
-            if len(_list(pair)) != 2:
-                raise InputError("a packing lists sets with their number of levels")
-            levels = self._set(pair[0])
-            count = _whole(pair[1], 1, levels.levels)
-            if levels.kind != kind.kind or (taken & levels.inside).any():
-                raise InputError("the sets of a packing are not disjoint, also from the field, or of another type")
-            taken |= levels.inside
-            total += count
-            parts.append((levels.between(1, count), 1))
-        if not parts:
-            raise InputError("a packing lists no set")
-        start, stop = self._points[g]
-        over = np.maximum(total - kind.most + self.structure.points.amount[start:stop, kind.kind], 0)
-        used = np.flatnonzero(over)
-        points = self.structure.columns.points.start + start + used
-        return _join(((points, over[used]), 1), *parts, rhs=total)
 
     # What the rows are made of.
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
+from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.curves import Curve
 from certcore.sweep.session import Session
@@ -37,6 +38,8 @@ def strengthen_curve(
     if found.vary.startswith("local_"):
         return
     threats = [found.threat.replace(**{found.vary: int(value)}) for value in found.values.tolist()]
+    if not Problem(session.instance, threats[-1]).has_strong_rows:
+        return
     bounds = list(found.bounds)
     for place, bound in _points(session, threats, bounds, time_limit, cancel, progress):
         bounds[place] = min(bounds[place], bound)
@@ -63,6 +66,8 @@ def strengthen_surface(
     xs, ys = found.x_values.tolist(), found.y_values.tolist()
     cells = [(i, j) for i in range(len(xs)) for j in range(len(ys))]
     threats = [found.threat.replace(**{found.x: int(xs[i]), found.y: int(ys[j])}) for i, j in cells]
+    if not Problem(session.instance, threats[-1]).has_strong_rows:
+        return
     bounds = found.bounds.copy()
     start = [bounds[cell] for cell in cells]
     for place, bound in _points(session, threats, start, time_limit, cancel, progress):

@@ -125,7 +125,8 @@ def preview(view: View) -> str:
         known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
     except SoundnessError:
         return ""  # the number that is being computed meets the same attack and says so
-    return str(words.known_already(known.certified, known.targets))
+    whole = known.targets if view.counted is None else len(view.counted)
+    return str(words.known_already(known.certified, whole))
 
 
 def per_class(view: View) -> Work:

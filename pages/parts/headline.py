@@ -32,7 +32,7 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
         if shown is None:
             st.markdown("Computing the first certificate of this instance …" if task.running else "No certificate yet.")
         else:
-            st.markdown(words.guarantee(view.instance, shown).markdown)
+            st.markdown(words.guarantee(view.instance, shown, _asked(view, shown)).markdown)
     done = "" if shown is None else f":gray[{_done(shown)}]"
     if better is not None:
         work.line(better, done)
@@ -45,6 +45,13 @@ def draw(view: View) -> tuple[Certificate | None, bool]:
     return shown, task.fresh
 
 
+def _asked(view: View, result: Certificate) -> int | None:
+    """Among how many labels the targets are the correct ones; a previous certificate may be about other targets."""
+    if view.counted is None or result.threat.targets is None:
+        return None
+    return len(view.counted) if np.array_equal(result.threat.targets, view.targets) else None
+
+
 def _strengthened(view: View, result: Certificate) -> work.Work | None:
     """The search that improves the number in place, if it is wanted and there is something to improve."""
     if not view.strengthen or result.size is None:
@@ -54,7 +61,7 @@ def _strengthened(view: View, result: Certificate) -> work.Work | None:
 
 def remarks(view: View, result: Certificate) -> None:
     """What must be said beside the number: certified accuracy, uncovered types, the paper's edge rule."""
-    if view.counted is not None:
+    if view.counted is not None and _asked(view, result) is not None:
         told = words.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
         st.info(told.markdown, icon=":material/target:")
     for remark in words.remarks(view.instance, result.threat):
@@ -95,9 +102,11 @@ def with_attack(view: View) -> Certificate | None:
     if result is None or not task.fresh:
         work.line(task, "", engine.preview(view) if task.running else "")
     else:
+        asked = _asked(view, result)
         text = words.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
         line = (
-            f"{words.summary(result).markdown} · node by node {share_down(result.naive_certified, result.targets)} · "
+            f"{words.summary(result, asked).markdown} · "
+            f"node by node {share_down(result.naive_certified, result.targets if asked is None else asked)} · "
             f"left uncertified: {text} · "
             + ("integer program" if result.relaxation == Relaxation.EXACT else f"{result.relaxation} relaxation")
             + f", {seconds(result.seconds)}"
@@ -117,23 +126,25 @@ def _done(result: Certificate) -> str:
 
 def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | None) -> None:
     older = "" if fresh else " (previous)"
+    asked = _asked(view, result)
+    whole = result.targets if asked is None else asked  # of correct labels alone a share would look like an accuracy
+    kind = "targets" if asked is None else "correct labels"
     with st.container(key="numbers"):
         columns = st.columns([1.15, 1, 1.15, 1])
     columns[0].metric(
-        f"Certified together{older}",
-        share_down(result.verified_certified, result.targets),
-        f"solver's word: {share_down(result.certified, result.targets)}"
-        if result.unproven
-        else str(words.gain(result)),
+        f"{'Certified together' if asked is None else 'Certified accuracy'}{older}",
+        share_down(result.verified_certified, whole),
+        f"solver's word: {share_down(result.certified, whole)}" if result.unproven else str(words.gain(result)),
         delta_color="off",
         delta_arrow="off",
-        help=f"Proven for {count(result.verified_certified)} of {count(result.targets)} targets. "
+        help=f"Proven for {count(result.verified_certified)} of {count(result.targets)} {kind}"
+        f"{'' if asked is None else f', of {count(whole)} labels asked about'}. "
         f"{words.not_per_node().markdown}",
     )
     columns[1].metric(
         f"Node by node{older}",
-        share_down(result.naive_certified, result.targets),
-        f"{count(result.naive_certified)} targets",
+        share_down(result.naive_certified, whole),
+        f"{count(result.naive_certified)} {kind}",
         delta_color="off",
         delta_arrow="off",
         help="The naive count: every target meets its own worst attack with the whole budget.",

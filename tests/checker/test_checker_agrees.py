@@ -16,7 +16,7 @@ from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 from certcore.verify import proof as proof_module
 from tests.checker.cases import accepts, as_seen, forged, signed, votes_case
-from tests.second_opinion import random_case, truth
+from tests.oracle.plain import random_case, truth
 
 
 @contextlib.contextmanager
@@ -124,7 +124,8 @@ def test_what_has_another_form_is_rejected_by_both() -> None:
 def test_a_base_certificate_for_smaller_local_budgets_is_refused() -> None:
     from dataclasses import replace
 
-    from certcore import BaseLocal, GridBase
+    from certcore import GridBase
+    from certcore.base.grid import BaseLocal
     from tests.support import random_graph, random_grid
 
     rng = np.random.default_rng(1)

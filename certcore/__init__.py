@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from certcore.domain.perturbations import TYPES
     from certcore.domain.threat import ThreatModel
     from certcore.instance.instance import Instance, load_instance, save_instance
+    from certcore.model_attack.stored import ModelAttack
+    from certcore.pipeline.attacking import attack
     from certcore.pipeline.check_field import FieldCheck, check_field
     from certcore.pipeline.smooth import smooth
     from certcore.result.certificate import Certificate
@@ -52,6 +54,8 @@ _HOME = {
         ("domain.perturbations", "TYPES"),
         ("domain.threat", "ThreatModel"),
         ("instance.instance", "Instance load_instance save_instance"),
+        ("model_attack.stored", "ModelAttack"),
+        ("pipeline.attacking", "attack"),
         ("pipeline.check_field", "FieldCheck check_field"),
         ("pipeline.smooth", "smooth"),
         ("result.certificate", "Certificate"),
@@ -75,6 +79,7 @@ __all__ = [
     "GridBase",
     "InputError",
     "Instance",
+    "ModelAttack",
     "Session",
     "SmoothingBase",
     "Status",
@@ -82,6 +87,7 @@ __all__ = [
     "ThreatModel",
     "Verdict",
     "__version__",
+    "attack",
     "certify",
     "check_field",
     "curve",

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 from certcore import __version__
 from certcore.cli.parser import Parser
@@ -22,6 +23,8 @@ COMMANDS = (
     "base",
     "certify",
     "verify",
+    "attack",
+    "verify-attack",
     "curve",
     "surface",
     "radius",
@@ -57,8 +60,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"certcore {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name in COMMANDS:
-        importlib.import_module(f"certcore.cli.{name}").add(subparsers)
+        _module(name).add(subparsers)
     return parser
+
+
+def _module(command: str) -> ModuleType:
+    return importlib.import_module(f"certcore.cli.{command.replace('-', '_')}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,7 +82,7 @@ def _run(words: list[str]) -> int:
     if args.command is None:
         parser.print_help()
         return 0
-    return int(importlib.import_module(f"certcore.cli.{args.command}").run(args))
+    return int(_module(args.command).run(args))
 
 
 def guarded(name: str, words: Sequence[str], work: Callable[[], int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,16 @@ from certcore.cli.options import (
     write_csv,
 )
 from certcore.cli.parser import Subparsers
+from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.common.interrupt import run_beside
 from certcore.common.rounding import share_down
+from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.model_attack.counting import Count
+from certcore.model_attack.stored import beside, load_attack
 from certcore.result.certificate import Certificate
 from certcore.verify.proof import proof_bytes
 
@@ -51,6 +56,11 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--verbose", action="store_true", help="also show the program's size next to the paper's formula"
     )
+    parser.add_argument(
+        "--attack",
+        metavar="FILE",
+        help="an attack on the model, written by `certcore attack` (default: attacks/NAME.attack.npz, if there)",
+    )
     add_json(parser)
 
 
@@ -61,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
         certificate, _ = run_beside(
             lambda cancel: certify(instance, threat, cancel=cancel, **solve_options(args)), _say_stopping
         )
+    count = _model_attack(args, instance, threat)
     if args.proof is not None:
         assert certificate.proof is not None
         with atomic_write(args.proof, "wb") as handle:
@@ -77,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
         report = certificate.to_json() | {
             "guarantee": str(messages.guarantee(instance, certificate, None if before is None else len(before))),
             "remarks": [str(remark) for remark in messages.remarks(instance, threat)],
+            "changed": None if count is None else count.n_changed,
+            "accuracy_under_attack": None if count is None else count.accuracy,
         }
         if before is not None:
             report["certified_accuracy"] = certificate.certified / len(before)
@@ -85,10 +98,28 @@ def run(args: argparse.Namespace) -> int:
         print_json(report)
     else:
         print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
+        if count is not None:
+            print(f"attack on model   changes {count.n_changed:,} labels for certain (found, not the worst)")
         if before is not None:
             told = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
             print(f"accuracy          {told}")
     return 0
+
+
+def _model_attack(args: argparse.Namespace, instance: Instance, threat: ThreatModel) -> Count | None:
+    """What a stored attack on the model changes within this threat model; None where none was tried."""
+    path = beside(args.instance) if args.attack is None else Path(args.attack)
+    if args.attack is not None:
+        require_file(args.attack, "an attack written by `certcore attack`", suffix=".npz")
+    elif not path.exists():
+        return None
+    try:
+        return load_attack(path, instance).at(instance, threat)
+    except InputError as error:
+        if args.attack is not None:
+            raise
+        print(f"certcore: note: {path.name} is left out: {error}", file=sys.stderr)
+        return None
 
 
 def _say_stopping() -> None:

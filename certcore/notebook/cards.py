@@ -11,6 +11,7 @@ from certcore import messages
 from certcore.domain.perturbations import LABELS
 from certcore.instance.instance import Instance
 from certcore.messages.text import plain
+from certcore.model_attack.stored import ModelAttack
 from certcore.notebook import pictures
 from certcore.pipeline.check_field import FieldCheck
 from certcore.result.certificate import Certificate
@@ -60,6 +61,20 @@ def _asked(instance: Instance, targets: np.ndarray | None) -> int | None:
         if len(correct) < len(asked) and np.array_equal(np.sort(targets), np.sort(correct)):
             return len(asked)
     return None
+
+
+@card.register
+def _model_attack(attack: ModelAttack) -> str:
+    """What an attack on the model changes in fact."""
+    spent = ", ".join(f"{kind} {count:,}" for kind, count in attack.spent(attack.levels[-1]).items() if count)
+    rows = [("flips", f"{spent} (by {attack.meta.get('method', '?')})")]
+    if attack.changed is not None:
+        rows.insert(0, ("labels changed", f"{attack.changed:,} (found, not the worst)"))
+    if attack.accuracy_under_attack is not None:
+        rows.append(("accuracy under attack", f"{attack.accuracy_under_attack:.1%}"))
+    sure = "the prediction differs" if attack.plain else f"exact binomial test, Holm, α {attack.alpha}"
+    rows.append(("counted by", f"{sure}, {attack.samples:,} samples"))
+    return _card("Attack on the model", [], "", rows, "")
 
 
 @card.register

@@ -26,6 +26,7 @@ from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.layout import layout_graph
 from certcore.domain.noise import PAPER_THETA, Noise
+from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance, save_instance
 from certcore.models.registry import DIVISION_MODELS, require_training_packages
 from certcore.training.result import check_numbers
@@ -86,6 +87,31 @@ class BundleRecipe:
         if not BundleTypes(self.types).has_noise:
             return Noise(("0", "0", "0", "0"))
         return Noise.to_draw(self.theta or PAPER_THETA[self.types])
+
+    @classmethod
+    def from_command(cls, command: str) -> BundleRecipe:
+        """Read back what `command` writes; of several commands the last one made the bundle."""
+        words = command.split("&&")[-1].split()
+        try:
+            if words[:2] != ["certcore", "bundle"]:
+                raise ValueError("it does not begin with certcore bundle")
+            given: dict[str, Any] = dict(zip(("dataset", "model", "types"), words[2:5], strict=True))
+            rest = iter(words[5:])
+            for word in rest:
+                name = word.removeprefix("--").replace("-", "_")
+                if name == "theta":
+                    given[name] = tuple(next(rest) for _ in TYPES)
+                elif name in ("alpha", "edge_field"):
+                    given[name] = next(rest)
+                elif name != "fresh":
+                    given[name] = int(next(rest))
+            return cls(**given)
+        except (ValueError, TypeError, StopIteration, RuntimeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{command!r} is no command that makes a bundle ({error}); give the model itself"
+            ) from error
 
     @property
     def stem(self) -> str:
@@ -173,6 +199,28 @@ def _trained_and_told(
 ) -> Trained:
     trained = _trained_model(recipe, dataset, folder, progress=progress)
     say(f"{recipe.model}: clean test accuracy {trained.facts['accuracy_clean']:.3f}")
+    return trained
+
+
+def trained_again(instance: Instance, work: str | Path | None = None, *, progress: bool = False) -> Trained:
+    """The model of a bundle, trained by the command it was made with; refused if another model comes out."""
+    require_training_packages()
+    command, checksums = instance.meta.get("command"), instance.meta.get("checksums")
+    if not isinstance(command, str) or not isinstance(checksums, dict) or "model" not in checksums:
+        raise InputError(
+            "this instance does not tell which command made its model; give the model itself with --model FILE, or in "
+            "Python certcore.attack(model, data, instance, …)"
+        )
+    recipe = BundleRecipe.from_command(command)
+    trained = _trained_model(
+        recipe, get_dataset(recipe.dataset), Path(work) if work else cache_folder() / "work", progress=progress
+    )
+    if trained.facts["sha256"] != checksums["model"]:
+        raise InputError(
+            f"`{command}` gives another model here than the one that was certified (its SHA-256 begins with "
+            f"{trained.facts['sha256'][:12]} instead of {str(checksums['model'])[:12]}): other versions of the "
+            "packages, or another processor; give the model itself with --model FILE"
+        )
     return trained
 
 

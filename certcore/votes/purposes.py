@@ -7,3 +7,6 @@ from typing import Final
 SELECTION: Final = 0
 ESTIMATION: Final = 16
 TRAINING: Final = 32
+ATTACK_SEARCH: Final = 48
+ATTACK_COUNT: Final = 64
+ATTACK_RECOUNT: Final = 80

@@ -56,6 +56,14 @@ except cc.InputError as error:
 # %% Instance
 print(instance)  # <Instance 12 nodes, 12 edges, 5 attributes; 2 layers, degrees; grid; 12 targets>
 
+# %% ModelAttack
+from torch_geometric.nn import GCN
+
+model, data = GCN(5, 4, 2, 3), (ring.attributes, ring.adjacency)
+mine = cc.smooth(model, data, attr_add=0.01, attr_del=0.3, samples=500)
+found = cc.attack(model, data, mine, attr_del=3, samples=500, nested=True)
+print(found.budgets[0], len(found.levels) > 1)  # 1 True
+
 # %% Session
 session = cc.Session(instance)  # keeps what it has built and solved
 print([session.certify(cc.ThreatModel(attr_del=d)).certified for d in (1, 2, 3)])  # [10, 6, 4]
@@ -79,6 +87,15 @@ print(threat.budgets, cc.certify(instance, threat).certified)  # (0, 6, 0, 0) 4
 # %% Verdict
 proof = cc.certify(instance, attr_del=1).proof
 print(cc.verify_proof(proof | {"certified": 12}, instance).accepted)  # False
+
+# %% attack
+from torch_geometric.nn import GCN
+
+model, data = GCN(5, 4, 2, 3), (ring.attributes, ring.adjacency)
+mine = cc.smooth(model, data, attr_add=0.01, attr_del=0.3, samples=500)
+found = cc.attack(model, data, mine, attr_del=3, samples=500)  # looks for labels that change in fact
+left_open = 12 - cc.certify(mine, attr_del=3).certified
+print(len(found.flips) <= 3, found.changed <= left_open)  # True True
 
 # %% certify
 print(cc.certify(instance, attr_del=2, targets=[0, 4, 8]).certified)  # 1

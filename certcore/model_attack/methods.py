@@ -1,0 +1,178 @@
+"""Ways to search, behind one interface: a method brings the flips of a search up to given budgets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from certcore.common.choice import Choice
+from certcore.domain.perturbations import TYPES
+from certcore.model_attack.flips import Flip
+from certcore.model_attack.projected import projected
+from certcore.model_attack.room import Room
+from certcore.model_attack.search import Search, candidates, take_best
+
+Budgets = Mapping[str, int]
+#: Flips are only added, never taken back from below `fixed`: attacks at growing budgets are nested.
+Method = Callable[[Search, Budgets, int], None]
+#: Rounds of swapping at one budget without a time limit, and the share of flips that is swapped at once.
+ROUNDS, SWAPPED = 6, 0.15
+
+
+class AttackMethod(Choice):
+    """How flips are looked for."""
+
+    LOCAL = "local"
+    """Greedy, then flips are swapped for better ones."""
+    GREEDY = "greedy"
+    """By gradients of a soft count of changed labels, a few flips at a time."""
+    PROJECTED = "projected"
+    """Projected gradients over all candidate flips at once."""
+    CERTIFICATE = "certificate"
+    """Greedy, at the nodes and edges where the attack on the certificates spends its budget."""
+    RANDOM = "random"
+    """Any flips: the baseline."""
+
+
+def room_for(search: Search, budgets: Budgets, flips: list[Flip]) -> Room:
+    """What is left of these budgets after these flips."""
+    return Room(search.problem, flips).limited_to(dict(budgets))
+
+
+def greedy(search: Search, budgets: Budgets, fixed: int) -> None:
+    """Add the flips with the largest gradients until the budgets are spent, or nothing promises anything."""
+    goal = sum(budgets.values())
+    search.width = search.width_for(goal)
+    while not search.stopped:
+        begun = time.monotonic()
+        room = room_for(search, budgets, search.flips)
+        missing = sum(room.left.values())
+        if not missing:
+            return
+        shares = search.shares(search.flips)
+        found = candidates(search, room, search.flips, shares)
+        taken = take_best(room, found, search.batch(missing))
+        if not taken:
+            return
+        search.flips += taken
+        search.step_done(goal, f"about {search.worth(shares):.0f} labels changed")
+        search.step_seconds = time.monotonic() - begun
+
+
+def local(search: Search, budgets: Budgets, fixed: int) -> None:
+    """Greedy, then the least useful of the new flips are swapped; a swap stays if the same samples like it better."""
+    greedy(search, budgets, fixed)
+    shares = search.shares(search.flips)
+    best = search.worth(shares)
+    share, failures = SWAPPED, 0
+    for _ in range(ROUNDS if search.deadline is None else 10**6):
+        new = len(search.flips) - fixed
+        if search.stopped or not new or failures > 2:
+            return
+        kept = search.flips[:fixed] + _without_the_least(search, shares, fixed, max(1, round(share * new)))
+        room = room_for(search, budgets, kept)
+        trial = list(kept)
+        while not search.stopped:
+            found = candidates(search, room, trial, search.shares(trial))
+            taken = take_best(room, found, max(1, (len(search.flips) - len(kept)) // 2))
+            if not taken or not sum(room.left.values()):
+                trial += taken
+                break
+            trial += taken
+        trial_shares = search.shares(trial)
+        worth = search.worth(trial_shares)
+        if worth > best:
+            search.flips, shares, best, failures = trial, trial_shares, worth, 0
+        else:
+            share, failures = share / 2, failures + 1
+        search.step_done(sum(budgets.values()), f"about {best:.0f} labels changed, swapping")
+
+
+def _without_the_least(search: Search, shares: np.ndarray, fixed: int, count: int) -> list[Flip]:
+    """The new flips without those whose reversal would cost least, by the gradient where the attack stands."""
+    edges = [flip[1:] for flip in search.flips[fixed:] if flip.of_edge]
+    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    gradients = search.gradients(search.flips, shares, pairs if len(pairs) else None)
+    new = search.flips[fixed:]
+    at_bits = gradients.at(
+        np.array([flip.first for flip in new]), np.array([0 if flip.of_edge else flip.second for flip in new])
+    )
+    at_edges = iter(gradients.pairs if gradients.pairs is not None else np.zeros(len(edges)))
+    # A set bit is held by its gradient, a deleted one by the opposite.
+    held = [
+        (float(next(at_edges)) if flip.of_edge else bit) * (1 if flip.kind.endswith("add") else -1)
+        for flip, bit in zip(new, at_bits.tolist())
+    ]
+    dropped = set(np.argsort(held, kind="stable")[:count].tolist())
+    return [flip for place, flip in enumerate(new) if place not in dropped]
+
+
+def by_certificate(search: Search, budgets: Budgets, fixed: int) -> None:
+    """Greedy among the sites of the attack on the certificates, then anywhere with what is left."""
+    from certcore.sweep.session import certify
+
+    if search.sites is None:
+        search.sites = certify(search.problem.instance, search.problem.threat).attack
+    if search.sites is not None:
+        spent = dict(zip(TYPES, search.sites.spent_at(search.graph.edges)))
+
+        def only(kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+            used = np.zeros(search.graph.n_nodes, dtype=np.int64)
+            for flip in search.flips:
+                if flip.kind == kind:
+                    np.add.at(used, list(flip.ends), 1)
+            free = used < spent[kind]
+            return free[first] & free[second] if kind.startswith("adj") else free[first]
+
+        search.only = only
+        greedy(search, budgets, fixed)
+        search.only = None
+    greedy(search, budgets, fixed)
+
+
+def at_random(search: Search, budgets: Budgets, fixed: int) -> None:
+    """Flips drawn from all that are possible."""
+    room = room_for(search, budgets, search.flips)
+    for kind in room.kinds:
+        failures = 0
+        while room.left[kind] > 0 and failures < 1000:
+            flip = _any_flip(search, kind)
+            if flip is not None and room.fits(flip):
+                room.take(flip)
+                search.flips.append(flip)
+            else:
+                failures += 1
+
+
+def _any_flip(search: Search, kind: str) -> Flip | None:
+    graph, rng = search.graph, search.rng
+    if kind == "attr_del":
+        if not len(graph.attr_indices):
+            return None
+        place = int(rng.integers(len(graph.attr_indices)))
+        node = int(np.searchsorted(graph.attr_indptr, place, side="right")) - 1
+        return Flip(kind, node, int(graph.attr_indices[place]))
+    if kind == "adj_del":
+        if not graph.n_edges:
+            return None
+        first, second = graph.edges[int(rng.integers(graph.n_edges))].tolist()
+        return Flip(kind, first, second)
+    first = int(rng.integers(graph.n_nodes))
+    second = int(rng.integers(graph.n_attrs if kind == "attr_add" else graph.n_nodes))
+    matrix = graph.attributes if kind == "attr_add" else graph.adjacency
+    if (kind == "adj_add" and first == second) or matrix[first, second]:
+        return None
+    if kind == "adj_add" and not graph.directed:
+        first, second = min(first, second), max(first, second)
+    return Flip(kind, first, second)
+
+
+METHODS: dict[AttackMethod, Method] = {
+    AttackMethod.LOCAL: local,
+    AttackMethod.GREEDY: greedy,
+    AttackMethod.PROJECTED: projected,
+    AttackMethod.CERTIFICATE: by_certificate,
+    AttackMethod.RANDOM: at_random,
+}

@@ -1,0 +1,89 @@
+"""Projected gradients over all candidate flips at once (as in PRBCD of Geisler et al. 2021), rounded in every step.
+
+Every candidate has a weight in [0, 1]; the weights of a type, times their costs, sum to at most its budget. A step
+rounds the weights to an admissible attack, takes the gradient there, moves along it and projects back. Of all rounded
+attacks the best one stays. Additions are looked at in a block of candidates that is drawn once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from certcore.model_attack.flips import Flip
+from certcore.model_attack.room import Room
+from certcore.model_attack.search import Candidates, Search, candidates, score_of
+
+#: Steps without a time limit, and how far the largest gradient moves a weight.
+EPOCHS, STEP = 30, 0.3
+
+
+def projected(search: Search, budgets: Mapping[str, int], fixed: int) -> None:
+    """Bring the flips of a search up to these budgets; those below `fixed` stay."""
+    kept = search.flips[:fixed]
+    room = Room(search.problem, kept).limited_to(dict(budgets))
+    search.width = search.width_for(sum(budgets.values()))
+    shares = search.shares(kept)
+    block = candidates(search, room, kept, shares)
+    weights = [np.zeros(len(one.first)) for one in block]
+    limits = {one.kind: room.left[one.kind] for one in block}
+    best = search.worth(shares)
+    search.flips = list(kept)
+    trial = list(kept)
+    for _ in range(EPOCHS if search.deadline is None else 10**6):
+        if search.stopped or not block:
+            return
+        scores = _scores(search, trial, shares, block)
+        for number, one in enumerate(block):
+            largest = np.abs(scores[number]).max(initial=0.0)
+            if largest:
+                costs = room.costs(one.kind, one.first, one.second)
+                moved = weights[number] + STEP * scores[number] / (largest * costs)
+                weights[number] = project(moved, costs, limits[one.kind])
+        trial = kept + _rounded(Room(search.problem, kept).limited_to(dict(budgets)), block, weights)
+        shares = search.shares(trial)
+        worth = search.worth(shares)
+        if worth > best:
+            best, search.flips = worth, trial
+        search.step_done(sum(budgets.values()), f"about {best:.0f} labels changed")
+
+
+def project(values: np.ndarray, costs: np.ndarray, budget: float) -> np.ndarray:
+    """The nearest weights in [0, 1] whose costs sum to at most the budget, by bisection over the dual value."""
+    if costs @ np.clip(values, 0, 1) <= budget:
+        return np.clip(values, 0, 1)
+    low, high = 0.0, float((values / costs).max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if costs @ np.clip(values - middle * costs, 0, 1) > budget else (low, middle)
+    return np.clip(values - high * costs, 0, 1)
+
+
+def _scores(search: Search, trial: list[Flip], shares: np.ndarray, block: list[Candidates]) -> list[np.ndarray]:
+    """Gradients at all candidates where the rounded attack stands, whether they are flipped there or not."""
+    edges = [one for one in block if one.kind.startswith("adj")]
+    pairs = np.concatenate([np.stack([one.first, one.second], axis=1) for one in edges]) if edges else None
+    gradients = search.gradients(trial, shares, pairs)
+    result, begun = [], 0
+    for one in block:
+        here = np.zeros(len(one.first))
+        if one.kind.startswith("adj") and gradients.pairs is not None:
+            here = gradients.pairs[begun : begun + len(one.first)]
+            begun += len(one.first)
+        result.append(score_of(search, gradients, one.kind, one.first, one.second, here))
+    return result
+
+
+def _rounded(room: Room, block: list[Candidates], weights: list[np.ndarray]) -> list[Flip]:
+    """The heaviest candidates that fit together."""
+    taken: list[Flip] = []
+    for one, weight in zip(block, weights):
+        for place in np.argsort(-weight, kind="stable").tolist():
+            if weight[place] <= 0 or room.left[one.kind] <= 0:
+                break
+            flip = Flip(one.kind, int(one.first[place]), int(one.second[place]))
+            if room.fits(flip):
+                room.take(flip)
+                taken.append(flip)
+    return taken

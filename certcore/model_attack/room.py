@@ -1,0 +1,84 @@
+"""What an attacker may still do after some flips: budgets, local budgets, σ, protected nodes and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from certcore.domain.perturbations import TYPES
+from certcore.model_attack.flips import Flip, edge_numbers
+from certcore.program.problem import Problem
+
+
+class Room:
+    """The rest of a threat model. With σ, the nodes that are used first are the attacker's, until there are σ."""
+
+    def __init__(self, problem: Problem, flips: Iterable[Flip] = ()) -> None:
+        self.problem = problem
+        self.left = dict(zip(TYPES, problem.threat.budgets))
+        self.capacity = dict(zip(TYPES, problem.capacities.copy()))
+        sigma = problem.threat.sigma
+        n = problem.instance.graph.n_nodes
+        self.sigma = n if sigma is None else sigma
+        self.attacker = np.zeros(n, dtype=bool)
+        self.taken: set[tuple[bool, int, int]] = set()
+        for flip in flips:
+            self.take(flip)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The types with a budget that is not spent."""
+        return [kind for kind, left in self.left.items() if left > 0]
+
+    def limited_to(self, budgets: dict[str, int]) -> Room:
+        """The same room with less budget left: what `budgets` leaves of what was spent so far."""
+        whole = dict(zip(TYPES, self.problem.threat.budgets))
+        for kind, budget in budgets.items():
+            self.left[kind] -= whole[kind] - budget
+        return self
+
+    def costs(self, kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """What flips weigh in the global budget."""
+        if kind in ("attr_add", "attr_del"):
+            return np.asarray(self.problem.node_costs[first])
+        if kind == "adj_del":
+            pairs = np.stack([first, second], axis=1)
+            return np.asarray(self.problem.edge_costs[edge_numbers(self.problem.instance.graph, pairs)])
+        return np.ones(len(first), dtype=np.int64)
+
+    def open(self, kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Which flips are still possible, one at a time."""
+        ends = [first, second] if kind in ("adj_add", "adj_del") else [first]
+        room = self.capacity[kind]
+        mine = np.any([self.attacker[end] for end in ends], axis=0)
+        fits = self.costs(kind, first, second) <= self.left[kind]
+        fits &= np.all([room[end] > 0 for end in ends], axis=0)
+        return np.asarray(fits & (mine | (int(self.attacker.sum()) < self.sigma)))
+
+    def fits(self, flip: Flip) -> bool:
+        """Whether this one is possible."""
+        if self._key(flip) in self.taken:
+            return False
+        return bool(self.open(flip.kind, np.array([flip.first]), np.array([flip.second]))[0])
+
+    def take(self, flip: Flip) -> None:
+        cost = self.costs(flip.kind, np.array([flip.first]), np.array([flip.second]))[0]
+        self.left[flip.kind] -= int(cost)
+        for end in flip.ends:
+            self.capacity[flip.kind][end] -= 1
+        if not self.attacker[list(flip.ends)].any():
+            # Of two ends the busier one: it can take part in more.
+            incident = self.problem.instance.graph.incident
+            self.attacker[max(flip.ends, key=lambda end: incident[end])] = True
+        self.taken.add(self._key(flip))
+
+    @property
+    def attackers(self) -> list[int]:
+        return np.flatnonzero(self.attacker).tolist()
+
+    def _key(self, flip: Flip) -> tuple[bool, int, int]:
+        pair = (flip.first, flip.second)
+        if flip.of_edge and not self.problem.instance.graph.directed:
+            pair = (min(pair), max(pair))
+        return (flip.of_edge, *pair)

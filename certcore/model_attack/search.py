@@ -1,0 +1,251 @@
+"""The search: what all methods share. A method adds flips; votes with common random numbers say what they are worth."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from certcore.common.progress import StepsDone, tell
+from certcore.domain.graph import Graph
+from certcore.domain.perturbations import TYPES
+from certcore.model_attack.flips import Flip, apply_flips
+from certcore.model_attack.room import Room
+from certcore.program.problem import Problem
+from certcore.result.allocation import Allocation
+from certcore.votes.purposes import ATTACK_SEARCH
+
+if TYPE_CHECKING:
+    from certcore.model_attack.victim import Gradients, Victim
+
+#: Width of the sigmoid over shares of votes where attacks are compared; gradients look further ahead, see `width_for`.
+NARROW = 0.03
+#: Places for new edges that are looked at in one step.
+NEW_EDGES = 4000
+#: Bits at which attributes may be added that are looked at in one step, per node.
+PER_NODE = 4
+
+
+@dataclass(eq=False)
+class Search:
+    """One attack in the making: the flips so far (in order), and everything that decides which come next."""
+
+    problem: Problem
+    victim: Victim
+    seed: int = 0
+    votes_per_step: int = 256
+    gradients_per_step: int = 16
+    most_steps: int = 150
+    """Gradient steps at one level, if there is no time limit."""
+    margin: float = 0.03
+    """By how much of the votes another class should lead, so that the count will be sure of it."""
+    cancel: threading.Event = field(default_factory=threading.Event)
+    progress: StepsDone | None = None
+    flips: list[Flip] = field(default_factory=list)
+    only: Callable[[str, np.ndarray, np.ndarray], np.ndarray] | None = None
+    """Restricts candidates further, if a method wants it."""
+
+    def __post_init__(self) -> None:
+        self.steps = self.steps_before = 0
+        self.step_seconds = 1.0
+        self.width = 0.1
+        self.deadline: float | None = None
+        self.sites: Allocation | None = None
+        self.rng = np.random.default_rng([self.seed, 0xA77AC])
+
+    def begin_level(self, seconds: float | None) -> None:
+        """Start the clock of one level."""
+        self.steps_before = self.steps
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def graph(self) -> Graph:
+        return self.problem.instance.graph
+
+    @cached_property
+    def targets(self) -> np.ndarray:
+        """Targets that have a certified label."""
+        targets = self.problem.targets
+        return targets[self.problem.fronts.certified((0,) * len(TYPES))[targets]]
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        return np.asarray(self.problem.instance.prediction)[self.targets]
+
+    @property
+    def stopped(self) -> bool:
+        return self.cancel.is_set() or (self.deadline is not None and time.monotonic() > self.deadline)
+
+    def shares(self, flips: Sequence[Flip]) -> np.ndarray:
+        """Shares of votes (nodes, classes) on the perturbed graph, always from the same samples."""
+        count = 1 if self.victim.plain else self.votes_per_step
+        voter = self.victim.voter(apply_flips(self.graph, flips), self.seed)
+        return voter.count(ATTACK_SEARCH, 0, count) / count
+
+    def leads(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """By how much the best other class leads over the label of each target, beyond the margin, and which it is."""
+        chosen = shares[self.targets]
+        rows = np.arange(len(chosen))
+        own = chosen[rows, self.labels].copy()
+        others = chosen.copy()
+        others[rows, self.labels] = -1.0
+        best = others.argmax(axis=1)
+        return others[rows, best] - own - self.margin, best
+
+    def worth(self, shares: np.ndarray) -> float:
+        """A soft count of changed labels."""
+        return float(expit(self.leads(shares)[0] / NARROW).sum())
+
+    def gradients(self, flips: Sequence[Flip], shares: np.ndarray, pairs: np.ndarray | None) -> Gradients:
+        """Which bits a soft count of changed labels leans on; samples differ from step to step."""
+
+        def weigh(soft: np.ndarray) -> np.ndarray:
+            lead, best = self.leads(soft if self.victim.plain else shares)
+            slope = expit(lead / self.width) * expit(-lead / self.width)
+            result = np.zeros(soft.shape)
+            result[self.targets, best] += slope
+            result[self.targets, self.labels] -= slope
+            return result
+
+        count = 1 if self.victim.plain else self.gradients_per_step
+        first = 10**6 + self.steps * count
+        return self.victim.gradients(apply_flips(self.graph, flips), weigh, pairs, self.seed, first, count)
+
+    def width_for(self, budget: int) -> float:
+        """How far from changing a label may be to be worth a flip: the more flips there are per target, the further."""
+        share = budget / max(1, len(self.targets))
+        return float(np.clip(0.6 * math.sqrt(share), 0.1, 0.2))
+
+    def step_done(self, of: int, what: str) -> None:
+        self.steps += 1
+        tell(self.progress, len(self.flips), of, what)
+
+    def batch(self, missing: int) -> int:
+        """How many flips to take in one step, so that neither steps nor seconds run out."""
+        steps = max(1, self.most_steps - (self.steps - self.steps_before))
+        if self.deadline is not None:
+            # A third is kept for the slower steps at larger attacks and for improvements.
+            steps = max(1, int((self.deadline - time.monotonic()) * 0.67 / max(self.step_seconds, 1e-3)))
+        return max(1, math.ceil(missing / steps))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Possible flips of one type with their scores per cost."""
+
+    kind: str
+    first: np.ndarray
+    second: np.ndarray
+    score: np.ndarray
+
+
+def candidates(search: Search, room: Room, flips: Sequence[Flip], shares: np.ndarray) -> list[Candidates]:
+    """What could be flipped next, type by type; the score is the gain that the gradient promises per cost."""
+    graph, kinds = apply_flips(search.graph, flips), room.kinds
+    new = _new_pairs(search, room) if "adj_add" in kinds else np.zeros((0, 2), dtype=np.int64)
+    there = search.graph.edges if "adj_del" in kinds else np.zeros((0, 2), dtype=np.int64)
+    known = np.concatenate([there, new if search.victim.weighs_edges else new[:0]])
+    gradients = search.gradients(flips, shares, known if len(known) else None)
+    at_pairs = np.zeros(0) if gradients.pairs is None else gradients.pairs
+    found = []
+    for kind in kinds:
+        if kind == "attr_del":
+            first, second = np.repeat(np.arange(graph.n_nodes), graph.ones), graph.attr_indices
+        elif kind == "attr_add":
+            first, second = _additions(room, gradients, graph)
+        else:
+            first, second = (there if kind == "adj_del" else new).T
+        here = at_pairs[: len(there)] if kind == "adj_del" else at_pairs[len(there) :]
+        if kind == "adj_add" and not search.victim.weighs_edges:
+            here = search.rng.random(len(new)) * 1e-9  # without gradients one is as good as another
+        found.append(
+            _still_open(search, room, kind, first, second, score_of(search, gradients, kind, first, second, here))
+        )
+    return found
+
+
+def _still_open(
+    search: Search, room: Room, kind: str, first: np.ndarray, second: np.ndarray, score: np.ndarray
+) -> Candidates:
+    keep = room.open(kind, first, second) & (score > 0)
+    if search.only is not None:
+        keep &= search.only(kind, first, second)
+    first, second, score = first[keep], second[keep], score[keep]
+    return Candidates(kind, first, second, score / room.costs(kind, first, second))
+
+
+def _additions(room: Room, gradients: Gradients, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """The best few attributes to add at every node."""
+    nodes = np.flatnonzero((room.capacity["attr_add"] > 0) & (np.abs(gradients.units).sum(axis=1) > 0))
+    count = min(PER_NODE, graph.n_attrs)
+    columns = []
+    for part in np.array_split(nodes, max(1, len(nodes) * graph.n_attrs // 4_000_000)):
+        table = gradients.units[part] @ gradients.weights.T
+        table[graph.attributes[part].nonzero()] = -np.inf
+        columns.append(np.argpartition(-table, count - 1, axis=1)[:, :count].ravel())
+    first, second = np.repeat(nodes, count), np.concatenate(columns)
+    absent = np.asarray(graph.attributes[first, second]).ravel() == 0
+    return first[absent], second[absent]
+
+
+def _new_pairs(search: Search, room: Room) -> np.ndarray:
+    """A random block of places for new edges, one end of each at or beside a target."""
+    graph = search.graph
+    free = np.flatnonzero(room.capacity["adj_add"] > 0)
+    if len(free) < 2:
+        return np.zeros((0, 2), dtype=np.int64)
+    near = np.intersect1d(np.concatenate([search.targets, graph.adjacency[search.targets].indices]), free)
+    pairs = np.stack(
+        [search.rng.choice(near if len(near) else free, NEW_EDGES), search.rng.choice(free, NEW_EDGES)], axis=1
+    )
+    if not graph.directed:
+        pairs = np.sort(pairs, axis=1)
+    pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+    exists = np.asarray(graph.adjacency[pairs[:, 0], pairs[:, 1]]).ravel() != 0
+    return pairs[~exists]
+
+
+def take_best(room: Room, found: Sequence[Candidates], count: int) -> list[Flip]:
+    """The best flips that fit together, each node used once: gradients know nothing of a second flip beside the first.
+
+    `count` is for all types together, in proportion to what is left of each budget.
+    """
+    total = sum(room.left[one.kind] for one in found)
+    taken: list[Flip] = []
+    used: set[int] = set()
+    for one in found:
+        share = max(1, round(count * room.left[one.kind] / max(total, 1)))
+        order = np.argsort(-one.score, kind="stable")[: 50 * share + 50]
+        mine = 0
+        for place in order.tolist():
+            flip = Flip(one.kind, int(one.first[place]), int(one.second[place]))
+            if mine >= share:
+                break
+            if used.isdisjoint(flip.ends) and room.fits(flip):
+                room.take(flip)
+                used.update(flip.ends)
+                taken.append(flip)
+                mine += 1
+    return taken
+
+
+def score_of(
+    search: Search, gradients: Gradients, kind: str, first: np.ndarray, second: np.ndarray, at_pairs: np.ndarray
+) -> np.ndarray:
+    """By how much flips of one type raise the objective, to first order; `at_pairs` are the gradients at these edges.
+
+    A bit of the graph shows in a sample with a probability, and what counts is by how much the flip changes that.
+    """
+    theta = dict(zip(TYPES, search.victim.noise.fractions))
+    sign = 1.0 if kind.endswith("add") else -1.0
+    if kind in ("attr_add", "attr_del"):
+        return sign * float(1 - theta["attr_add"] - theta["attr_del"]) * gradients.at(first, second)
+    # Edges that a sample has deleted pass no message and have no gradient there; new ones are always looked at.
+    return sign * (float(1 - theta["adj_del"]) if kind == "adj_add" else 1.0) * at_pairs

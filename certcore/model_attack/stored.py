@@ -1,0 +1,215 @@
+"""Attacks on a model as files: nested attacks at growing budgets, with their votes, bound to an instance."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certcore.common.display import view
+from certcore.common.errors import InputError
+from certcore.common.exact import read_alpha
+from certcore.common.npz import read_npz, write_npz
+from certcore.common.reading import read_json, whole_number, whole_numbers
+from certcore.domain.base_rule import BaseRule
+from certcore.domain.limits import MAX_TRIALS
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.model_attack.counting import Count, count_changed
+from certcore.model_attack.flips import Flip, allocation_of, apply_flips
+from certcore.model_attack.refute import hold_against_certificates
+from certcore.program.problem import Problem
+from certcore.result.allocation import inadmissible
+
+FORMAT = "certcore-attack-1"
+SUFFIX = ".attack.npz"
+MAX_FLIPS = 10**6
+MAX_LEVELS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One attack of the file: the first `flips` flips, and the votes (nodes, classes) on the graph they make."""
+
+    flips: int
+    votes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelAttack:
+    """Nested attacks on one model; `meta` tells where they come from."""
+
+    instance_digest: str
+    threat: ThreatModel
+    """What the attacker of the largest level could do."""
+    flips: tuple[Flip, ...]
+    attackers: tuple[int, ...]
+    """With σ: the nodes that it controls."""
+    levels: tuple[Level, ...]
+    samples: int
+    """Votes at each level, a number fixed before; 1 and nothing to test for a plain classifier."""
+    alpha: str
+    plain: bool
+    meta: dict[str, Any] = field(default_factory=dict)
+    instance: Instance | None = field(default=None, repr=False)
+    """What was attacked, where it is at hand."""
+
+    def __repr__(self) -> str:
+        told = "" if self.instance is None else f", {self.changed} labels changed"
+        return f"<ModelAttack {len(self.flips)} flips by {self.meta.get('method', '?')}{told}>"
+
+    def _repr_html_(self) -> str:
+        return str(view("card", self))
+
+    @property
+    def changed(self) -> int | None:
+        """Labels that the largest attack changes for certain; None without the instance."""
+        found = None if self.instance is None else self.at(self.instance, self.threat)
+        return None if found is None else found.n_changed
+
+    @property
+    def accuracy_under_attack(self) -> float | None:
+        """Share of targets whose right label the largest attack leaves; None without true labels."""
+        found = None if self.instance is None else self.at(self.instance, self.threat)
+        return None if found is None else found.accuracy
+
+    def check(self, instance: Instance) -> None:
+        """Refuse an instance that the attack was not made for, and flips that its graph does not have."""
+        if self.instance_digest != subject_digest(instance):
+            raise InputError(
+                "the attack was made for another instance (their digests differ); attack this one with "
+                "`certcore attack`"
+            )
+        n = instance.graph.n_nodes
+        if any(len(level.votes) != n for level in self.levels):
+            raise InputError("the votes of the attack are not one row per node; make the attack again")
+        whole_numbers(np.array(self.attackers, dtype=np.int64), "the attackers", 0, n - 1)
+        apply_flips(instance.graph, self.flips)
+
+    def spent(self, level: Level) -> dict[str, int]:
+        """Flips of each type at a level."""
+        return {kind: sum(flip.kind == kind for flip in self.flips[: level.flips]) for kind in TYPES}
+
+    def within(self, instance: Instance, threat: ThreatModel) -> Level | None:
+        """The largest attack of the file that this attacker can make; None if there is none."""
+        problem = Problem(instance, threat)
+        for level in reversed(self.levels):
+            allocation = allocation_of(problem, self.flips[: level.flips], self._attackers(level, threat))
+            if inadmissible(problem, allocation) is None:
+                return level
+        return None
+
+    def count(self, instance: Instance, level: Level, targets: np.ndarray) -> Count:
+        """What a level changes among these targets."""
+        return count_changed(instance, targets, level.votes, self.alpha, plain=self.plain)
+
+    def at(self, instance: Instance, threat: ThreatModel) -> Count | None:
+        """What the largest attack changes that this attacker can make, held against the certificates; None if none."""
+        level = self.within(instance, threat)
+        if level is None:
+            return None
+        targets = np.asarray(instance.targets if threat.targets is None else threat.targets)
+        count = self.count(instance, level, targets)
+        flips = self.flips[: level.flips]
+        hold_against_certificates(instance, threat, flips, self._attackers(level, threat), count)
+        return count
+
+    def _attackers(self, level: Level, threat: ThreatModel) -> Sequence[int]:
+        if threat.sigma is None or not self.attackers:
+            return sorted({end for flip in self.flips[: level.flips] for end in flip.ends})
+        return self.attackers
+
+    @cached_property
+    def budgets(self) -> list[int]:
+        """How many flips the levels have."""
+        return [level.flips for level in self.levels]
+
+
+def subject_digest(instance: Instance) -> str:
+    """The digest of an instance whatever the base rule: the same votes of the same model are attacked."""
+    base: Any = instance.base
+    if instance.base_rule is BaseRule.BINARY:
+        return instance.digest
+    return replace(instance, base=replace(base, rule=BaseRule.BINARY)).digest
+
+
+def beside(path: str | os.PathLike[str]) -> Path:
+    """Where the attack on an instance file is kept: in a folder of its own, so that no list of instances holds it."""
+    name = Path(path).name.removesuffix(".npz") + SUFFIX
+    own = Path(path).with_name(name)
+    return own if own.exists() else Path(path).parent / "attacks" / name
+
+
+def save_attack(path: str | os.PathLike[str], attack: ModelAttack) -> None:
+    """Write an attack atomically."""
+    description = {
+        "format": FORMAT,
+        "instance": attack.instance_digest,
+        "threat": attack.threat.to_json(),
+        "samples": attack.samples,
+        "alpha": attack.alpha,
+        "plain": attack.plain,
+        "meta": attack.meta,
+    }
+    names = np.array([flip.kind for flip in attack.flips], dtype=str)
+    places = np.array([flip[1:] for flip in attack.flips], dtype=np.int32).reshape(-1, 2)
+    write_npz(
+        path,
+        {
+            "description": np.array(json.dumps(description, sort_keys=True)),
+            "flip_types": names,
+            "flip_places": places,
+            "attackers": np.array(attack.attackers, dtype=np.int32),
+            "level_flips": np.array(attack.budgets, dtype=np.int32),
+            "votes": np.stack([level.votes for level in attack.levels]).astype(np.int32),
+        },
+    )
+
+
+def load_attack(path: str | os.PathLike[str], instance: Instance) -> ModelAttack:
+    """Read the attack on an instance; every violation is named, nothing is unpickled."""
+    attack = replace(_read(path), instance=instance)
+    attack.check(instance)
+    return attack
+
+
+def _read(path: str | os.PathLike[str]) -> ModelAttack:
+    arrays = read_npz(path)
+    name = Path(path).name
+    try:
+        told: Any = read_json(str(arrays["description"].reshape(-1)[0]), f"the description in {name}")
+        if not isinstance(told, dict) or told.get("format") != FORMAT:
+            raise InputError(f"{name} carries no {FORMAT} description; expected a file written by `certcore attack`")
+        kinds = [str(kind) for kind in arrays["flip_types"].reshape(-1)]
+        places = whole_numbers(arrays["flip_places"], "flip_places", 0, 2**31, shape=(len(kinds), 2))
+        strange = sorted(set(kinds) - set(TYPES))
+        if strange or len(kinds) > MAX_FLIPS:
+            raise InputError(f"{name} holds flips of the type {strange[:1]}; expected {', '.join(TYPES)}")
+        flips = tuple(Flip(kind, *place) for kind, place in zip(kinds, places.tolist()))
+        samples = whole_number(told["samples"], "the number of samples", 1, MAX_TRIALS)
+        plain = told["plain"] is True
+        level_flips = whole_numbers(arrays["level_flips"], "level_flips", 0, len(flips), shape=(None,))
+        votes = whole_numbers(arrays["votes"], "votes", 0, samples, shape=(len(level_flips), None, None))
+        attackers = whole_numbers(arrays["attackers"], "attackers", 0, 2**31, shape=(None,))
+        read_alpha(told["alpha"])
+        threat = ThreatModel.from_json(told["threat"])
+        digest, meta = str(told["instance"]), dict(told["meta"])
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name} is no attack file: {error} is missing or wrong; make it again") from error
+    if not len(level_flips) or len(level_flips) > MAX_LEVELS or (np.diff(level_flips) < 0).any():
+        raise InputError(f"{name} does not add up: its levels do not rise; make it again")
+    if (votes.sum(axis=2) != samples).any() or (plain and samples != 1):
+        raise InputError(f"{name} does not add up: its votes are not those of {samples:,} samples; make it again")
+    levels = tuple(Level(int(count), table) for count, table in zip(level_flips.tolist(), votes))
+    return ModelAttack(
+        digest, threat, flips, tuple(attackers.tolist()), levels, samples, str(told["alpha"]), plain, meta
+    )

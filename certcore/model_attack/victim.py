@@ -1,0 +1,248 @@
+"""The classifier that is attacked: it counts votes on any graph, and tells which bits its soft votes lean on.
+
+Gradients are of Σ coefficient[node, class] · (share of soft votes), where a soft vote is a softmax of the scores of one
+sample and the coefficients are the derivative of a soft count of changed labels. They are taken at the output of the
+first linear map, X·W: what a bit at (node, attribute) does is the inner product with one row of W, so no dense
+attribute matrix is ever built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
+
+from certcore.domain.graph import Graph
+from certcore.domain.noise import Noise
+from certcore.models.base import Edges, NodeClassifier
+from certcore.models.gcn import GCN, GCNMean
+from certcore.votes.fused import pad_weights
+from certcore.votes.purposes import ATTACK_SEARCH
+from certcore.votes.run import Voter
+from certcore.votes.sampler import Sampler
+from certcore.votes.threads import one_thread
+from certcore.votes.voters import make_voter
+
+#: From the shares of soft votes (nodes, classes) to what a vote more is worth.
+Weigh = Callable[[np.ndarray], np.ndarray]
+#: Samples of one backward pass hold at most this many bytes.
+_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """By how much the objective rises if a bit is set: `units @ weights.T` at attributes, `pairs` at (i, j)."""
+
+    units: np.ndarray
+    weights: np.ndarray
+    pairs: np.ndarray | None
+
+    def at(self, nodes: np.ndarray, attributes: np.ndarray) -> np.ndarray:
+        """At single bits (node, attribute)."""
+        return np.einsum("ku,ku->k", self.units[nodes], self.weights[attributes])
+
+
+class Victim(Protocol):
+    """What a search needs to know about the classifier."""
+
+    @property
+    def noise(self) -> Noise: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def weighs_edges(self) -> bool:
+        """Whether it takes weights of edges, so that the gradient at an edge that is not there means something."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is no noise: one prediction is all there is."""
+
+    def voter(self, graph: Graph, seed: int) -> Voter: ...
+
+    def gradients(
+        self, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
+    ) -> Gradients:
+        """From samples first … first + count − 1; `pairs` are edges or places where one could be."""
+
+
+@dataclass(eq=False)
+class NetworkVictim:
+    """One of our networks; `head` is the network after X·W and may take weights of edges."""
+
+    model: NodeClassifier
+    noise: Noise
+    digest: str
+
+    @property
+    def weighs_edges(self) -> bool:
+        return type(self.model) in (GCN, GCNMean)
+
+    @property
+    def plain(self) -> bool:
+        return not (self.noise.attributes or self.noise.adjacency)
+
+    def voter(self, graph: Graph, seed: int) -> Voter:
+        return make_voter(self.model, graph, self.noise, seed)
+
+    def gradients(
+        self, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
+    ) -> Gradients:
+        weights = self.model.first.detach().numpy()
+
+        def scores(units: Tensor, edges: Edges, strength: Tensor | None) -> Tensor:
+            if strength is None:
+                return self.model.head(units, edges)
+            if self.weighs_edges:
+                return _weighted_gcn(self.model, units, edges, strength)
+            return _masked(self.model, edges, strength, lambda: self.model.head(units, edges))
+
+        return backward(graph, self.noise, weights, scores, weigh, pairs, seed, first, count)
+
+
+@dataclass(eq=False)
+class ModuleVictim:
+    """Anybody's network: `voters` counts its votes, `rest` is what follows X·weights (weights may be the identity)."""
+
+    noise: Noise
+    digest: str
+    voters: Callable[[Graph, int], Voter]
+    weights: np.ndarray
+    rest: nn.Module
+    weighs_edges: bool = False
+
+    @property
+    def plain(self) -> bool:
+        return not (self.noise.attributes or self.noise.adjacency)
+
+    def voter(self, graph: Graph, seed: int) -> Voter:
+        return self.voters(graph, seed)
+
+    def gradients(
+        self, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
+    ) -> Gradients:
+        def scores(units: Tensor, edges: Edges, strength: Tensor | None) -> Tensor:
+            if strength is None:
+                return self.rest(units, edges.index)
+            return _masked(self.rest, edges, strength, lambda: self.rest(units, edges.index))
+
+        return backward(graph, self.noise, self.weights, scores, weigh, pairs, seed, first, count)
+
+
+Scores = Callable[[Tensor, Edges, Tensor | None], Tensor]
+
+
+def backward(
+    graph: Graph,
+    noise: Noise,
+    weights: np.ndarray,
+    scores: Scores,
+    weigh: Weigh,
+    pairs: np.ndarray | None,
+    seed: int,
+    first: int,
+    count: int,
+) -> Gradients:
+    """Gradients summed over samples, a few of them side by side."""
+    sampler, padded = Sampler(graph, noise), pad_weights(np.ascontiguousarray(weights, dtype=np.float32))
+    n, width = graph.n_nodes, weights.shape[1]
+    size = max(1, min(count, _BYTES // (n * width * 4)))
+    total = np.zeros((n, width), dtype=np.float32)
+    at_pairs = None if pairs is None else np.zeros(len(pairs), dtype=np.float64)
+    with one_thread():
+        for start in range(first, first + count, size):
+            copies = min(size, first + count - start)
+            summed = sampler.summed_rows(seed, ATTACK_SEARCH, start, copies, padded)
+            rows = summed.transpose(0, 2, 1, 3).reshape(copies * n, -1)[:, :width]
+            units = torch.from_numpy(np.ascontiguousarray(rows)).requires_grad_()
+            edges, strength, where = _edges(sampler, graph, noise, pairs, seed, start, copies)
+            shares = scores(units, edges, strength).softmax(dim=1)
+            coefficient = weigh(shares.detach().numpy().reshape(copies, n, -1).mean(axis=0)).astype(np.float32)
+            objective = (shares * torch.from_numpy(coefficient).repeat(copies, 1)).sum() / count
+            inputs = [units] if strength is None else [units, strength]
+            found = torch.autograd.grad(objective, inputs, allow_unused=True)
+            if found[0] is not None:
+                total += found[0].numpy().reshape(copies, n, width).sum(axis=0)
+            if at_pairs is not None and strength is not None and found[1] is not None:
+                inside = where >= 0
+                np.add.at(at_pairs, where[inside], found[1].numpy()[inside])
+    return Gradients(total, weights, at_pairs)
+
+
+def _edges(
+    sampler: Sampler, graph: Graph, noise: Noise, pairs: np.ndarray | None, seed: int, first: int, copies: int
+) -> tuple[Edges, Tensor | None, np.ndarray]:
+    """Edges of the samples; with `pairs` those too where no edge is, at strength 0, and whose pair each message is."""
+    if noise.adjacency:
+        draws = [sampler.edges(seed, ATTACK_SEARCH, first + k) for k in range(copies)]
+    else:
+        rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.adj_indptr))
+        draws = [(rows, graph.adj_indices)] * copies
+    if pairs is None:
+        return Edges.stack(graph.n_nodes, draws), None, np.zeros(0, dtype=np.int64)
+    number = _Lookup(graph, pairs)
+    filled, strengths, where = [], [], []
+    for receivers, senders in draws:
+        extra = number.absent(receivers, senders)
+        filled.append((np.concatenate([receivers, extra[0]]), np.concatenate([senders, extra[1]])))
+        strengths.append(np.concatenate([np.ones(len(receivers)), np.zeros(len(extra[0]))]))
+        where.append(number.of(*filled[-1]))
+    strength = torch.from_numpy(np.concatenate(strengths).astype(np.float32)).requires_grad_()
+    return Edges.stack(graph.n_nodes, filled), strength, np.concatenate(where)
+
+
+class _Lookup:
+    """Which pair a message belongs to."""
+
+    def __init__(self, graph: Graph, pairs: np.ndarray) -> None:
+        self.graph, self.n = graph, graph.n_nodes
+        keys, numbers = pairs[:, 0] * self.n + pairs[:, 1], np.arange(len(pairs))
+        if not graph.directed:
+            keys, numbers = np.concatenate([keys, pairs[:, 1] * self.n + pairs[:, 0]]), np.tile(numbers, 2)
+        order = np.argsort(keys)
+        self.keys, self.numbers = keys[order], numbers[order]
+        there = np.repeat(np.arange(self.n), np.diff(graph.adj_indptr)) * self.n + graph.adj_indices
+        self.new = np.setdiff1d(self.keys, there)
+
+    def of(self, receivers: np.ndarray, senders: np.ndarray) -> np.ndarray:
+        wanted = receivers * self.n + senders
+        found = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
+        if not len(self.keys):
+            return np.full(len(wanted), -1)
+        return np.where(self.keys[found] == wanted, self.numbers[found], -1)
+
+    def absent(self, receivers: np.ndarray, senders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Messages of pairs without an edge in the graph, as far as the sample has none of them either."""
+        keys = np.setdiff1d(self.new, receivers * self.n + senders)
+        return keys // self.n, keys % self.n
+
+
+def _weighted_gcn(model: Any, units: Tensor, edges: Edges, strength: Tensor) -> Tensor:
+    """The network of `certcore.models.gcn` with weights of messages, from which degrees are computed as well."""
+    sender, receiver = edges.looped
+    weight = torch.cat([strength, torch.ones(edges.n_nodes * edges.copies)])
+    degree = torch.zeros(edges.n_nodes * edges.copies).index_add(0, receiver, weight)
+    if isinstance(model, GCNMean):
+        weight = weight / degree[receiver]
+    else:
+        scale = degree.clamp(min=1e-6).rsqrt()
+        weight = weight * scale[receiver] * scale[sender]
+
+    def propagate(values: Tensor) -> Tensor:
+        return torch.zeros_like(values).index_add(0, receiver, values[sender] * weight[:, None])
+
+    hidden = torch.relu(propagate(units) + model.bias1)
+    return propagate(hidden @ model.second) + model.bias2
+
+
+def _masked(network: nn.Module, edges: Edges, strength: Tensor, call: Callable[[], Tensor]) -> Tensor:
+    """Messages of torch-geometric layers multiplied by `strength`; weights from degrees and attention stay."""
+    set_masks(network, strength, edges.index, apply_sigmoid=False)
+    try:
+        return call()
+    finally:
+        clear_masks(network)

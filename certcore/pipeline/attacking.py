@@ -1,0 +1,167 @@
+"""Attacks on the model of an instance: anybody's network, or the model of a bundle, trained again."""
+
+from __future__ import annotations
+
+import copy
+import os
+import shlex
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from certcore.base.smoothing import SmoothingBase
+from certcore.common.errors import InputError
+from certcore.common.progress import StepsDone
+from certcore.domain.noise import Noise
+from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import Budgets, ThreatModel, read_threat
+from certcore.instance.instance import Instance
+from certcore.model_attack.run import AttackOptions, run_attack
+from certcore.model_attack.stored import ModelAttack
+from certcore.models.registry import require_training_packages
+from certcore.pipeline.bundle import trained_again
+
+if TYPE_CHECKING:
+    from certcore.model_attack.victim import Victim
+    from certcore.models.base import NodeClassifier
+    from certcore.votes.fused import FusedVoter
+
+
+def attack(
+    model: Callable[..., Any],
+    data: object,
+    instance: Instance,
+    threat: ThreatModel | None = None,
+    *,
+    method: str = "local",
+    samples: int = 10_000,
+    alpha: str = "0.01",
+    seed: int = 0,
+    time_limit: float | None = None,
+    nested: bool = False,
+    wrapper: Callable[..., Any] | None = None,
+    edges: str = "edge_index",
+    cancel: threading.Event | None = None,
+    progress: StepsDone | None = None,
+    **budgets: Unpack[Budgets],
+) -> ModelAttack:
+    """Look for a perturbation that changes as many labels of the certified classifier as possible.
+
+    `model` and `data` are what `smooth` was given (with the same `wrapper` and `edges`), and the budgets are those of
+    `certify`. Labels count as changed if another class beats them on the perturbed graph in `samples` new samples, at
+    confidence 1 − `alpha` over all targets together. An attack is what was found, never the worst there is. It is
+    replayed on the certificates: if it changes a label that they cover, a `SoundnessError` is raised.
+    """
+    require_training_packages()
+    options = AttackOptions(method, samples, alpha, seed, time_limit, nested)
+    victim = module_victim(model, data, instance, wrapper, edges)
+    return run_attack(victim, instance, read_threat(threat, budgets), options, cancel=cancel, progress=progress)
+
+
+def noise_of(instance: Instance) -> Noise:
+    """The smoothing of an instance; none where its base certificate is about a plain classifier."""
+    return instance.base.noise if isinstance(instance.base, SmoothingBase) else Noise(("0",) * len(TYPES))  # type: ignore[arg-type]
+
+
+def module_victim(
+    model: Callable[..., Any],
+    data: object,
+    instance: Instance,
+    wrapper: Callable[..., Any] | None = None,
+    edges: str = "edge_index",
+) -> Victim:
+    """Anybody's network on the graph of an instance, with the fastest voter and gradients that it allows."""
+    from certcore.data.dataset import Dataset
+    from certcore.model_attack.victim import ModuleVictim
+    from certcore.models.base import NodeClassifier
+    from certcore.pipeline.smooth import _first_call, _prepared, make_module_voter
+    from certcore.votes.attention import Attention
+    from certcore.votes.fused import FusedVoter
+    from certcore.votes.module import ModuleVoter, clean_input
+    from certcore.votes.split import split_first
+
+    graph, noise = instance.graph, noise_of(instance)
+    if getattr(data, "num_nodes", graph.n_nodes) != graph.n_nodes:
+        raise InputError("the data are another graph than the instance's; give the data that `smooth` was given")
+    if isinstance(model, NodeClassifier):
+        return network_victim(model, instance, "")
+    dataset = Dataset("graph", graph, np.zeros(graph.n_nodes, dtype=np.int64), ("0",))
+    called = _prepared(model, wrapper, edges, "cpu", dataset, [])
+    n_classes, keeps = _first_call(called, dataset)
+    voter = make_module_voter(called, dataset, noise, 0, n_classes, keeps=keeps)
+    if isinstance(voter, FusedVoter):
+        return network_victim(_as_gcn(voter), instance, "")
+    assert isinstance(voter, ModuleVoter)
+    split = split_first(called, *clean_input(graph)) if voter.split else None
+    if split is not None and any(isinstance(part, Attention) for part in split.rest.modules()):
+        split = None  # the compiled attention has no gradients
+    weights = np.eye(graph.n_attrs, dtype=np.float32) if split is None else split.weights
+    # A copy: asking a layer for gradients of its edges leaves traces by which a voter would no longer know it.
+    rest = copy.deepcopy(called if split is None else split.rest)
+    return ModuleVictim(noise, voter.digest, lambda on, seed: replace(voter, graph=on, seed=seed), weights, rest)
+
+
+def _as_gcn(voter: FusedVoter) -> NodeClassifier:
+    """A two-layer GCN of torch-geometric as ours, which takes weights of edges."""
+    import torch
+
+    from certcore.models.gcn import GCN
+
+    network = GCN(voter.graph.n_attrs, voter.n_classes, len(voter.bias1))
+    tensors = {"first": voter.weights1, "bias1": voter.bias1, "second": voter.weights2, "bias2": voter.bias2}
+    network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in tensors.items()}, strict=False)
+    return network.eval()
+
+
+def network_victim(model: NodeClassifier, instance: Instance, digest: str) -> Victim:
+    """One of our networks; the digest is that of its file."""
+    from certcore.model_attack.victim import NetworkVictim
+    from certcore.votes.voters import make_voter
+
+    noise = noise_of(instance)
+    return NetworkVictim(copy.deepcopy(model), noise, digest or make_voter(model, instance.graph, noise, 0).digest)
+
+
+def attack_bundle(
+    instance: Instance,
+    threat: ThreatModel,
+    options: AttackOptions,
+    *,
+    model: str | os.PathLike[str] | None = None,
+    work: str | Path | None = None,
+    **running: Any,
+) -> ModelAttack:
+    """Attack the model of a bundle: trained again by its recorded command, or read from a file."""
+    victim = bundle_victim(instance, model, work)
+    return run_attack(victim, instance, threat, options, meta={"recipe": instance.meta.get("command")}, **running)
+
+
+def bundle_victim(
+    instance: Instance, model: str | os.PathLike[str] | None = None, work: str | Path | None = None
+) -> Victim:
+    """The model of a bundle as a victim."""
+    require_training_packages()
+    if model is None:
+        trained = trained_again(instance, work)
+        return network_victim(trained.model, instance, trained.facts["sha256"])
+    import hashlib
+
+    from certcore.models.storage import load_model
+
+    network, _ = load_model(model)
+    return network_victim(network, instance, hashlib.sha256(Path(model).read_bytes()).hexdigest())
+
+
+def command_of(arguments: list[str]) -> str:
+    """What to type to make the same attack again, without anybody's folders."""
+    words, given = ["certcore"], iter(arguments)
+    for word in given:
+        if word in ("--work", "--model", "-o", "--output"):
+            next(given, None)
+        elif not word.startswith(("--work=", "--model=", "--output=")):
+            words.append(Path(word).name if word.endswith(".npz") else word)
+    return shlex.join(words)

@@ -1,0 +1,153 @@
+"""Attack files and commands: nested levels, bound to the instance and the model, counted again, left out if strange."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch_geometric")
+
+import certcore as cc
+from certcore.cli import main
+from certcore.common.errors import InputError
+from certcore.common.npz import read_npz, write_npz
+from certcore.instance.instance import save_instance
+from certcore.model_attack.run import AttackOptions, run_attack
+from certcore.model_attack.stored import beside, load_attack, save_attack
+from certcore.models.storage import save_model
+from certcore.pipeline.bundle import BundleRecipe
+from certcore.result import tripwire
+from tests.model_attack.cases import case, network
+
+QUICK = AttackOptions("greedy", 1000, nested=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tripwire, "_memories", OrderedDict())
+
+
+@pytest.fixture(scope="module")
+def found():
+    instance, victim = case()
+    return run_attack(victim, instance, cc.ThreatModel(attr_del=10), QUICK)
+
+
+def test_a_file_gives_back_what_was_found(found, tmp_path):
+    instance, _ = case()
+    path = tmp_path / "toy.attack.npz"
+    save_attack(path, found)
+    read = load_attack(path, instance)
+    assert read.flips == found.flips
+    assert read.budgets == [1, 2, 5, 10]
+    assert read.changed == found.changed
+    assert read.meta == found.meta
+    assert read.accuracy_under_attack == found.accuracy_under_attack
+    assert path.stat().st_size < 20_000
+
+
+def test_any_budget_has_the_largest_attack_below_it(found):
+    instance, _ = case()
+    targets = np.asarray(instance.targets)
+    by_level = [found.count(instance, level, targets).n_changed for level in found.levels]
+    for budget, level in ((1, 0), (4, 1), (7, 2), (10, 3), (500, 3)):
+        assert found.at(instance, cc.ThreatModel(attr_del=budget)).n_changed == by_level[level]
+    assert found.at(instance, cc.ThreatModel(attr_add=5)) is None
+    flipped = found.flips[0].first
+    assert found.at(instance, cc.ThreatModel(attr_del=500, protected=[flipped])) is None
+
+
+def test_an_interrupted_attack_continues_to_the_same_flips(found):
+    instance, victim = case()
+    half = run_attack(victim, instance, cc.ThreatModel(attr_del=5), QUICK)
+    whole = run_attack(victim, instance, cc.ThreatModel(attr_del=10), QUICK, start=half)
+    assert whole.flips[:5] == half.flips
+    assert whole.budgets == found.budgets
+    with pytest.raises(InputError, match="to continue"):
+        run_attack(victim, instance, cc.ThreatModel(attr_del=10), AttackOptions("random", 1000), start=half)
+
+
+def test_a_cancelled_attack_keeps_its_finished_levels():
+    import threading
+
+    instance, victim = case()
+    cancel, kept = threading.Event(), []
+
+    def keep(attack):
+        kept.append(attack)
+        if len(attack.levels) == 2:
+            cancel.set()
+
+    part = run_attack(victim, instance, cc.ThreatModel(attr_del=10), QUICK, cancel=cancel, keep=keep)
+    assert part.budgets == kept[-1].budgets == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("votes", lambda a: a + 1),
+        ("level_flips", lambda a: a[::-1]),
+        ("flip_types", lambda a: np.array(["bits"] * len(a))),
+        ("flip_places", lambda a: a + 10**6),
+        ("flip_places", lambda a: a[:1].repeat(len(a), axis=0)),
+        ("description", lambda a: np.array("{}")),
+    ],
+)
+def test_what_does_not_add_up_is_refused(found, tmp_path, name, value):
+    instance, _ = case()
+    path = tmp_path / "toy.attack.npz"
+    save_attack(path, found)
+    arrays = read_npz(path)
+    arrays[name] = value(arrays[name])
+    write_npz(path, arrays)
+    with pytest.raises(InputError):
+        load_attack(path, instance)
+
+
+def test_an_attack_on_another_instance_is_refused(found, tmp_path):
+    path = tmp_path / "toy.attack.npz"
+    save_attack(path, found)
+    with pytest.raises(InputError, match="another instance"):
+        load_attack(path, case("gcn", "joint")[0])
+
+
+def test_the_commands(tmp_path, capsys):
+    instance, _ = case()
+    model, path = tmp_path / "toy.safetensors", tmp_path / "toy.npz"
+    save_model(model, network(), {"seed": 0})
+    save_instance(path, instance)
+    assert main(["certify", str(path), "--attr-del", "3", "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)
+    assert before["changed"] is None
+    assert before["accuracy_under_attack"] is None
+    asked = ["attack", str(path), "--attr-del", "10", "--nested", "--samples", "1000", "--model", str(model)]
+    assert main([*asked, "--method", "greedy", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [level["flips"] for level in report["levels"]] == [1, 2, 5, 10]
+    assert 0 < report["changed"] <= before["targets"]
+    assert main(["certify", str(path), "--attr-del", "300", "--json"]) == 0
+    after = json.loads(capsys.readouterr().out)
+    assert after["changed"] == report["changed"]
+    assert after["accuracy_under_attack"] == report["accuracy_under_attack"]
+    file = beside(path)
+    assert main(["verify-attack", str(file), str(path), "--model", str(model), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accepted"]
+    arrays = read_npz(file)  # a file that claims what is not so: everybody votes for another class
+    arrays["votes"] = np.roll(arrays["votes"], 1, axis=2)
+    write_npz(tmp_path / "lie.attack.npz", arrays)
+    assert main(["verify-attack", str(tmp_path / "lie.attack.npz"), str(path), "--model", str(model), "--json"]) == 1
+
+
+def test_a_recipe_is_read_back_from_its_command():
+    for recipe in (
+        BundleRecipe("citeseer", "gcn", "attr", split=2, samples=10**5, first=7, seed=3, epochs=9, alpha="0.05"),
+        BundleRecipe("cora", "gcn_mean", "adj", edge_field="degrees"),
+        BundleRecipe("cora", "gcn", "joint", theta=("0.1", "0.2", "0", "0.3")),
+        BundleRecipe("citeseer", "gcn", "convex"),
+    ):
+        assert BundleRecipe.from_command(recipe.command).command == recipe.command
+    with pytest.raises(InputError, match="no command that makes a bundle"):
+        BundleRecipe.from_command("rm -r /")

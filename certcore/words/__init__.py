@@ -7,7 +7,7 @@ docs/sentences.md is written from that list. Nothing that computes imports this 
 
 from __future__ import annotations
 
-from certcore.words.attacker import attacks_nothing, threat_words
+from certcore.words.attacker import attacks_nothing, short_threat, threat_words
 from certcore.words.division import how_it_votes, votes_over_groups, why_accuracy, why_control_columns, why_controls
 from certcore.words.field import field_words
 from certcore.words.nodes import node_words, state_words
@@ -40,6 +40,7 @@ from certcore.words.right_labels import (
     not_for_training,
     share_of_right,
 )
+from certcore.words.short import short_head, short_open, short_sub, short_sure, short_uncovered
 from certcore.words.sites import attack_words, named_sites, state_legend, why_larger
 from certcore.words.solve import limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words
@@ -77,6 +78,12 @@ __all__ = [
     "remarks",
     "said_convex",
     "share_of_right",
+    "short_head",
+    "short_open",
+    "short_sub",
+    "short_sure",
+    "short_threat",
+    "short_uncovered",
     "state_legend",
     "state_words",
     "statement",

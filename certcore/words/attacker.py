@@ -27,6 +27,11 @@ def threat_words(threat: ThreatModel, *, directed: bool = False) -> str:
     return ", ".join([f"at most {budget_words(threat.budgets)} in the whole graph", *_limits(threat, directed)])
 
 
+def short_threat(threat: ThreatModel, *, directed: bool = False) -> str:
+    """The same without “at most … in the whole graph”, which a slider says; every limit is told."""
+    return ", ".join([budget_words(threat.budgets), *_limits(threat, directed)])
+
+
 def beside(threat: ThreatModel, vary: str, *, directed: bool = False) -> str:
     """All that holds for the attacker beside what is varied (a type or σ); empty if nothing else does."""
     at_all = threat.replace(**{vary: MAX_BUDGET if vary in TYPES else None})  # so that every limit there is, is told

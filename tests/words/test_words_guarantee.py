@@ -17,6 +17,7 @@ from certcore.base.division import DivisionBase, PairHash
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.program.problem import by_division
 from certcore.result.influence import influence
+from certcore.result.partition import partition_of
 from certcore.result.reach import NEVER, reach
 from certcore.result.states import TargetState
 from certcore.sweep import Session
@@ -162,6 +163,49 @@ def test_nothing_unverified_is_called_proven(seed: int) -> None:
     proven = c.targets - c.verified_certified
     assert meaning == words.SENTENCES["bracket"].say(c.attack_found, proven, proven - c.unproven)
     assert str(words.summary(c)).startswith(f"{c.verified_certified:,} of {c.targets:,}")
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=250, deadline=None)
+def test_nothing_shorter_claims_more(seed: int) -> None:
+    instance, c = drawn(seed)
+    wrong = seed % 3
+    asked = c.targets + wrong if wrong else None
+    head = words.short_head(c.threat, c.verified_certified, c.targets, asked)
+    sub = words.short_sub(instance, c.threat, c.verified_certified, c.certified)
+    whole = c.targets + wrong
+    promised = bool(attackable(c.threat) and c.verified_certified and whole)
+    wanted = "stays" if asked is None else "accuracy"
+    if not promised:
+        wanted = "no_targets" if not whole else "nothing" if attackable(c.threat) else "clean" + "_right" * bool(wrong)
+    assert head.keys == (f"short.{wanted}",)
+    assert str(head).startswith("At least") == promised, "a count that stays begins so, and nothing else does"
+    if wanted not in ("nothing", "no_targets"):
+        told = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) of ([\d,]+)", str(head))[0]]
+        assert told == [c.verified_certified, whole], "the verified count, of all labels asked about"
+        share = Fraction(re.findall(r"([\d.]+) %", str(head))[0])
+        assert 0 <= Fraction(100 * c.verified_certified, whole) - share < Fraction(1, 10)
+    assert ("Proven" in str(sub)) == bool(attackable(c.threat) and c.verified_certified)
+    assert ("nobody has checked" in str(sub)) == bool(attackable(c.threat) and c.unproven)
+    if "Proven" in str(sub):
+        limits = words.threat_words(c.threat, directed=instance.graph.directed).removeprefix("at most ")
+        limits = limits.replace(" in the whole graph", "")
+        assert limits in str(sub), "whatever restrains the attacker is told"
+        assert words.short_sure(instance) in str(sub)
+        assert ("% confidence" in str(sub)) == ("votes" in instance.base.arrays() and "alpha" in instance.base.facts)
+
+    before = int((c.states(instance.base.fronts()) == TargetState.BEFORE).sum())
+    parts = partition_of(c, before, asked)
+    assert min(dataclasses.astuple(parts)) >= 0
+    assert parts.asked == whole, "the parts of the bar add up"
+    assert parts.proven == c.verified_certified
+    assert parts.each <= c.naive_certified
+    if c.attack is not None:
+        assert parts.lost + parts.none == c.attack_found
+    said = str(words.short_open(c, parts))
+    most = c.targets - c.verified_certified - before
+    assert ("Settled" in said) == (c.attack is not None and c.attack_found == c.targets - c.verified_certified)
+    assert "Settled" in said or f"more than {most:,}." in said
 
 
 @given(st.integers(0, 2**32 - 1))

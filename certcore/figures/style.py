@@ -21,7 +21,6 @@ PURPLE: Final = "#CC79A7"
 GREY: Final = "#7F7F7F"
 
 
-
 @dataclass(frozen=True)
 class Token:
     """One colour by its meaning, with its partner on a dark page."""

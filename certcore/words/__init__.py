@@ -40,7 +40,7 @@ from certcore.words.right_labels import (
     not_for_training,
     share_of_right,
 )
-from certcore.words.short import short_head, short_open, short_sub, short_sure, short_uncovered
+from certcore.words.short import short_head, short_open, short_remarks, short_sub, short_sure, short_uncovered
 from certcore.words.sites import attack_words, named_sites, state_legend, why_larger
 from certcore.words.solve import limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words
@@ -80,6 +80,7 @@ __all__ = [
     "share_of_right",
     "short_head",
     "short_open",
+    "short_remarks",
     "short_sub",
     "short_sure",
     "short_threat",

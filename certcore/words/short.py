@@ -18,7 +18,7 @@ from certcore.result.partition import Partition
 from certcore.result.states import TargetState
 from certcore.words.attacker import attacks_nothing, short_threat
 from certcore.words.division import votes_over_groups
-from certcore.words.promises import said_convex
+from certcore.words.promises import remarks, said_convex
 from certcore.words.registry import sentence
 from certcore.words.text import Text, count, listing, paragraph, say, strong
 
@@ -191,7 +191,9 @@ def searched(more: str, most: str) -> Text:
     return say(f"{more} more than before. At most {most} more can be proven from these certificates.")
 
 
-@sentence("short.cell", "over a cell of the map of two budgets", "71.9 %", "20 attribute deletions and 2 edge additions")
+@sentence(
+    "short.cell", "over a cell of the map of two budgets", "71.9 %", "20 attribute deletions and 2 edge additions"
+)
 def cell(share: str, budgets: str) -> Text:
     return say(f"at least {share} up to {budgets}")
 
@@ -204,6 +206,40 @@ def growing(solved: str, cells: str) -> Text:
 @sentence("short.at_least_of", "over a group of nodes that look alike", "869", "923")
 def some_stay(certified: str, alike: str) -> Text:
     return say(f"at least {certified} of these {alike} stay")
+
+
+def short_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
+    """What must be said beside the number, each in one short sentence; the long ones stand in the panel."""
+    said = {key for one in remarks(instance, threat) for key in one.keys}
+    known = {
+        "remark.uncovered": uncovered_here,
+        "remark.messages": means,
+        "remark.division.rule": means,
+        "remark.division.evasion": weights_fixed,
+        "remark.division.poisoning": attributes_fixed,
+    }
+    found = {say_it: say_it() for key, say_it in known.items() if key in said}
+    return list(found.values())
+
+
+@sentence("short.remark.uncovered", "a budget is set for a type that the base certificate says nothing about")
+def uncovered_here() -> Text:
+    return say("A budget is set that this file does not cover: such a flip counts against every label in its reach.")
+
+
+@sentence("short.remark.means", "edges are attacked, and the fields follow the rule for means")
+def means() -> Text:
+    return say("Sound for mean and attention aggregation only.")
+
+
+@sentence("short.remark.weights", "division voting: edges are attacked, and the weights have read edges")
+def weights_fixed() -> Text:
+    return say("Attributes and weights stay fixed.")
+
+
+@sentence("short.remark.attributes", "division voting: edges are attacked, and the weights have read no edge")
+def attributes_fixed() -> Text:
+    return say("Attributes stay fixed.")
 
 
 def short_uncovered(instance: Instance, missing: Sequence[str]) -> tuple[Text, Text]:
@@ -224,6 +260,5 @@ def uncovered_chip(types: str) -> Text:
 @sentence("short.uncovered.why", "asked why", "attribute additions and attribute deletions")
 def uncovered_why(covered: str) -> Text:
     return say(
-        f"This file proves something about {covered} only. "
-        "Any other flip would count against every label in its reach."
+        f"This file proves something about {covered} only. Any other flip would count against every label in its reach."
     )

@@ -160,6 +160,19 @@ def suggest(view: View, number: int) -> Work:
     return ask("suggest", ("suggest", number, *view.key), run, "Looking for the best protection", patience=0.2)
 
 
+def protecting(view: View, node: int) -> Work:
+    """The certificate with one more node protected."""
+    threat = view.threat.replace(protected=[*np.asarray(view.threat.protected).tolist(), node])
+
+    def run(job: Job) -> Certificate:
+        return session(view.instance).certify(
+            threat, relaxation=view.relaxation.relaxed, attack=False, cancel=job.cancel
+        )
+
+    key = ("protecting", node, *view.key)
+    return ask("protecting", key, run, "Certifying with this node protected", same=key, patience=0.2)
+
+
 def report(view: View, source: str) -> Work:
     """A complete report at the sliders' position, as the bytes of a zip."""
     relaxation = view.relaxation.relaxed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -17,9 +17,20 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
+from certcore.sweep import (
+    Curve,
+    Radius,
+    Session,
+    Surface,
+    curve,
+    radius,
+    strengthen_curve,
+    strengthen_surface,
+    surfaces,
+)
 from certcore.sweep.bracket import attacks_along, attacks_over, best_below
 from certcore.sweep.surface_maps import around
+from certcore.verify.proof import certified_count
 
 from ..files import bundles
 from ..state import state
@@ -402,7 +413,10 @@ def map_over(
         told = 0.0
         engine = session(view.instance)
         for stage, (xs, ys) in enumerate(stages):
-            finer: dict[str, Any] = {"coarser": last, "near": near} if stage else {}
+            if not stage:
+                last = _bounded(engine, fixed, (x, xs), (y, ys), relaxation, job)
+                job.report(0.0, "", last)
+            finer: dict[str, Any] = {"coarser": last, "near": near} if last is not None else {}
             for last in surfaces(engine, fixed, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel, **finer):
                 total, done = last.done.size, int(last.done.sum())
                 job.report(done / total, f"{done:,} of {total:,} cells{', finer' if stage else ''}")
@@ -417,6 +431,34 @@ def map_over(
     others = (fixed.budgets, fixed.sigma, *view.family)
     key = ("map", x, y, ends, finest, relaxation, *others)
     return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *others), patience=0.6)
+
+
+def _bounded(
+    engine: Session,
+    fixed: ThreatModel,
+    x: tuple[str, list[int]],
+    y: tuple[str, list[int]],
+    relaxation: Relaxation,
+    job: Job,
+) -> Surface | None:
+    """A map without holes from five solved cells: every dual solution bounds all budgets, proven; None if cancelled."""
+    start = next(iter(surfaces(engine, fixed, x[0], x[1], y[0], y[1], relaxation=relaxation)))
+    bounds, done = start.bounds.copy(), start.done.copy()
+
+    def at(i: int, j: int) -> ThreatModel:
+        return fixed.replace(**{x[0]: x[1][i], y[0]: y[1][j]})
+
+    last, up = len(x[1]) - 1, len(y[1]) - 1
+    for i, j in dict.fromkeys([(last, up), (last // 2, up // 2), (last, 0), (0, up), (0, 0)]):
+        result = engine.certify(at(i, j), relaxation=relaxation, attack=False, cancel=job.cancel)
+        if job.cancel.is_set():
+            return None
+        bounds[i, j], done[i, j] = min(bounds[i, j], result.bound), result.status.is_final
+    for i, j in np.argwhere(~done).tolist():
+        bounds[i, j] = min(bounds[i, j], engine.preview(at(i, j), relaxation=relaxation).bound)
+    bounds = np.minimum.accumulate(np.minimum.accumulate(bounds[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
+    certified = np.array([[certified_count(start.targets, bound) for bound in row] for row in bounds])
+    return replace(start, bounds=bounds, done=done, certified=certified)
 
 
 def _free(threat: ThreatModel, x: str, y: str) -> ThreatModel:

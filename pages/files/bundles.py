@@ -106,6 +106,15 @@ def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None
     return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
 
 
+def covering(types: list[str], stem: str) -> list[str]:
+    """Bundles that cover one of these types, those of the same dataset first, one of each model and kind."""
+    found: dict[str, str] = {}
+    for name in sorted(on_disk(), key=lambda one: (one.split("-")[0] != stem, one)):
+        if set(types) & set(_coverage(name)[0]):
+            found.setdefault(re.sub(r"-s\d+$", "", name), name)
+    return list(found.values())
+
+
 def comparable(name: str, other: str) -> bool:
     """Whether two bundles cover the same types with as many samples: then their radii may stand side by side."""
     return _coverage(name) == _coverage(other)

@@ -54,7 +54,7 @@ def take(parts: list[tuple[str, bytes]]) -> None:
     ):
         budget = dict.fromkeys(("attr_add", "attr_del", "adj_add", "adj_del"), 0)
         st.session_state["_view"] |= {"instance": name, "targets": "file", "protect": "", **budget, "_start": True}
-        menu.go("overview")
+        menu.go("workbench")
 
 
 def draw(view: View | None) -> None:

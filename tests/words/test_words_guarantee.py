@@ -194,6 +194,16 @@ def test_nothing_shorter_claims_more(seed: int) -> None:
         assert words.short_sure(instance) in str(sub)
         assert ("% confidence" in str(sub)) == ("votes" in instance.base.arrays() and "alpha" in instance.base.facts)
 
+    long = {key for one in words.remarks(instance, c.threat) for key in one.keys}
+    told = {key.split(".")[-1] for one in words.short_remarks(instance, c.threat) for key in one.keys}
+    wanted = {
+        "uncovered": "remark.uncovered",
+        "weights": "remark.division.evasion",
+        "attributes": "remark.division.poisoning",
+    }
+    assert {name for name, key in wanted.items() if key in long} == told - {"means"}, "no remark is lost"
+    assert ("means" in told) == bool(long & {"remark.messages", "remark.division.rule"})
+
     before = int((c.states(instance.base.fronts()) == TargetState.BEFORE).sum())
     parts = partition_of(c, before, asked)
     assert min(dataclasses.astuple(parts)) >= 0

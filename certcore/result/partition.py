@@ -47,14 +47,17 @@ def partition(
     return Partition(each, proven - each, solver, rest - solver, lost, before, max(0, (asked or targets) - targets))
 
 
-def partition_of(result: Certificate, before: int, asked: int | None = None) -> Partition:
-    """The parts of a certificate; `before`: its targets without a certificate even without an attack."""
+def partition_of(result: Certificate, before: int, asked: int | None = None, found: int = 0) -> Partition:
+    """The parts of a certificate; `before`: its targets without a certificate even without an attack.
+
+    `found`: how many another attack within the same budgets leaves uncertified, if one is known.
+    """
     return partition(
         result.targets,
         result.verified_certified,
         result.naive_certified,
         before,
-        result.attack_found,
+        max(result.attack_found or 0, found),
         claimed=result.certified,
         asked=asked,
     )

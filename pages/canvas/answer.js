@@ -33,7 +33,7 @@ class Answer {
     if (box.dataset.said === text) return;
     box.dataset.said = text;
     box.replaceChildren(...pieces.map((piece) => {
-      if (piece.kind !== "strong") return piece.text.trim() ? element("span", "", strong === "b" ? piece.text.trim() : piece.text) : "";
+      if (piece.kind !== "strong") return element("span", "", piece.text);
       if (strong === "b") return element("b", "", piece.text);
       const made = element("button", "proof", piece.text);
       made.type = "button"; made.title = "How it was proven"; made.onclick = () => this.bench.drawer("proven");

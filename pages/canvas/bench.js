@@ -16,7 +16,7 @@ class Bench {
     this.cards = root.querySelector(".cards"); this.live = root.querySelector(".live");
     this.hear = (what) => {
       if (what.kind === "kept") this.fetch();
-      else if (what.kind === "move" && what.from !== this && this.data && what.name in this.values) { this.values[what.name] = what.value; if (what.done) this.wait(); this.render(); }
+      else if (what.kind === "move" && what.from !== this && this.data && what.name in this.values) { this.values[what.name] = what.value; this.dragged = what.done ? 0 : performance.now(); if (what.done) this.wait(); this.render(); }
     };
     shelf().hearing.add(this.hear);
     this.arrived = (version) => { if (this.data?.version === version) this.update(this.data, this.send); };
@@ -66,7 +66,7 @@ class Bench {
     this.frames = [...shelf().kept.keys()].filter((name) => name.startsWith("frames")).flatMap((name) => { const found = ours(name); return found && found.family === data.family ? found.frames : []; }).sort((a, b) => a.value - b.value);
     this.render();
   }
-  holding() { return this.curve.down || this.contour.down || this.player.timer || this.later; }
+  holding() { return (this.dragged && performance.now() - this.dragged < 8000) || this.curve.down || this.contour.down || this.player.timer || this.later; }
   same(one, other) { return Object.keys(other).every((name) => one[name] === other[name]); }
   get moved() { return !this.same(this.values, this.data.at); }
 
@@ -125,7 +125,7 @@ class Bench {
   attackValue() { return this.shownValue ?? null; }
   pictures() {
     const { present, data } = this, values = this.rested ?? this.values;
-    if (!this.moved && !this.rested) { this.shownValue = present?.at?.[data.axis] ?? null; return { attacks: present ? present.pictures : [], stale: data.stale.graph }; }
+    if (!this.moved && !this.rested && !(data.stale.graph && this.frameFor(values))) { this.shownValue = present?.at?.[data.axis] ?? null; return { attacks: present ? present.pictures : [], stale: data.stale.graph }; }
     const frame = this.frameFor(values);
     if (frame) this.shownValue = frame.value;
     return frame ? { attacks: [frame.attack], stale: "" } : { attacks: present ? present.pictures : [], stale: "no attack is known for these budgets yet" };

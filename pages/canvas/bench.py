@@ -66,8 +66,9 @@ def asked(view: View) -> int:
     return len(view.targets if view.counted is None else view.counted)
 
 
-def parts(view: View, result: Certificate) -> Partition:
-    return partition_of(result, before(view), asked(view))
+def parts(view: View, result: Certificate, found: int = 0) -> Partition:
+    """The parts of the bar; another attack within these budgets may have `found` more uncertified targets."""
+    return partition_of(result, before(view), asked(view), found)
 
 
 def vocabulary(view: View) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-// What Streamlit mounts: shelves for what arrives once, and the workbench itself.
+// What Streamlit mounts: shelves for what arrives once, and the workbench itself, whose scripts are on a shelf as well.
 
 export default function (component) {
-  const shelfRoot = component.parentElement.querySelector(".shelf");
-  if (shelfRoot) { if (component.data.name === "graph") keepGraph(component.data); else keep(component.data.name, component.data); return undefined; }
-  return mounted(component.parentElement.querySelector(".bench"), component, (root) => new Bench(root));
+  const { parentElement: place, data } = component, ready = () => Boolean(shelf().Bench);
+  if (place.querySelector(".bench")) return mounted(place.querySelector(".bench"), component, (root) => new (shelf().Bench)(root), ready);
+  if (data.name === "graph") when(ready, () => shelf().keepGraph(data)); else keep(data.name, data);
+  return undefined;
 }

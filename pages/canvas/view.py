@@ -66,12 +66,18 @@ def markup() -> str:
 
 
 @st.cache_resource(show_spinner=False)
-def _components() -> tuple[Any, Any]:
-    mount = part("component")
-    little = part("bus") + part("graph") + mount
-    shelf = st.components.v2.component("certcore_shelf", html='<div class="shelf"></div>', js=little)
-    drawing = st.components.v2.component("certcore_bench", html=markup(), css=style(), js=script() + mount)
-    return shelf, drawing
+def _components() -> tuple[Any, Any, Any]:
+    """The shelf, the workbench, and its scripts: Streamlit sends a component's script with each of its messages."""
+    html, little = '<div class="shelf"></div>', part("bus") + part("component")
+    shelf = st.components.v2.component("certcore_shelf", html=html, js=little)
+    drawing = st.components.v2.component("certcore_bench", html=markup(), css=style(), js=little)
+    scripts = st.components.v2.component("certcore_scripts", html=html, js=script() + part("scripts"))
+    return shelf, drawing, scripts
+
+
+def load() -> None:
+    """Send the scripts."""
+    _components()[2](key="shelf_scripts", height=1)
 
 
 def put(name: str, data: dict[str, Any]) -> None:

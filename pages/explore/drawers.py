@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -14,6 +15,7 @@ from certcore.result.certificate import Certificate
 from certcore.result.reach import Reach
 from certcore.result.states import TargetState
 from certcore.sweep import Curve, Surface
+from certcore.sweep.bracket import best_below
 
 from ..background import sweeps, work
 from ..canvas import attack, film
@@ -61,6 +63,14 @@ class Charts:
     frames: work.Work | None = None
     worth: dict[str, Any] | None = None
     stale: dict[str, str] = field(default_factory=dict)
+
+    def known(self, view: View) -> int:
+        """How many targets the best attack found along the curve, within the present budget, leaves uncertified."""
+        found: sweeps.Attacks | None = None if self.search is None else self.search.result
+        here = sweeps.position(view.threat, self.axis) if self.axis else None
+        if found is None or here is None or not len(found.values):
+            return 0
+        return int(best_below(np.array([here]), found.values, found.left)[0])
 
 
 def open(name: str) -> None:

@@ -78,6 +78,8 @@ class Now:
 
 def draw(view: View) -> None:
     """The whole screen."""
+    canvas.load()
+    canvas.put("graph", canvas.graph_data(view.instance))
     now = _answer(view)
     with st.container(key="guarantee"):
         headline.in_full(view, now.result, now.fresh)
@@ -85,7 +87,6 @@ def draw(view: View) -> None:
     chosen, marked = _chosen(view)
     pictures, stale = _pictures(view, now)
     version = canvas.graph_data(view.instance)["version"]
-    canvas.put("graph", canvas.graph_data(view.instance))
     if pictures:
         at = bench.position(pictures[0].result.threat, bench.names_of(view))
         sent = [one.sent(view) for one in pictures]
@@ -105,7 +106,7 @@ def draw(view: View) -> None:
     }
     axes = {name: film.AXES[name].capitalize() for name in [*state.covered(view.instance), "sigma"]}
     axes = {axis: film.AXES[axis].capitalize()} | axes
-    small = bench.small(view, view.instance, axis, end, axes, seen, _told(view, now))
+    small = bench.small(view, view.instance, axis, end, axes, seen, _told(view, now, charts.known(view)))
     event = canvas.draw(view.instance, small)
     _more(view, now.result)
     _act(view, event)
@@ -153,11 +154,11 @@ def _search_for_more(view: View, now: Now) -> None:
         now.notes.append(str(short.searched(count(more), count(parts.open))))
 
 
-def _told(view: View, now: Now) -> dict[str, Any]:
-    """The answer in the fewest words, and the parts of its bar."""
+def _told(view: View, now: Now, found: int) -> dict[str, Any]:
+    """The answer in the fewest words, and the parts of its bar; attacks along the curve may have `found` losses."""
     asked, counted = bench.asked(view), None if view.counted is None else len(view.counted)
     result, preview = now.result, now.preview
-    parts = None if result is None else bench.parts(view, result)
+    parts = None if result is None else bench.parts(view, result, found if now.fresh else 0)
     told: dict[str, Any] = {"fresh": now.fresh, "partsOf": "", "open": "", "act": now.stopped}
     remarks = [] if result is None else [str(one) for one in words.short_remarks(view.instance, view.threat)]
     told["notes"] = [*now.notes, *remarks]

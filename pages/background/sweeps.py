@@ -392,21 +392,29 @@ def map_values(end: int, number: int) -> list[int]:
     return sorted({round(end * (i / number) ** 1.5) for i in range(number + 1)})
 
 
-def map_stages(ends: tuple[int, int], finest: bool = True) -> list[tuple[list[int], list[int]]]:
-    """The values of a map on both axes: a few first, then finer ones."""
-    stages = [(map_values(ends[0], k), map_values(ends[1], k)) for k in (MAP_STAGES if finest else MAP_STAGES[1:2])]
-    if finest and (ends[0] + 1) * (ends[1] + 1) <= MOST_CELLS:
+def map_stages(ends: tuple[int, int], finest: bool = True, small: bool = False) -> list[tuple[list[int], list[int]]]:
+    """The values of a map on both axes: a few first, then finer ones; not so fine for a small picture."""
+    sizes = MAP_STAGES[:2] if small else MAP_STAGES if finest else MAP_STAGES[1:2]
+    stages = [(map_values(ends[0], k), map_values(ends[1], k)) for k in sizes]
+    if finest and not small and (ends[0] + 1) * (ends[1] + 1) <= MOST_CELLS:
         stages.append((list(range(ends[0] + 1)), list(range(ends[1] + 1))))
     return [stage for k, stage in enumerate(stages) if not k or stage != stages[k - 1]]
 
 
 def map_over(
-    view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation, slot: str, finest: bool = True
+    view: View,
+    x: str,
+    y: str,
+    ends: tuple[int, int],
+    relaxation: Relaxation,
+    slot: str,
+    finest: bool = True,
+    small: bool = False,
 ) -> Work:
     """A map over two budgets, shown while it grows: coarse, then finer, the corner around the sliders first."""
     fixed = _free(view.threat, x, y)
     near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
-    stages = map_stages(ends, finest)
+    stages = map_stages(ends, finest, small)
 
     def run(job: Job) -> Surface:
         last: Surface | None = None
@@ -429,7 +437,7 @@ def map_over(
         return last
 
     others = (fixed.budgets, fixed.sigma, *view.family)
-    key = ("map", x, y, ends, finest, relaxation, *others)
+    key = ("map", x, y, ends, finest, small, relaxation, *others)
     return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *others), patience=0.6)
 
 

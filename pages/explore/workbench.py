@@ -334,7 +334,7 @@ def _charts(view: View, now: Now, axis: str, end: int, version: str) -> drawers.
     other = next((t for t in [*state.covered(view.instance), "sigma"] if t != axis), None)
     if other is not None:
         ends = (end, min(sweeps.map_end(view.instance, other), 20 if other == "sigma" else 10**6))
-        task = sweeps.map_over(view, axis, other, ends, view.relaxation.relaxed, "bench_map")
+        task = sweeps.map_over(view, axis, other, ends, view.relaxation.relaxed, "bench_map", small=True)
         better = sweeps.strengthened_map(view, task, "bench_strong_map") if made.line_done else None
         now.wait("contour", better if better is not None and task.fresh else task)
         made.surface = task.result if better is None or better.result is None else better.result

@@ -33,7 +33,6 @@ WORKDIR /app
 COPY LICENSE ./
 COPY .streamlit .streamlit
 COPY precomputed precomputed
-COPY docs/results docs/results
 COPY pages pages
 COPY app.py ./
 ENV PATH=/opt/venv/bin:$PATH \

@@ -24,7 +24,7 @@ setup(
         "certcore._streamlit": ".streamlit",
     },
     package_data={
-        "certcore": ["py.typed", "reproduce/claims.toml"],
+        "certcore": ["py.typed"],
         "certcore._streamlit": ["config.toml"],
         **{name: ["*.css", "*.js", "*.html", "*.svg", "*.png"] for name in dashboard},
     },

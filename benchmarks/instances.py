@@ -11,7 +11,7 @@ from certcore.data import get_dataset
 from certcore.data.dataset import load_dataset_file
 from certcore.data.synthetic import citation_like
 from certcore.domain.graph import Graph
-from certcore.reproduce.source import join_votes
+from experiments.source import join_votes
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from certcore.sweep.radii import radius
     from certcore.sweep.session import Session, certify
     from certcore.sweep.surface_maps import Surface, surface
-    from certcore.verify.proof import Verdict, verify_proof
+    from certcore.verify.proof import Verdict, read_proof, verify_proof
 
 #: Where the names are, as above: what most people need; the rest is imported from its module.
 _HOME = {
@@ -57,12 +57,7 @@ _HOME = {
         ("sweep.radii", "radius"),
         ("sweep.session", "Session certify"),
         ("sweep.surface_maps", "Surface surface"),
-        ("verify.proof", "Verdict verify_proof"),
-        # Found here as before, although not in the list below.
-        ("base.grid", "BaseCertificate BaseLocal"),
-        ("domain.fronts", "Fronts flood_fill fronts_from_grid"),
-        ("result.allocation", "Allocation inadmissible replay"),
-        ("verify.proof", "read_proof"),
+        ("verify.proof", "Verdict read_proof verify_proof"),
     )
     for name in names.split()
 }
@@ -91,6 +86,7 @@ __all__ = [
     "get_dataset",
     "load_instance",
     "radius",
+    "read_proof",
     "save_instance",
     "smooth",
     "surface",

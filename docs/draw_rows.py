@@ -102,15 +102,6 @@ def main() -> None:
         text(322, 86, "w · rest ≥ M", BLUE),
         line("shift: what is left lies on a line or beyond it"),
     )
-    picture(
-        "pack",
-        "Sets outside the field and the target share the same budget.",
-        dots([2, 1, 0, 2, 0]),
-        frame(0, 0, BLUE, "U₁"),
-        frame(1, 1, BLUE, "U₂"),
-        frame(3, 4, ORANGE, "field, needs p", dashed=True),
-        line("pack: levels reached outside + p ≤ R"),
-    )
 
 
 if __name__ == "__main__":

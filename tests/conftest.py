@@ -29,7 +29,7 @@ LONG = (
 
 #: Folders about what people see and keep. How good an attack is found is not their subject: that is asked of the
 #: engine, of sweeps and of the net.
-SHOWN = ("export", "figures", "hardening", "notebook", "pages", "reproduce", "words")
+SHOWN = ("experiments", "export", "figures", "hardening", "notebook", "pages", "words")
 
 #: The program that runs the tests, as it is before any page has run.
 MAIN = sys.modules["__main__"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,33 @@ def few_steps() -> Iterator[None]:
         yield
     finally:
         attack.STEPS = steps
+
+
+def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[int]) -> np.ndarray:
+    """Front of one node from a membership test, by flood fill and thinning (the paper's algorithm 1).
+
+    Only budgets up to `limits` are looked at, and only front points within them are returned.
+    """
+    start: tuple[int, ...] = (0, 0, 0, 0)
+    visited = {start}
+    waiting = [start]
+    outside: set[tuple[int, ...]] = set()
+    while waiting:
+        budget = waiting.pop()
+        if not certified(budget):
+            outside.add(budget)
+            continue
+        for axis in range(4):
+            if budget[axis] < limits[axis]:
+                larger = (*budget[:axis], budget[axis] + 1, *budget[axis + 1 :])
+                if larger not in visited:
+                    visited.add(larger)
+                    waiting.append(larger)
+    steps = [step for step in itertools.product((0, 1), repeat=4) if any(step)]
+    front = [
+        point for point in outside if not any(tuple(np.subtract(point, step).tolist()) in outside for step in steps)
+    ]
+    return np.array(sorted(front), dtype=np.int64).reshape(-1, 4)
 
 
 def random_graph(rng: np.random.Generator, n: int, n_attrs: int, density: float, directed: bool = False) -> Graph:

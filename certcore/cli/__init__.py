@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from certcore import __version__
 from certcore.cli.parser import Parser
-from certcore.common.errors import InputError
+from certcore.common.errors import InputError, SoundnessError
 
 #: In the order of the data flow, which is also the order of `--help`.
 COMMANDS = (
@@ -26,11 +27,19 @@ COMMANDS = (
     "radius",
     "defend",
     "draw",
-    "figures",
     "report",
     "dashboard",
-    "reproduce",
 )
+
+#: The exit code where the program contradicts itself; sysexits.h has the same.
+INTERNAL_ERROR = 70
+#: Commands that were here once, and what does their work now.
+MOVED = {
+    "figures": "there is no command figures any more; `certcore draw` makes one figure, `certcore report` "
+    "all figures of an instance",
+    "reproduce": "the paper's experiments are no command of certcore any more; in a clone of the project run "
+    "`python -m experiments` with the same arguments",
+}
 
 INTRODUCTION = """\
 Collective robustness certificates for graph neural networks.
@@ -54,19 +63,34 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    return guarded("certcore", words, lambda: _run(words))
+
+
+def _run(words: list[str]) -> int:
+    if words and words[0] in MOVED:
+        raise InputError(MOVED[words[0]])
+    parser = build_parser()
+    args = parser.parse_args(words)
+    if args.command is None:
+        parser.print_help()
+        return 0
+    return int(importlib.import_module(f"certcore.cli.{args.command}").run(args))
+
+
+def guarded(name: str, words: Sequence[str], work: Callable[[], int]) -> int:
+    """Do the work of a command; what went wrong is one sentence and an exit code, never a traceback."""
     try:
-        parser = build_parser()
-        args = parser.parse_args(argv)
-        if args.command is None:
-            parser.print_help()
-            return 0
-        return int(importlib.import_module(f"certcore.cli.{args.command}").run(args))
+        return work()
     except InputError as error:
-        print(f"certcore: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{name}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
+    except SoundnessError as error:
+        print(f"{name}: {error}, command: {shlex.join([name, *words])}", file=sys.stderr)
+        return INTERNAL_ERROR
     except KeyboardInterrupt:
         print(
-            "certcore: interrupted; commands that take long continue where they stopped when run again",
+            f"{name}: interrupted; commands that take long continue where they stopped when run again",
             file=sys.stderr,
         )
         return 130
@@ -76,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except MemoryError:
         print(
-            "certcore: out of memory; use a smaller graph or budget, or a machine with more memory",
+            f"{name}: out of memory; use a smaller graph or budget, or a machine with more memory",
             file=sys.stderr,
         )
         return 2

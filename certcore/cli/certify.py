@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         _write_allocation(args.fractional, certificate, instance, integer=False)
     if args.json:
         report = certificate.to_json() | {
-            "guarantee": str(words.guarantee(instance, certificate)),
+            "guarantee": str(words.guarantee(instance, certificate, None if before is None else len(before))),
             "remarks": [str(remark) for remark in words.remarks(instance, threat)],
         }
         if before is not None:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
             report["size"] = vars(certificate.size)
         print_json(report)
     else:
-        print(_words(instance, certificate, verbose=args.verbose))
+        print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
         if before is not None:
             told = words.certified_accuracy(instance, threat, certificate.verified_certified, before)
             print(f"accuracy          {told}")
@@ -104,16 +104,20 @@ def _write_allocation(path: str, certificate: Certificate, instance: Instance, *
         write_csv(handle, columns)
 
 
-def _words(instance: Instance, c: Certificate, *, verbose: bool) -> str:
-    """The guarantee first, in the words of the dashboard; then the numbers behind it."""
-    proven = f"{c.verified_certified:,} of {c.targets:,} targets ({share_down(c.verified_certified, c.targets, 2)})"
+def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool) -> str:
+    """The guarantee first, in the words of the dashboard; then the numbers behind it.
+
+    `of`: the targets are the correct labels among so many, and shares are shares of those.
+    """
+    whole, what = (c.targets, "targets") if of is None else (of, "labels, which are correct,")
+    proven = f"{c.verified_certified:,} of {whole:,} {what} ({share_down(c.verified_certified, whole, 2)})"
     lines = [
-        str(words.guarantee(instance, c)),
+        str(words.guarantee(instance, c, of)),
         *(f"Note: {remark}" for remark in words.remarks(instance, c.threat)),
         f"certified         {proven}, proven in exact arithmetic",
     ]
     if c.unproven:
-        lines.append(f"solver's word     {c.certified:,} ({share_down(c.certified, c.targets, 2)}), not verified")
+        lines.append(f"solver's word     {c.certified:,} ({share_down(c.certified, whole, 2)}), not verified")
     lines += [
         f"naive             {c.naive_certified:,}",
         f"left uncertified  {words.limit_words(c)}",

@@ -19,6 +19,7 @@ from certcore.cli.options import (
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import watched
+from certcore.solve.status import Status
 from certcore.sweep import Defence, defend
 from certcore.sweep.defences import TRIES
 
@@ -60,9 +61,6 @@ def run(args: argparse.Namespace) -> int:
         name = "" if instance.node_names is None else f" ({instance.node_names[step.node]})"
         print(f"{number:>3}. protect node {step.node}{name}: certified {step.certified:,} (+{step.gain:,})")
     if len(result.steps) < args.nodes:
-        print(
-            f"none of the up to {args.tries:,} candidates tried next certifies more; try more with --tries"
-            if result.status.is_final
-            else "the time limit ended the search; allow more with --time-limit"
-        )
+        option = {Status.TIME_LIMIT: "--time-limit", Status.FAILED: "--relaxation"}.get(result.status, "--tries")
+        print(f"{words.defence_ended(args.tries, result.status, result.relaxation)} (option {option})")
     return 0

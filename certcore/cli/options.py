@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import re
@@ -233,18 +232,13 @@ def print_json(value: object) -> None:
 
 
 def write_csv(handle: Any, columns: dict[str, Any]) -> None:
-    """Equally long columns as CSV; text that a spreadsheet would run as a formula is made harmless."""
-    writer = csv.writer(handle, lineterminator="\n")
-    writer.writerow(columns)
-    plain = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns.values()]
-    for row in zip(*plain):
-        writer.writerow([_harmless(v) for v in row])
+    """Equally long columns as CSV, by the one writer of the program."""
+    # Imported only now: most commands write no table, and figures take a while to import.
+    from certcore.figures.table import csv_text
 
-
-def _harmless(value: object) -> Any:
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return value
+    # Scripts that read these tables know True and False as Python writes them.
+    told = [map(str, column) if np.asarray(column).dtype == bool else column for column in columns.values()]
+    handle.write(csv_text(list(columns), zip(*told), newline="\n"))
 
 
 def _local_count(text: str, name: str) -> int:

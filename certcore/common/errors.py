@@ -8,16 +8,24 @@ from collections.abc import Iterable
 LONGEST = 500
 
 
-class InputError(ValueError):
+class InputError(Exception):
     """Bad input, told in one sentence: what was given, what was expected, what to do.
 
     The command line prints the sentence and exits with code 2; the dashboard shows it in a box. Parts of the input
-    may be quoted in it, so it is kept to one line of printable characters and a readable length.
+    may be quoted in it, so it is kept to one line of printable characters and a readable length. It is no `ValueError`:
+    who catches those of Python or numpy does not catch, and tell again in other words, what was already told.
     """
 
     def __init__(self, sentence: str) -> None:
         line = " ".join("".join(c if c.isprintable() else " " for c in str(sentence)).split())
         super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}")
+
+
+class SoundnessError(RuntimeError):
+    """A certified count and a replayed attack contradict each other: a mistake in this program, never in the input.
+
+    The command line prints the sentence and exits with code 70; the dashboard shows it instead of the number.
+    """
 
 
 def did_you_mean(given: str, known: Iterable[str], *, most: int = 2) -> str:

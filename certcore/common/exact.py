@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
@@ -15,6 +16,9 @@ Probability = float | str | Fraction
 
 #: Longer decimals are refused: no one means them, and they would make the exact arithmetic crawl.
 MAX_DENOMINATOR = 10**30
+
+#: How a probability is spelt, here and in the small checker: Python itself would also read 1_0, ٠ and -0.
+_SPELLING = re.compile(r"\+?[0-9]*\.?[0-9]*([eE][-+]?[0-9]{1,2})?|[0-9]+/[0-9]+")
 
 
 def bounded_decimal(text: str, longest: int = 80) -> Decimal:
@@ -39,7 +43,7 @@ def exact_fraction(text: str, longest: int = 80) -> Fraction:
 
 
 def read_probability(value: object, name: str) -> Fraction:
-    """A number in [0, 1] as an exact fraction.
+    """A number in [0, 1] as an exact fraction, spelt like 0.002, +.5, 2e-3 or 1/500 in plain digits.
 
     Decimal strings and fractions ("0.002", "1/500") are taken as they are; a float is read by its shortest
     decimal form, because whoever writes 0.002 means 1/500 and not the nearest multiple of a power of two.
@@ -48,7 +52,7 @@ def read_probability(value: object, name: str) -> Fraction:
         value = value.reshape(-1)[0]
     text = str(value).strip()
     try:
-        if isinstance(value, bool | np.bool_):
+        if isinstance(value, bool | np.bool_) or not _SPELLING.fullmatch(text):
             raise ValueError("not a number")
         number = exact_fraction(text)
     except ValueError as error:

@@ -1,6 +1,8 @@
 """Sums of matrix rows in vector registers: the innermost loops of voting, written in LLVM's own terms.
 
-Numba's loops keep a running sum in memory, because two arrays might overlap; that doubles the time of the kernel.
+Numba's loops keep a running sum in memory, because two arrays might overlap; that doubles the time of the kernel:
+written as plain Numba loops, these functions give the same votes at 0.42 to 0.48 of the speed (best of four, two runs;
+GCN on Citeseer with noise on attributes, and on attributes and edges; processor time; `fastmath` would change votes).
 Here the sum is one wide vector value, which LLVM spreads over the registers of whatever processor it finds.
 Additions happen in the order of the list, without fused multiply-add: the result does not depend on the machine.
 """

@@ -25,8 +25,6 @@ class KnownDataset:
     source: str
     counts: tuple[int | None, int | None, int | None, int | None]
     load: Callable[[], Dataset]
-    #: What people are told when it cannot be fetched.
-    remedy: str = "check the network and try again"
 
 
 def _planetoid(name: str, class_names: tuple[str, ...]) -> Dataset:

@@ -7,7 +7,7 @@
     export.render(figure, "pdf", width="one-column")   # -> bytes
     export.file_name(figure, "pdf")                    # -> "curve-attr_del.pdf"
 
-Keys: pdf, svg, png, latex (stand-alone pgfplots/TikZ), tabular (LaTeX table), csv, json, html (interactive,
+Keys: pdf, svg, png, latex (stand-alone pgfplots; not of graphs), tabular (LaTeX table), csv, json, html (interactive,
 self-contained), python (script that makes it again), command (the one command that does).
 Options of `render`: width "one-column" (8.5 cm), "two-column" (17.5 cm) or centimetres; dpi (png); title=True to
 draw the title; dark=True (html). All functions may be called from any thread; each takes about a second at most.
@@ -31,12 +31,10 @@ Reports (the command `certcore report INSTANCE -o DIR`, one click in the dashboa
     export.report_html(report)                         # -> one self-contained page
     export.report_zip(report)                          # -> bytes of everything, for a download button
     export.write_report(report, folder)                # -> files, and folder.zip beside it
-    export.write_batch(paths, folder, progress=None)   # figures of many bundles
 """
 
 from __future__ import annotations
 
-from certcore.export.batch import write_batch
 from certcore.export.certificate import allocation, guarantee, proof, provenance
 from certcore.export.citation import bibtex
 from certcore.export.rendering import Format, file_name, formats, render
@@ -44,9 +42,6 @@ from certcore.export.report import Report, build_report
 from certcore.export.report_files import report_zip, write_report
 from certcore.export.report_page import report_html
 from certcore.figures.making import make
-
-#: The name in scripts that earlier versions wrote.
-export = render
 
 __all__ = [
     "Format",
@@ -63,6 +58,5 @@ __all__ = [
     "render",
     "report_html",
     "report_zip",
-    "write_batch",
     "write_report",
 ]

@@ -20,9 +20,12 @@ from certcore.result.states import NOTHING
 _PACKAGES = ("numpy", "scipy", "highspy", "matplotlib", "plotly")
 
 
-def guarantee(instance: Instance, certificate: Certificate) -> str:
-    """The guarantee in plain words, with its numbers, its confidence and every remark that belongs to it."""
-    return str(words.statement(instance, certificate))
+def guarantee(instance: Instance, certificate: Certificate, of: int | None = None) -> str:
+    """The guarantee in plain words, with its numbers, its confidence and every remark that belongs to it.
+
+    `of`: the targets are the correct labels among so many, and the share told is the certified accuracy.
+    """
+    return str(words.statement(instance, certificate, of))
 
 
 def provenance(instance: Instance, certificate: Certificate | None = None, source: str = "") -> dict[str, Any]:

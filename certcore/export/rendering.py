@@ -78,10 +78,12 @@ _MAKERS: dict[str, tuple[Format, Callable[..., bytes]]] = {
 
 
 def formats(figure: Figure | None = None) -> tuple[Format, ...]:
-    """All formats, in the order menus show them; a command only for figures that one command makes again."""
-    return tuple(
-        format for format, _ in _MAKERS.values() if format.key != "command" or figure is None or has_command(figure)
-    )
+    """All formats, in the order menus show them; of a figure those it has: not all can be made again by one command,
+    and graphs have no LaTeX source."""
+    lacks: set[str] = set()
+    if figure is not None:
+        lacks = {key for key, there in (("command", has_command(figure)), ("latex", figure.has_latex)) if not there}
+    return tuple(format for format, _ in _MAKERS.values() if format.key not in lacks)
 
 
 def render(

@@ -56,6 +56,8 @@ class Report:
     commands: tuple[str, ...]
     accuracy: str = ""
     """Certified accuracy in words, where only the right labels are targets."""
+    asked: int | None = None
+    """Among how many labels those are the right ones."""
 
 
 def default_threat(instance: Instance, targets: np.ndarray | None = None) -> ThreatModel:
@@ -149,7 +151,7 @@ def build_report(
         instance=instance,
         certificate=certificate,
         source=source,
-        guarantee=guarantee(instance, certificate),
+        guarantee=guarantee(instance, certificate, maker.accuracy_of),
         figures=tuple(drawn),
         allocation=None if certificate.attack is None else allocation(instance, certificate),
         provenance=provenance(instance, certificate, source),
@@ -157,6 +159,7 @@ def build_report(
         accuracy=""
         if counted is None
         else str(words.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
+        asked=maker.accuracy_of,
     )
 
 

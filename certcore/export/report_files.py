@@ -15,7 +15,7 @@ from certcore.common.files import atomic_write
 from certcore.common.plain import to_plain
 from certcore.export.certificate import proof
 from certcore.export.citation import bibtex
-from certcore.export.rendering import file_name, render
+from certcore.export.rendering import file_name, formats, render
 from certcore.export.report import Report
 from certcore.export.report_page import report_html
 from certcore.export.vector import printed_pages
@@ -40,8 +40,9 @@ def report_files(report: Report) -> Iterator[tuple[str, Callable[[], bytes]]]:
     if report.figures:
         yield "figures/all.pdf", lambda: printed_pages(list(report.figures), width="two-column")
     for figure in report.figures:
-        for folder, formats in (("figures", _FIGURES), ("data", _DATA)):
-            for format in formats:
+        known = {format.key for format in formats(figure)}
+        for folder, wanted in (("figures", _FIGURES), ("data", _DATA)):
+            for format in (format for format in wanted if format in known):
                 yield f"{folder}/{file_name(figure, format)}", partial(render, figure, format)
 
 

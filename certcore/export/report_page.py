@@ -16,7 +16,6 @@ from certcore.export.vector import printed
 from certcore.figures.escape import for_file_name, for_html
 from certcore.figures.figure import Figure
 from certcore.figures.table import Table
-from certcore.result.certificate import Certificate
 
 _MOST_ROWS = 60
 _MOST_PROOF = 300_000
@@ -42,15 +41,12 @@ def _subject(report: Report) -> str:
 
 def _numbers(report: Report) -> str:
     c = report.certificate
-    rows = [
-        ("certified together, proven", f"{c.verified_certified:,} of {c.targets:,} ({_share(c.verified_certified, c)})")
-    ]
+    correct = "" if report.asked is None else "correct and "
+    rows = [(f"{correct}certified together, proven", _share(c.verified_certified, report))]
     if c.unproven:
-        rows.append(
-            ("on the solver's word, not verified", f"{c.certified:,} of {c.targets:,} ({_share(c.certified, c)})")
-        )
+        rows.append(("on the solver's word, not verified", _share(c.certified, report)))
     rows += [
-        ("certified one by one (naive)", f"{c.naive_certified:,} of {c.targets:,} ({_share(c.naive_certified, c)})"),
+        (f"{correct}certified one by one (naive)", _share(c.naive_certified, report)),
         ("targets left uncertified", str(words.limit_words(c))),
     ]
     if c.attack_found is not None:
@@ -70,8 +66,10 @@ def _numbers(report: Report) -> str:
     return f'<div class="scroll">{Table(("what", "value"), tuple(rows)).html()}</div>{note}'
 
 
-def _share(part: int, c: Certificate) -> str:
-    return share_down(part, c.targets, 2)
+def _share(part: int, report: Report) -> str:
+    """A count of all labels asked about: the targets, or all among which the targets are the correct ones."""
+    whole = report.certificate.targets if report.asked is None else report.asked
+    return f"{part:,} of {whole:,} ({share_down(part, whole, 2)})"
 
 
 def _section(figure: Figure, k: int) -> str:

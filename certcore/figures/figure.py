@@ -81,13 +81,15 @@ class Figure:
         raise InputError(f"there is no drawing of a {type(self).__name__} for print")
 
     def draw_latex(self, width_cm: float) -> str:
-        """The `tikzpicture`."""
-        raise InputError(f"there is no LaTeX source for a {type(self).__name__}")
+        """The `tikzpicture`, of figures that have one."""
+        raise InputError(
+            f"the figure {self.name!r} has no LaTeX source: graphs leave as PDF, SVG, PNG and HTML; export it as PDF "
+            "and include that"
+        )
 
     @property
-    def latex_tool(self) -> str:
-        """What compiles the LaTeX source."""
-        return "pdflatex"
+    def has_latex(self) -> bool:
+        return type(self).draw_latex is not Figure.draw_latex
 
 
 def numbers(owner: object, name: str, shape: tuple[int | None, ...], what: str, *, finite: bool = True) -> None:

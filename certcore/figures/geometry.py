@@ -190,14 +190,14 @@ def zoomed_in(where: np.ndarray, hit: np.ndarray, lost: np.ndarray | None) -> np
     return (where - (low + high) / 2) * max(factor, 1.0) + size / 2
 
 
-def seen(places: np.ndarray, height: float = 1.0) -> np.ndarray:
-    """Which places lie in a picture of this height; in a magnified one many do not."""
-    return np.asarray(((places >= -1e-9) & (places <= np.array([GRAPH_ASPECT, 1.0]) * height + 1e-9)).all(axis=1))
+def seen(places: np.ndarray) -> np.ndarray:
+    """Which places lie in the picture; in a magnified one many do not."""
+    return np.asarray(((places >= -1e-9) & (places <= np.array([GRAPH_ASPECT, 1.0]) + 1e-9)).all(axis=1))
 
 
-def near(where: np.ndarray, edges: np.ndarray, height: float = 1.0) -> np.ndarray:
+def near(where: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Edges of which at least one end is in the picture."""
-    return edges[seen(where, height)[edges].any(axis=1)] if len(edges) else edges
+    return edges[seen(where)[edges].any(axis=1)] if len(edges) else edges
 
 
 def edge_keys(edges: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

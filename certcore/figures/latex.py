@@ -42,7 +42,7 @@ def standalone(figure: Figure, *, width_cm: float = 8.5, title: bool = False, no
         body = body.replace(r"\end{tikzpicture}", below + "\n\\end{tikzpicture}")
     used = sorted({part[:6] for part in body.split("cc")[1:] if _is_hex(part[:6])})
     colours = "".join(f"\\definecolor{{cc{code}}}{{HTML}}{{{code}}}\n" for code in used)
-    head = f"% {for_comment(figure.name)}: made by certcore {__version__}; compile with {figure.latex_tool}\n"
+    head = f"% {for_comment(figure.name)}: made by certcore {__version__}; compile with pdflatex\n"
     return f"{head}{_PREAMBLE}{colours}\\begin{{document}}\n{body}\\end{{document}}\n"
 
 

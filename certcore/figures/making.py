@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from importlib import import_module
 
 import certcore.figures.kinds  # noqa: F401 - the kinds register themselves
 from certcore.common.errors import InputError
 from certcore.figures.figure import Figure
-from certcore.figures.recipe import ELSEWHERE, KINDS_OF_FIGURES, MAKERS, LoadedRecipe, Recipe
+from certcore.figures.paper import paper_figure
+from certcore.figures.recipe import KINDS_OF_FIGURES, MAKERS, LoadedRecipe, Recipe
 from certcore.instance.instance import load_instance
 
 
 def make(recipe: Recipe) -> Figure:
     """The figure of a recipe, with that recipe: the same numbers as on the screen where it was taken from."""
-    if recipe.kind in ELSEWHERE:
-        made: Figure = import_module(ELSEWHERE[recipe.kind][1]).make(recipe)
-        return made
+    if recipe.kind == "paper":
+        return paper_figure(recipe.instances)
     if recipe.kind not in MAKERS:
         raise InputError(f"there is no figure {recipe.kind!r}; expected one of {', '.join(KINDS_OF_FIGURES)}")
     maker, several = MAKERS[recipe.kind]

@@ -22,11 +22,8 @@ from certcore.sweep import Curve, Session, curve
 if TYPE_CHECKING:
     from certcore.figures.figure import Figure
 
-#: Kinds that are made by what stands on top of the engine: what they show, and the module whose `make` makes them.
-ELSEWHERE = {"paper": ("a figure of the paper from the stored results", "certcore.reproduce.pictures")}
-
-#: Every kind of figure that can be made again, and what it shows.
-KINDS_OF_FIGURES = {kind: what for kind, (what, _) in ELSEWHERE.items()}
+#: Every kind of figure that can be made again, and what it shows; `paper` is read from a file, the others are computed.
+KINDS_OF_FIGURES = {"paper": "a figure of the paper from the stored results"}
 
 
 @dataclass(frozen=True)

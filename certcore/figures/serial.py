@@ -16,15 +16,23 @@ from certcore.figures.recipe import Recipe
 FORMAT = "certcore-figure-1"
 
 
+def plain_figure(figure: Figure) -> dict[str, Any]:
+    """The whole figure as lists, numbers and texts: every plotted number to its last digit, and how it was made."""
+    return {"format": FORMAT, "type": type(figure).__name__, **to_plain(figure)}
+
+
 def to_json(figure: Figure, *, indent: int | None = 1) -> str:
-    """The whole figure as JSON text: every plotted number to its last digit, and how it was made."""
-    plain = {"format": FORMAT, "type": type(figure).__name__, **to_plain(figure)}
-    return json.dumps(plain, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
+    """The same as JSON text."""
+    return json.dumps(plain_figure(figure), indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def from_json(text: str | bytes) -> Figure:
     """Read what `to_json` wrote."""
-    data = read_json(text, "the figure")
+    return figure_of(read_json(text, "the figure"))
+
+
+def figure_of(data: Any) -> Figure:
+    """A figure from what `plain_figure` returned."""
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("type") not in FIGURES:
         raise InputError(f"the JSON text holds no figure; expected an object with format {FORMAT!r} and a known type")
     cls = FIGURES[data["type"]]

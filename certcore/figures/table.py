@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -67,12 +67,8 @@ class Table:
         return Table(tuple(self.columns[k] for k in keep), cells, tuple(self.meanings[k] for k in keep))
 
     def csv(self) -> str:
-        """RFC 4180 text; floats in their shortest exact form, names that cannot become formulas."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\r\n")
-        writer.writerow([for_csv(column) for column in self.columns])
-        writer.writerows([_csv_cell(cell) for cell in row] for row in self.rows)
-        return text.getvalue()
+        """RFC 4180 text, see `csv_text`."""
+        return csv_text(self.columns, self.rows)
 
     def html(self, *, limit: int | None = None) -> str:
         """An HTML table; says so when only the first `limit` rows are shown."""
@@ -83,6 +79,16 @@ class Table:
         if len(rows) < len(self.rows):
             more = f"<p>The first {len(rows):,} of {len(self.rows):,} rows; all of them are in the CSV file.</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, newline: str = "\r\n") -> str:
+    """CSV as everything here writes it: floats in their shortest exact form, nothing where there is no number, and
+    text that no spreadsheet takes for a formula (numbers stay numbers, also negative ones)."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator=newline)
+    writer.writerow([for_csv(column) for column in columns])
+    writer.writerows([_csv_cell(to_plain(cell)) for cell in row] for row in rows)
+    return text.getvalue()
 
 
 def make_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], meanings: Sequence[Meaning] = ()) -> Table:
@@ -105,7 +111,7 @@ def _csv_cell(cell: object) -> str:
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    return for_csv(cell) if isinstance(cell, str) else repr(cell)
+    return repr(cell) if isinstance(cell, int | float) else for_csv(cell)
 
 
 def _html_cell(cell: object, text: str) -> str:

@@ -120,18 +120,15 @@ class Instance:
         if self.base_rule is not BaseRule.BINARY:
             # The same votes give another base certificate under another rule: no cache may mix the two.
             arrays["base_rule"] = np.array(str(self.base_rule))
-        digest = hashlib.sha256(b"certcore-instance-1")
-        for key in sorted(arrays):
-            array = np.asarray(arrays[key])
-            if array.dtype.kind in "iu":
-                array = array.astype("<i8")
-            elif array.dtype.kind == "f":
-                array = array.astype("<f8")
-            elif array.dtype.kind == "U":
-                array = np.frombuffer("\0".join(array.reshape(-1).tolist()).encode(), dtype=np.uint8)
-            head = f"{key}|{array.dtype.str}|{array.shape}|".encode()
-            digest.update(head + np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return _sha256(b"certcore-instance-1", arrays)
+
+    @cached_property
+    def full_digest(self) -> str:
+        """SHA-256 over all that a file of this instance holds: names, labels, layout and provenance as well.
+
+        Whoever keeps something that shows these keeps it by this digest: two people's files may differ in them alone.
+        """
+        return _sha256(b"certcore-instance-file-1", instance_to_arrays(self))
 
     def select_targets(self, which: str | None) -> np.ndarray:
         """Targets by name: None (the instance's own), `all`, `test`, `class:K`, indices such as
@@ -270,6 +267,11 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
     layers: int | None = None
     node_field = None
     if "field_indptr" in arrays or "field_indices" in arrays:
+        if "layers" in arrays:
+            raise InputError(
+                "the file has both layers and explicit fields (field_indptr, field_indices); expected one declaration "
+                "of the receptive fields: remove the one that is not meant"
+            )
         n = graph.n_nodes
         indptr, indices = _csr_arrays(_need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field")
         node_field = sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
@@ -336,6 +338,22 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
         rule=rule,
         graph=graph,
     )
+
+
+def _sha256(start: bytes, arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(start)
+    for key in sorted(arrays):
+        array = np.asarray(arrays[key])
+        if array.dtype.kind in "iu":
+            array = array.astype("<i8")
+        elif array.dtype.kind == "f":
+            array = array.astype("<f8")
+        elif array.dtype.kind == "U":
+            text = "\0".join(array.reshape(-1).tolist())
+            array = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        head = f"{key}|{array.dtype.str}|{array.shape}|".encode()
+        digest.update(head + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _graph_arrays(graph: Graph) -> dict[str, np.ndarray]:
@@ -489,8 +507,6 @@ def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
             raise InputError(f"the targets file {path} is larger than 64 MB; expected one node index per line")
         lines = data.decode("utf-8").split()
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(
             f"targets {path!r} is neither all, test, class:K nor a readable text file with one node index per line"
         ) from error

@@ -59,9 +59,29 @@ class Called(nn.Module):
                 f"the model returned {shape} for {len(x):,} nodes; expected a tensor with one row of scores per node "
                 "(a wrapper can choose it: wrapper=lambda model, x, edge_index: model(x, edge_index)[0])"
             )
+        if answer.dtype is torch.bool or answer.is_complex():
+            raise InputError(f"the model returned {answer.dtype} for its scores; expected numbers that can be compared")
         if not torch.isfinite(answer).all():
             raise InputError("the model returned NaN or infinite scores; expected finite ones: train it again")
         return answer
+
+    def run(self, x: Tensor, edge_index: Tensor, where: str) -> Tensor:
+        """The same scores; what the model's own code raises becomes a sentence."""
+        try:
+            return self.scores(x, edge_index)
+        except InputError:
+            raise
+        except Exception as error:
+            raise not_running(error, where) from error
+
+
+def not_running(error: Exception, where: str) -> InputError:
+    """What to say of a model whose code failed."""
+    told = str(error).strip().partition("\n")[0][:160]
+    return InputError(
+        f"the model does not run on {where} ({type(error).__name__}: {told}); expected one that takes any attributes "
+        "and edges: constants with one row per edge, or caches made for one graph, do not fit others"
+    )
 
 
 def _adjacency(x: Tensor, edge_index: Tensor) -> Tensor:

@@ -8,17 +8,22 @@ but refused with its name, and the person who knows the model declares the field
 
 from __future__ import annotations
 
+import copy
 import inspect
 import operator
+import tempfile
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
+import torch_geometric
 import torch_geometric.nn as geometric
 from torch import Tensor, fx, nn
 from torch.nn import functional
+from torch_geometric.nn import aggr
 
 from certcore.domain.edge_field import EdgeField
 from certcore.models.field import Field
@@ -105,8 +110,13 @@ LAYERS: dict[type, Layer] = {
     geometric.TAGConv: Layer(_steps, _normalised),
     geometric.APPNP: Layer(_steps, _normalised),
 }
-#: Sums over the messages of one receiver; other aggregations may be anything.
-_AGGREGATIONS = frozenset({"add", "sum", "mean", "max", "min"})
+#: Sums over the messages of one receiver, and what computes them; other aggregations may be anything.
+_AGGREGATIONS: dict[str, type] = {
+    "add": aggr.SumAggregation, "sum": aggr.SumAggregation, "mean": aggr.MeanAggregation, "max": aggr.MaxAggregation,
+    "min": aggr.MinAggregation,
+}  # fmt: skip
+#: The linear maps inside known layers, by their exact type: adapters and parametrisations are classes of their own.
+LINEAR = (nn.Linear, geometric.Linear)
 #: Modules that treat every row by itself, in evaluation mode.
 ROWWISE = (
     nn.Linear, geometric.Linear, nn.Identity, nn.Dropout, nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.PReLU, nn.ELU, nn.CELU,
@@ -133,35 +143,49 @@ _ALONG = {
 }  # fmt: skip
 _ALONG_METHODS = {"softmax": 1, "log_softmax": 1, "sum": 1, "mean": 1}
 _PRODUCTS = {torch.matmul, torch.mm, operator.matmul}
+#: Where code of the libraries lies; torch-geometric also writes some of it into the folder of temporary files.
+_HOMES = (
+    *(str(Path(inspect.getfile(library)).parent) for library in (torch, torch_geometric)),
+    str(Path(tempfile.gettempdir()) / "torch_geometric."),
+)
 
 
 def read_module(module: nn.Module, x: Tensor, edge_index: Tensor) -> Reading:
     """The reading of `module(x, edge_index)` in evaluation mode, or `Unreadable` with the reason.
 
-    The calls that were found are run once on the clean graph: they must give what the module gives, and each value
-    that is followed must be a table with one row per node.
+    A copy is traced, because a model that keeps values would keep stand-ins. The calls that were found are run on the
+    clean graph and on a thinned one: they must give what the module gives, and each value that is followed must be a
+    table with one row per node.
     """
-    if module.training:
-        raise Unreadable("the model is in training mode; call model.eval() first")
     for name, part in module.named_modules():
-        _require_plain(part, f"{name or 'the model'} ({type(part).__name__})")
-    names = list(inspect.signature(module.forward).parameters)
+        where = f"{name or 'the model'} ({type(part).__name__})"
+        if part.training:
+            raise Unreadable(f"{where} is in training mode; call model.eval() first")
+        require_plain(part, where)
     try:
-        graph = _Tracer().trace(module, concrete_args=dict.fromkeys(names[2:]))
+        return _read(module, x, edge_index)
     except Unreadable:
         raise
     except Exception as error:
         raise Unreadable(f"its code does not run on stand-ins ({type(error).__name__}: {_short(error)})") from error
-    values = _follow(module, graph)
-    calls = fx.GraphModule(module, graph)
+
+
+def _read(module: nn.Module, x: Tensor, edge_index: Tensor) -> Reading:
+    traced = copy.deepcopy(module)
+    names = list(inspect.signature(traced.forward).parameters)
+    graph = _Tracer().trace(traced, concrete_args=dict.fromkeys(names[2:]))
+    values = _follow(traced, graph)
+    calls = fx.GraphModule(traced, graph)
+    tables = {node.name for node, value in values.items() if isinstance(value, _NodeRows)}
+    thinned = x.clone()
+    thinned[::2] = 0
     with torch.no_grad():
-        again = _Tables(
-            calls, {node.name for node, value in values.items() if isinstance(value, _NodeRows)}, len(x)
-        ).run(x, edge_index, *(None for _ in names[2:]))
-        if not torch.equal(again, module(x, edge_index)):
-            raise Unreadable("the calls found in its code give other scores than it does")
-    found = values[next(node for node in graph.nodes if node.op == "output")]
-    return Reading(found.hops, found.degrees, calls)
+        for rows, edges in ((x, edge_index), (thinned, edge_index[:, ::2])):
+            found = _Tables(calls, tables, len(x)).run(rows.clone(), edges.clone(), *(None for _ in names[2:]))
+            if not torch.equal(found, copy.deepcopy(module)(rows.clone(), edges.clone())):
+                raise Unreadable("the calls found in its code give other scores than it does")
+    answer = values[next(node for node in graph.nodes if node.op == "output")]
+    return Reading(answer.hops, answer.degrees, calls)
 
 
 class _Tables(fx.Interpreter):
@@ -192,15 +216,23 @@ class _Tracer(fx.Tracer):
         return super().is_leaf_module(module, name)
 
 
-def _require_plain(module: nn.Module, where: str) -> None:
-    """Refuse what a trace does not show: hooks, and methods that were replaced on one known layer."""
+def require_plain(module: nn.Module, where: str, *, traced: bool = True) -> None:
+    """Refuse what a trace does not show: hooks, odd tensors, and methods of known layers that were replaced."""
     if any(hooks for name, hooks in vars(module).items() if name.endswith("_hooks") and "forward" in name):
         raise Unreadable(f"{where} has hooks, which may read anything")
-    if type(module) is geometric.Sequential or not type(module).__module__.startswith(("torch.", "torch_geometric.")):
+    for name, tensor in [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]:
+        if type(tensor) not in (Tensor, nn.Parameter):
+            raise Unreadable(f"{name} of {where} is a {type(tensor).__name__}, which may compute anything")
+    known = type(module).__module__.startswith(("torch.", "torch_geometric."))
+    if traced and (type(module) is geometric.Sequential or not known):
         return  # traced through, as it is
     for name in vars(module):
         if isinstance(inspect.getattr_static(type(module), name, None), types.FunctionType):
             raise Unreadable(f"{name} of {where} was replaced by something else")
+    for name in ("forward", "__call__", "propagate", "message", "aggregate", "update", "edge_update"):
+        code = getattr(inspect.getattr_static(type(module), name, None), "__code__", None)
+        if known and code is not None and not code.co_filename.startswith(_HOMES):
+            raise Unreadable(f"{name} of the class {type(module).__name__} was replaced by something else")
 
 
 def _is_rowwise(module: nn.Module) -> bool:
@@ -296,6 +328,8 @@ def _call_module(target: Any, where: str, node: fx.Node, args: list[Any], kwargs
     if rows is not None and alone and _is_rowwise(target):
         return rows
     if rows is not None and kind is geometric.JumpingKnowledge and isinstance(args[0], list):
+        if not all(type(part) in (nn.LSTM, nn.Linear) for part in target.children()):
+            raise Unreadable(f"{where} has parts that are not its own")
         return rows
     if isinstance(target, nn.modules.batchnorm._BatchNorm) or kind is geometric.BatchNorm:
         raise Unreadable(f"{where} normalises with statistics of the whole graph")
@@ -314,16 +348,33 @@ def _call_layer(target: Any, where: str, args: list[Any], kwargs: dict[str, Any]
         raise Unreadable(f"{where} is called with {', '.join(given)}, which is not followed")
     if getattr(target, "cached", False):
         raise Unreadable(f"{where} caches the edges of its first call (cached=True), so it would not see changes")
-    if getattr(target, "aggr", "add") not in _AGGREGATIONS or target.flow != "source_to_target":
-        raise Unreadable(f"{where} has another aggregation or direction than the plain ones")
+    _require_known_parts(target, where)
     if getattr(target, "edge_dim", None) is not None:
         raise Unreadable(f"{where} reads attributes of edges")
-    if isinstance(target, geometric.GINConv) and not _is_rowwise(target.nn):
-        raise Unreadable(f"the network inside {where} is not known to treat every node by itself")
     rows = inputs[0]
     for other in inputs[1:]:
         rows = rows.joined(other)
     return _NodeRows(rows.hops + layer.hops(target), rows.degrees or layer.degrees(target))
+
+
+def _require_known_parts(target: Any, where: str) -> None:
+    """Refuse a known layer with parts that are not its own: they may pool, or use statistics of all messages."""
+    known = _AGGREGATIONS.get(target.aggr) if isinstance(target.aggr, str) else None
+    if known is None or type(target.aggr_module) is not known or target.flow != "source_to_target":
+        raise Unreadable(f"{where} has another aggregation or direction than the plain ones")
+    if target.explain or target.decomposed_layers != 1:
+        raise Unreadable(f"{where} explains or decomposes its messages, which is not followed")
+    act = getattr(target, "act", None)
+    if not (act is None or type(act) in ROWWISE or (not isinstance(act, nn.Module) and act in _ROWWISE_FUNCTIONS)):
+        raise Unreadable(f"act of {where} is not known to treat every message by itself")
+    for name, part in target.named_children():
+        if name in ("aggr_module", "act"):
+            continue
+        if name == "nn" and type(target) is geometric.GINConv:
+            if not _is_rowwise(part):
+                raise Unreadable(f"the network inside {where} is not known to treat every node by itself")
+        elif not all(type(one) in LINEAR for one in (part if type(part) is nn.ModuleList else [part])):
+            raise Unreadable(f"{name} of {where} is a {type(part).__name__}, expected a plain linear map")
 
 
 def _rows_of(values: Any) -> _NodeRows | None:

@@ -37,8 +37,6 @@ def load_model(path: str | os.PathLike[str]) -> tuple[NodeClassifier, dict[str, 
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
     except FileNotFoundError as error:
         raise InputError(f"there is no model {path}; train one with `certcore train`") from error
-    except InputError:
-        raise
     except (SafetensorError, OSError, ValueError) as error:
         raise InputError(f"{path} is no readable safetensors file ({error}); train the model again") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -46,8 +44,6 @@ def load_model(path: str | os.PathLike[str]) -> tuple[NodeClassifier, dict[str, 
     try:
         model, facts = model_class(header["model"])(**header["options"]), dict(header["facts"])
         model.load_state_dict(tensors)
-    except InputError:
-        raise
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         first = str(error).strip().splitlines()[0]
         raise InputError(f"the tensors in {path} do not fit its model ({first}); train the model again") from error

@@ -28,13 +28,17 @@ def card(result: object) -> str:
 @card.register
 def _certificate(certificate: Certificate) -> str:
     """The guarantee, the bracket and how it was found."""
-    said = [words.summary(certificate).html]
+    of = None if certificate.instance is None else _asked(certificate.instance, certificate.threat.targets)
+    said = [words.summary(certificate, of).html]
     if certificate.instance is not None:
-        told = words.guarantee(certificate.instance, certificate)
+        told = words.guarantee(certificate.instance, certificate, of)
         said = [told.html, *(remark.html for remark in words.remarks(certificate.instance, certificate.threat))]
     between, meaning = words.bracket(certificate)
     rows = [
-        ("certified", f"{certificate.verified_certified:,} of {certificate.targets:,}"),
+        (
+            "certified",
+            f"{certificate.verified_certified:,} of {certificate.targets:,}{'' if of is None else ' correct'}",
+        ),
         ("node by node", f"{certificate.naive_certified:,}"),
         ("left uncertified", f"{between} (best attack found … proven)"),
         ("relaxation", f"{certificate.relaxation}, {certificate.seconds:.2f} s"),
@@ -44,6 +48,18 @@ def _certificate(certificate: Certificate) -> str:
     )
     ended = str(words.status(certificate))
     return _card("Collective certificate", said, picture, rows, f"{ended} {meaning}")
+
+
+def _asked(instance: Instance, targets: np.ndarray | None) -> int | None:
+    """Among how many labels the targets are the correct ones: the instance's own, those of test nodes or all."""
+    if targets is None or instance.right is None:
+        return None
+    names = (None, "all") if instance.split is None else (None, "test", "all")
+    for asked in (instance.select_targets(name) for name in names):
+        correct = asked[instance.right[asked]]
+        if len(correct) < len(asked) and np.array_equal(np.sort(targets), np.sort(correct)):
+            return len(asked)
+    return None
 
 
 @card.register
@@ -78,7 +94,8 @@ def _curve(curve: Curve) -> str:
         at = int(half[-1])
         count = int(curve.certified[at])
         threat = axis.at(curve.threat, curve.values[at].item())
-        said.append(words.promise(curve.instance, threat, curve.targets, count, count).html)
+        of = _asked(curve.instance, curve.threat.targets)
+        said.append(words.promise(curve.instance, threat, curve.targets, count, count, of).html)
     rows = [
         ("values", f"{len(curve.values):,}, from {curve.values[0]:g} to {curve.values[-1]:g}"),
         ("targets", f"{curve.targets:,}"),

@@ -10,6 +10,7 @@ import pandas as pd
 
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
+from certcore.figures.escape import for_csv
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
 from certcore.sweep.curves import Curve
@@ -17,13 +18,32 @@ from certcore.sweep.surface_maps import Surface
 
 
 class NodeFrame(pd.DataFrame):
-    """A frame, which tells whoever calls it as the method it once was what to write instead."""
+    """A frame, which tells whoever calls it as the method it once was what to write instead.
+
+    As CSV its names are those of `harmless`.
+    """
+
+    def to_csv(self, *args: Any, **kwargs: Any) -> Any:
+        return harmless(self).to_csv(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise InputError(
             "certificate.nodes is a table and is not called; write certificate.nodes, or "
             "certificate.node_columns(fronts, edges, integer=…) for the columns of a replayed or relaxed attack"
         )
+
+
+def harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same table with names that no spreadsheet takes for formulas, for those who save what they see."""
+    columns: dict[str, Any] = {}
+    for place, name in enumerate(frame.columns):
+        title = for_csv(name)
+        while title in columns:  # two names that differ in nothing one can see
+            title += "′"
+        cells = frame.iloc[:, place]
+        text = not pd.api.types.is_numeric_dtype(cells.dtype)
+        columns[title] = [for_csv(c) if isinstance(c, str) else c for c in cells] if text else cells
+    return pd.DataFrame(columns, index=frame.index)
 
 
 def instance_of(certificate: Certificate) -> Instance:

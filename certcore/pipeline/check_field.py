@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from certcore.models.called import Called
+    from certcore.models.reading import Reading
 
 #: Scores that differ by less, relative to the largest one, are called equal: rounding in double or single precision.
 _ROUNDING = {"float64": 1e-9, "float32": 5e-5}
@@ -113,22 +114,36 @@ def check_field(
     falsifier, not a proof: a model that passes may still read more than it was asked about.
     """
     from certcore.models.called import Called
+    from certcore.votes.state import require_plain_torch, untouched
 
+    require_plain_torch()
+    nodes, graphs = whole_number(nodes, "nodes", 1, 10**9), whole_number(graphs, "graphs", 1, 10**6)
     dataset, _ = as_dataset(data, **asked)
     called = Called(model, wrapper, edges)
-    called.train(getattr(model, "training", False))
-    layers, rule, derived = declared_field(called, dataset.graph, layers, edge_field)
+    mode = getattr(model, "training", False)
     noise = Noise.to_draw((attr_add, attr_del, 0, adj_del))
-    return falsify(called, dataset.graph, layers, rule, noise, derived=derived, nodes=nodes, graphs=graphs, seed=seed)
+    with untouched((model, wrapper)), one_thread():
+        called.training = mode
+        asked_for = declared_field(called, dataset.graph, layers, edge_field, smaller=True)
+        options = {"derived": asked_for[2], "nodes": nodes, "graphs": graphs, "seed": seed}
+        found = falsify(called, dataset.graph, *asked_for[:2], noise, **options)  # type: ignore[arg-type]
+        if found:  # a smaller field than the modules show is wrong, also where no flip was found
+            declared_field(called, dataset.graph, layers, edge_field)
+    return found
 
 
 def declared_field(
-    called: Called, graph: Graph, layers: int | None, edge_field: str | None
+    called: Called, graph: Graph, layers: int | None, edge_field: str | None, *, smaller: bool = False
 ) -> tuple[int, EdgeField, bool]:
-    """Layers and edge rule: as declared, or derived from the modules, or refused with the choices there are."""
+    """Layers and edge rule: as declared, or derived from the modules, or refused with the choices there are.
+
+    A declaration below what can be derived is refused as well, unless somebody wants to see it falsified (`smaller`).
+    """
     rule = None if edge_field is None else EdgeField.parse(edge_field, "edge_field")
     if layers is not None:
-        return whole_number(layers, "layers", 0, MAX_LAYERS), rule or EdgeField.DEGREES, False
+        layers = whole_number(layers, "layers", 0, MAX_LAYERS)
+        if smaller:
+            return layers, rule or EdgeField.DEGREES, False
     from certcore.models.reading import Unreadable, read_module
     from certcore.votes.module import clean_input
 
@@ -136,12 +151,17 @@ def declared_field(
     try:
         reading = read_module(called, *clean_input(graph))
     except Unreadable as error:
+        if layers is not None:
+            return layers, rule or EdgeField.DEGREES, False
         reason = str(error)
         raise InputError(
             f"what the model reads cannot be derived: {reason[:160]}. Declare it: layers=K, the layers of messages one "
             "after the other, and edge_field='degrees' if messages are weighted by degrees of senders (GCN, SGC, "
             "APPNP) or you are not sure, 'messages' if nodes only add, average or attend (SAGE, GAT, GIN). More is safe"
         ) from error
+    if layers is not None:
+        _require_all_that_is_read(layers, rule or EdgeField.DEGREES, reading, graph)
+        return layers, rule or EdgeField.DEGREES, False
     if reading.layers > MAX_LAYERS:
         raise InputError(f"the model has {reading.layers} layers of messages; expected at most {MAX_LAYERS}")
     if rule is EdgeField.MESSAGES and reading.degrees:
@@ -149,7 +169,19 @@ def declared_field(
             "edge_field='messages' was asked for, but this model weights messages by the degrees of their senders; "
             "leave edge_field out, then it is 'degrees'"
         )
-    return reading.layers, rule or reading.edge_field, True
+    return reading.layers, rule or reading.edge_field, rule in (None, reading.edge_field)
+
+
+def _require_all_that_is_read(layers: int, rule: EdgeField, reading: Reading, graph: Graph) -> None:
+    """Refuse a declared field that leaves out what the modules read."""
+    # One more layer makes up for the degrees of senders, unless edges have a direction.
+    enough = rule is EdgeField.DEGREES or not reading.degrees or (layers > reading.layers and not graph.directed)
+    if layers < reading.layers or not enough:
+        raise InputError(
+            f"the model reads more than the declared field: declared are layers={layers} and edge_field='{rule}', but "
+            f"its modules read layers={reading.layers} and edge_field='{reading.edge_field}'; declare at least that, "
+            "or leave both out"
+        )
 
 
 @one_thread()  # thousands of small calls: several threads would mostly wait for each other
@@ -164,11 +196,13 @@ def falsify(
     nodes: int = 24,
     graphs: int = 3,
     seed: int = 0,
+    keeps: bool = False,
 ) -> FieldCheck:
-    """The check itself, on a graph of ours."""
+    """The check itself, on a graph of ours; a model that `keeps` values is copied for every comparison."""
     random = np.random.default_rng(seed)
     model = _Model(called, graph)
     fault = model.fault(_draw(graph, noise, random))
+    model.keeps = keeps
     result = FieldCheck(layers, edge_field, derived, 1, 1, fault=fault)
     if fault:
         return result
@@ -218,7 +252,7 @@ class _Model:
     def __init__(self, called: Called, graph: Graph) -> None:
         import torch
 
-        self.graph = graph
+        self.graph, self.keeps = graph, False
         self.called = _copy(called)
         self.dtype = torch.float64
         self.fresh = _copy(called).double()
@@ -226,7 +260,7 @@ class _Model:
         try:
             self.called = self.called.double()
             self.scores(clean.x, clean.kept)
-        except (RuntimeError, TypeError):  # it makes single-precision tensors of its own
+        except InputError:  # it makes single-precision tensors of its own
             self.called, self.fresh, self.dtype = _copy(called), _copy(called), torch.float32
             self.scores(clean.x, clean.kept)
 
@@ -236,14 +270,19 @@ class _Model:
         pairs = self.graph.edges[kept]
         if not self.graph.directed:
             pairs = np.concatenate([pairs, pairs[:, ::-1]])
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]  # the order in which samples come
         # Rows are (receiver, sender); messages run from the first row of an edge_index to the second.
         return torch.from_numpy(x).to(self.dtype), torch.from_numpy(np.ascontiguousarray(pairs[:, ::-1].T))
+
+    def _as_given(self) -> Called:
+        return copy.deepcopy(self.called) if self.keeps else self.called
 
     def scores(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         import torch
 
         with torch.no_grad():
-            result: np.ndarray = self.called.scores(*self.tensors(x, kept)).numpy()
+            where = "this graph" if kept.all() else "a graph with fewer edges"
+            result: np.ndarray = self._as_given().run(*self.tensors(x, kept), where).numpy()
         return result
 
     def gradient(self, x: np.ndarray, kept: np.ndarray, nodes: np.ndarray, seed: int) -> np.ndarray:
@@ -253,10 +292,10 @@ class _Model:
         values, edges = self.tensors(x, kept)
         values.requires_grad_(True)
         try:
-            scores = self.called.scores(values, edges)[torch.from_numpy(nodes)]
+            scores = self._as_given().scores(values, edges)[torch.from_numpy(nodes)]
             mix = torch.randn(scores.shape, dtype=scores.dtype, generator=torch.Generator().manual_seed(seed))
             (found,) = torch.autograd.grad((scores * mix).sum(), values, allow_unused=True)
-        except RuntimeError:
+        except Exception:  # a model without gradients is still looked at by flips
             found = None
         return np.zeros(x.shape) if found is None else found.abs().numpy()
 
@@ -277,6 +316,8 @@ class _Model:
         if self.differs(first, second).any():
             return Fault.CHANCE
         used = self.scores(noisy.x, noisy.kept)
+        if self.differs(first, self.scores(clean.x, clean.kept)).any():
+            return Fault.MEMORY
         self.called = self.fresh
         return Fault.MEMORY if self.differs(used, self.scores(noisy.x, noisy.kept)).any() else None
 

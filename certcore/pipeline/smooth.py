@@ -6,6 +6,7 @@ import copy
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -24,6 +25,7 @@ from certcore.instance.instance import Instance
 from certcore.models.registry import require_training_packages
 from certcore.pipeline.check_field import FieldCheck, declared_field, falsify
 from certcore.votes.run import Voter, Votes, collect_votes
+from certcore.votes.threads import one_thread
 
 if TYPE_CHECKING:
     from certcore.models.called import Called
@@ -64,44 +66,60 @@ def smooth(
     """Smooth a trained network by randomly flipping bits of the graph, and return the instance to certify.
 
     `attr_add`, `attr_del`, `adj_add`, `adj_del` are flip *probabilities*. The model is any torch module (or function)
-    that is called as `model(x, edge_index)` and returns scores; it is copied and set to evaluation mode. `edges` may be
-    `"edge_weight"` (a third argument of ones) or `"adjacency"` (a sparse tensor instead of edge_index), and
-    `wrapper(model, x, edge_index)` calls anything else. The data are a torch-geometric `Data`, a networkx graph, or
-    (x, edge_index[, labels]); nothing in them is changed unless asked for (`binarize`, `undirected`, `directed`,
-    `simplify`, `largest_component`). Targets are the test nodes if there is a test mask, all nodes otherwise.
+    that is called as `model(x, edge_index)` and returns scores. `edges` may be `"edge_weight"` (a third argument of
+    ones) or `"adjacency"` (a sparse tensor instead of edge_index), and `wrapper(model, x, edge_index)` calls anything
+    else. The data are a torch-geometric `Data`, a networkx graph, or (x, edge_index[, labels]); nothing in them is
+    changed unless asked for (`binarize`, `undirected`, `directed`, `simplify`, `largest_component`). Targets are the
+    test nodes if there is a test mask, all nodes otherwise.
+
+    A module is copied, its copy set to evaluation mode, and caches of its layers turned off. A function cannot be
+    copied: modules behind it have to be in evaluation mode already, and are left as they were. Every sample is answered
+    by the model as it was handed over: what it keeps from one call to the next is set aside, or it is refused.
 
     What the model reads (`layers`, `edge_field`) is derived from its modules where that is certain, and asked for
-    otherwise. With `check` a short form of `check_field` tries to falsify it, and smoothing is refused if it succeeds.
+    otherwise; a declared field that is smaller than the derived one is refused. With `check` a short form of
+    `check_field` tries to falsify it, and smoothing is refused if it succeeds.
 
-    Networks whose modules are recognised are counted in batches and, where possible, on sparse attributes; others one
-    sample at a time, or in batches of `batch_size` after a comparison of both ways. With a `checkpoint` file an
+    Networks whose modules are recognised are counted in batches and, where possible, on sparse attributes, after a
+    comparison with the model's own answers (where they differ a slower way is taken, and `meta["votes_note"]` says so);
+    others one sample at a time, or in batches of `batch_size` after the same comparison. With a `checkpoint` file an
     interrupted run continues; `jobs` processes or the Dask cluster at `scheduler` share the samples.
     """
     require_training_packages()
+    from certcore.votes.state import require_plain_torch, untouched
+
+    require_plain_torch()
     noise = _noise((attr_add, attr_del, adj_add, adj_del))
     whole_number(samples, "the number of samples", 1, 10**9)
     dataset, labelled = as_dataset(data, name, **asked)
-    called = _prepared(model, wrapper, edges, device)
-    n_classes = _classes(called, dataset)
     where = _targets(dataset, targets)
-    found = declared_field(called, dataset.graph, layers, edge_field)
-    checked: FieldCheck | None = None
-    if check and noise.fractions[2] == 0:  # where noise adds edges every field is the whole graph
+    notes: list[str] = []
+    with untouched((model, wrapper)):
+        called = _prepared(model, wrapper, edges, device, dataset, notes)
+        n_classes, keeps = _first_call(called, dataset)
+        found = declared_field(called, dataset.graph, layers, edge_field)
+        # Where noise adds edges every field is the whole graph, and chance and memory are all there is to find.
+        looked = bool(check and noise.fractions[2] == 0)
         checked = falsify(
-            called, dataset.graph, *found[:2], noise, derived=found[2], nodes=_NODES, graphs=_GRAPHS, seed=seed
-        )
+            called, dataset.graph, *found[:2], noise, derived=found[2], nodes=_NODES,
+            graphs=_GRAPHS if looked else 0, seed=seed, keeps=keeps,
+        )  # fmt: skip
         checked.require()
-    voter = make_module_voter(called, dataset, noise, seed, n_classes, batch_size=batch_size, device=device)
-    votes = collect_votes(
-        voter,
-        selection=selection,
-        estimation=samples,
-        checkpoint=checkpoint,
-        fresh=fresh,
-        jobs=jobs,
-        scheduler=scheduler,
-        progress=_shown() if progress is None else progress,
-    )
+        voter = make_module_voter(
+            called, dataset, noise, seed, n_classes, batch_size=batch_size, device=device, keeps=keeps, notes=notes
+        )
+        first = _first_answer(voter)
+        votes = collect_votes(
+            voter,
+            selection=selection,
+            estimation=samples,
+            checkpoint=checkpoint,
+            fresh=fresh,
+            jobs=jobs,
+            scheduler=scheduler,
+            progress=_shown() if progress is None else progress,
+        )
+        _require_same_answer(voter, first)
     base = SmoothingBase(
         votes.estimation, votes.prediction, votes.n_samples, str(alpha), noise.theta, rule=base_rule,
         graph=dataset.graph,
@@ -117,7 +135,7 @@ def smooth(
         class_names=(*names, *numbered_classes(np.array([n_classes - 1]))[len(names) :]),
         node_names=dataset.node_names,
         split=dataset.split,
-        meta=_meta(model, dataset, labelled, noise, votes, seed, found, checked, name),
+        meta=_meta(model, dataset, labelled, noise, votes, seed, found, checked if looked else None, name, notes),
     )
 
 
@@ -130,52 +148,71 @@ def make_module_voter(
     *,
     batch_size: int | None = None,
     device: str = "cpu",
+    keeps: bool = False,
+    notes: list[str] | None = None,
 ) -> Voter:
-    """The fastest way that is certain to count the votes of this network, see `smooth`."""
+    """The fastest way that answers like the model itself, see `smooth`; `notes` tell which ones did not.
+
+    A model that `keeps` values from one call to the next is copied for every call.
+    """
     from certcore.models.reading import Unreadable, read_module
+    from certcore.votes.agree import fused_agrees, module_agrees
     from certcore.votes.module import ModuleVoter, clean_input, fitting_batch
     from certcore.votes.recognise import fused_voter
     from certcore.votes.split import split_first
 
-    graph = dataset.graph
+    graph, notes = dataset.graph, [] if notes is None else notes
     if batch_size is not None:
         whole_number(batch_size, "batch_size", 1, 4096)
+    plain = ModuleVoter(graph, noise, seed, called, n_classes, 1, False, device, keeps)
     try:
         reading = read_module(copy.deepcopy(called).cpu(), *clean_input(graph))
     except Unreadable:
-        reading = None
-    if reading is None:
-        voter = ModuleVoter(graph, noise, seed, called, n_classes, batch_size or 1, False, device)
-        if voter.batch > 1:
-            _require_same_in_batches(voter)
-        return voter
+        batched = replace(plain, batch=batch_size or 1)
+        if batched.batch > 1 and not module_agrees(batched):
+            raise InputError(
+                f"the model says something else about {batched.batch} graphs side by side than about one at a time, so "
+                "it reads across them (pooling, normalisation over all nodes, one row per node); leave batch_size out"
+            ) from None
+        return batched
     if device == "cpu":
         fused = fused_voter(reading, graph, noise, seed) if batch_size is None else None
         if fused is not None:
-            return fused
+            if fused_agrees(fused, plain):
+                return fused
+            notes.append("the fused kernel gave other scores than the model, so it was not used")
         split = split_first(called, *clean_input(graph), reading)
         if split is not None:
-            size = batch_size or fitting_batch(graph.n_nodes, split.width)
-            return ModuleVoter(graph, noise, seed, called, n_classes, size, True)
-    size = batch_size or fitting_batch(graph.n_nodes, graph.n_attrs)
-    return ModuleVoter(graph, noise, seed, called, n_classes, size, False, device)
+            voter = replace(plain, batch=batch_size or fitting_batch(graph.n_nodes, split.width), split=True)
+            if module_agrees(voter):
+                return voter
+            notes.append("the network on sparse attributes gave other scores than the model, so it was not used")
+    voter = replace(plain, batch=batch_size or fitting_batch(graph.n_nodes, graph.n_attrs))
+    if voter.batch == 1 or module_agrees(voter):
+        return voter
+    notes.append("samples side by side got other scores than alone (or none), so they were counted one at a time")
+    return plain
 
 
-def _require_same_in_batches(voter: Any) -> None:
-    """Samples side by side must not see each other: compared with the same samples one by one."""
+def _first_answer(voter: Any) -> Any:
+    """What a network says about the first sample, before it votes; nothing for voters that hold plain arrays."""
     import torch
 
     from certcore.votes.module import ModuleVoter
+    from certcore.votes.purposes import SELECTION
 
-    alone = ModuleVoter(voter.graph, voter.noise, voter.seed, voter.module, voter.n_classes, 1, False, voter.device)
-    with torch.no_grad():
-        together = voter.scores(0, 0)
-        single = torch.cat([alone.scores(0, number) for number in range(voter.batch)])
-    scale = float(single.abs().max()) or 1.0
-    if not torch.allclose(together, single, rtol=1e-3, atol=1e-4 * scale):
+    if not isinstance(voter, ModuleVoter):
+        return None
+    with torch.no_grad(), one_thread():
+        return voter.scores(SELECTION, 0)
+
+
+def _require_same_answer(voter: Voter, first: Any) -> None:
+    """Refuse votes of a model that answers the same sample otherwise after it has voted."""
+    if first is not None and not bool((_first_answer(voter) == first).all()):
         raise InputError(
-            f"the model says something else about {voter.batch} graphs side by side than about one at a time, so it "
-            "reads across them (pooling, normalisation over all nodes); leave batch_size out"
+            "the model says something else about the same graph after it has voted than before, so its votes are not "
+            "those of one model; take out what counts calls, or changes with time or chance"
         )
 
 
@@ -196,9 +233,22 @@ def _noise(given: tuple[Probability, ...]) -> Noise:
     return noise
 
 
-def _prepared(model: Callable[..., Any], wrapper: Callable[..., Any] | None, edges: str, device: str) -> Called:
-    """A copy in evaluation mode: training the model further does not change whose votes are counted."""
+def _prepared(
+    model: Callable[..., Any],
+    wrapper: Callable[..., Any] | None,
+    edges: str,
+    device: str,
+    dataset: Dataset,
+    notes: list[str],
+) -> Called:
+    """A copy in evaluation mode and without caches: training the model further does not change whose votes are counted.
+
+    A function is not copied: what it refers to has to be in evaluation mode already.
+    """
+    from torch import nn
+
     from certcore.models.called import Called
+    from certcore.votes.state import require_evaluation, without_caches
 
     called = Called(model, wrapper, edges)
     try:
@@ -207,30 +257,56 @@ def _prepared(model: Callable[..., Any], wrapper: Callable[..., Any] | None, edg
         raise InputError(
             f"the model cannot be copied ({type(error).__name__}: {error}); expected a torch module, or a function"
         ) from error
+    if isinstance(called.model, nn.Module):
+        called.model.eval()  # its own, if it has one
+    called.eval()
+    require_evaluation(called)
+    before = copy.deepcopy(called)
+    layers = without_caches(called)
+    if layers:
+        _require_same_without_caches(before, called, dataset)
+        notes.append(f"cached=True of {', '.join(layers)} was turned off, for samples have other edges than the graph")
     try:
-        return called.eval().to(device)
+        return called.to(device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"the device {device!r} cannot be used ({str(error).partition(chr(10))[0]})") from error
 
 
-def _classes(called: Called, dataset: Dataset) -> int:
+def _require_same_without_caches(before: Called, called: Called, dataset: Dataset) -> None:
     import torch
 
     from certcore.votes.module import clean_input
+    from certcore.votes.rounding import same_scores
+
+    with torch.no_grad():
+        held, own = (one.run(*clean_input(dataset.graph), "this graph") for one in (before, copy.deepcopy(called)))
+    if not same_scores(held, own):
+        raise InputError(
+            "layers of the model with cached=True hold another graph than this one, so its answers are about that one; "
+            "make them with cached=False and load the same weights (load_state_dict)"
+        )
+
+
+def _first_call(called: Called, dataset: Dataset) -> tuple[int, bool]:
+    """The number of classes, and whether the model keeps values from one call to the next."""
+    import torch
+
+    from certcore.votes.module import clean_input
+    from certcore.votes.state import first_call, require_nothing_kept
 
     x, index = clean_input(dataset.graph)
     device = next((p.device for p in called.parameters()), torch.device("cpu"))
-    with torch.no_grad():
-        try:
-            scores = copy.deepcopy(called).scores(x.to(device), index.to(device))
-        except (RuntimeError, TypeError, ValueError, IndexError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                f"the model does not run on this graph ({type(error).__name__}: {str(error).partition(chr(10))[0]}); "
-                f"expected model(x, edge_index) with {x.shape[1]:,} attributes, or a wrapper that calls it"
-            ) from error
-    return int(scores.shape[1])
+    try:
+        scores, keeps, beyond = first_call(called, x.to(device), index.to(device))
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"the model does not run on this graph ({type(error).__name__}: {str(error).partition(chr(10))[0]}); "
+            f"expected model(x, edge_index) with {x.shape[1]:,} attributes, or a wrapper that calls it"
+        ) from error
+    require_nothing_kept(beyond)
+    return int(scores.shape[1]), keeps
 
 
 def _targets(dataset: Dataset, targets: str | Sequence[int] | np.ndarray | None) -> np.ndarray | None:
@@ -259,6 +335,7 @@ def _meta(
     found: tuple[int, str, bool],
     checked: FieldCheck | None,
     name: str,
+    notes: list[str],
 ) -> dict[str, Any]:
     meta: dict[str, Any] = {
         "model": type(model).__name__ if not hasattr(model, "__name__") else str(model.__name__),
@@ -275,6 +352,8 @@ def _meta(
         meta["dataset"] = dataset.name
     if checked is not None:
         meta["field_check"] = checked.to_json()
+    if notes:
+        meta["votes_note"] = "; ".join(notes)
     if votes.fresh_after:
         meta["fresh_after"] = list(votes.fresh_after)
     if labelled:

@@ -8,7 +8,7 @@ numbers, and holds for every whole-number perturbation within the budgets (`docs
     monotone  z_{t+1} ≤ z_t                          least     Σ z ≤ b(U)
     most      b(U) ≤ Σ z + (R_U − L) z_L             in        a target that needs q flips has them in U or outside
     conflict  flips in U are missing elsewhere       cover     what sites of small capacity cannot carry alone
-    shift     the same for several points and types  pack      levels outside a field and a target's need share R
+    shift     the same for several points and types
 
 Here F_g are the sites with a flip column in the field of group g, u_{g,q} is the sum of the points of g that need at
 least q, and R bounds the *number* of flips: the budget over the least cost, within U also the capacities. A tag that
@@ -132,7 +132,6 @@ class Levels:
             "conflict": self._conflict,
             "cover": self._cover,
             "shift": self._shift,
-            "pack": self._pack,
         }
 
     def add(self, new: LevelSet) -> int:
@@ -267,30 +266,6 @@ class Levels:
             parts.append((_each(self.kinds[k].columns[near]), -w[k]))
         points = self.structure.columns.points.start + start + np.array(places)
         return _join((_each(points), total), *parts)
-
-    def _pack(self, type_: int, group: int, prefixes: object) -> Row:
-        kind = self._kind(type_)
-        g = self._group(group)
-        taken = np.zeros(len(kind.columns), dtype=bool)
-        taken[kind.near(g)] = True
-        total, parts = 0, []
-        for pair in _list(prefixes):
-            if len(_list(pair)) != 2:
-                raise InputError("a packing lists sets with their number of levels")
-            levels = self._set(pair[0])
-            count = _whole(pair[1], 1, levels.levels)
-            if levels.kind != kind.kind or (taken & levels.inside).any():
-                raise InputError("the sets of a packing are not disjoint, also from the field, or of another type")
-            taken |= levels.inside
-            total += count
-            parts.append((levels.between(1, count), 1))
-        if not parts:
-            raise InputError("a packing lists no set")
-        start, stop = self._points[g]
-        over = np.maximum(total - kind.most + self.structure.points.amount[start:stop, kind.kind], 0)
-        used = np.flatnonzero(over)
-        points = self.structure.columns.points.start + start + used
-        return _join(((points, over[used]), 1), *parts, rhs=total)
 
     # What the rows are made of.
 

@@ -45,9 +45,11 @@ def from_answer(
     factory: ModelFactory,
     cancel: threading.Event | None,
     attacks: Sequence[Allocation] = (),
+    broken: int = 0,
 ) -> Certificate:
     """Turn a proven bound into a certificate; for `exact`, ask the integer program for more.
 
+    `broken` is how many targets attacks break that are known from elsewhere: no integer program may claim fewer.
     A proof can be made only if the structure was built for the budgets of the problem and no larger ones: that is
     what a checker rebuilds.
     """
@@ -66,7 +68,7 @@ def from_answer(
     stopped = answer.status in (Status.INTERRUPTED, Status.FAILED)
     if relaxation is Relaxation.EXACT and bound > structure.constant and not stopped:
         left = limit - (time.perf_counter() - started)
-        certificate = _improved(problem, certificate, factory, left, cancel)
+        certificate = _improved(problem, certificate, factory, left, cancel, broken)
     return replace(certificate, seconds=time.perf_counter() - started)
 
 
@@ -114,7 +116,12 @@ def _proof(problem: Problem, structure: Structure, answer: Answer) -> tuple[Frac
 
 
 def _improved(
-    problem: Problem, relaxed: Certificate, factory: ModelFactory, time_limit: float, cancel: threading.Event | None
+    problem: Problem,
+    relaxed: Certificate,
+    factory: ModelFactory,
+    time_limit: float,
+    cancel: threading.Event | None,
+    broken: int,
 ) -> Certificate:
     """Ask the integer program. Its dual bound is the solver's word: never more than the verified bound allows."""
     structure = build_structure(problem, Relaxation.EXACT)
@@ -127,7 +134,7 @@ def _improved(
     if attack is not None and solution.x is not None:
         again = find_attack(problem, structure, solution.x)
         attack = max(attack, again, key=lambda found: found.attacked.sum())
-    if attack is not None and bound < attack.attacked.sum():
+    if bound < max(broken, 0 if attack is None else int(attack.attacked.sum())):
         # A replayed attack breaks more than the integer solver calls possible: its word is worth nothing.
         return replace(relaxed, attack=attack, status=Status.FAILED)
     certified = max(relaxed.verified_certified, certified_count(relaxed.targets, bound))

@@ -12,14 +12,14 @@ from certcore.common.shown import Shown, ask
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.result.allocation import Allocation
 from certcore.result.states import NOTHING, TargetState, target_states
+from certcore.result.tripwire import KnownAttack, check, contradiction, remember
 from certcore.solve.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from certcore.instance.instance import Instance
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,19 @@ class Certificate(Shown):
     """Rounds of a strong search: with as many, and no clock, it gives the same numbers again."""
     instance: Instance | None = field(default=None, repr=False)
     """What was certified."""
+
+    def __post_init__(self) -> None:
+        found = self.attack_found
+        if self.instance is not None and found is not None and self.certified > self.targets - found:
+            remember(self.instance, self.threat, found)  # other counts meet it as well
+            own = KnownAttack(self.threat, found)
+            raise contradiction(self.instance, self.threat, self.targets, self.certified, own)
+        check(self)
+
+    def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
+        """The count, if an attack leaves fewer targets that this attacker can make."""
+        over = self.certified > self.targets - attack.attacked
+        return (self.threat, self.certified) if over and attack.within(instance, self.threat) else None
 
     @property
     def closed(self) -> bool:

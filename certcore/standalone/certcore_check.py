@@ -2,9 +2,9 @@
 
 A proof claims: whatever an attacker does to this graph within these budgets, at least C of T labels stay. This one file
 goes from the instance (graph, fields, base certificate) to the attacker's program and evaluates the proof's multipliers
-on it in whole numbers. It needs Python and numpy, calls no solver, and shares no code with the engine that writes
-proofs. What it does is said in docs/soundness.md, section "The proof file, exactly"; division voting has a second file,
-certcore_check_division.py, beside this one. Exit code 0: accepted, 1: rejected (with the reason), 2: unreadable.
+on it in whole numbers, with Python, numpy, no solver, and no code of the engine that writes proofs. What it does is in
+docs/soundness.md, section "The proof file, exactly"; division voting has a second file, certcore_check_division.py,
+beside this one. Exit code 0: accepted, 1: rejected (with the reason), 2: unreadable.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 
 TYPES = ("attr_add", "attr_del", "adj_add", "adj_del")
+LABELS = ("attribute additions", "attribute deletions", "edge additions", "edge deletions")
 ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
 UNLIMITED = 2**40  # more than any number of flips
 SCALE_BITS = 40  # multipliers are whole numbers over 2**40
-MAX_BUDGET = 10**9
 MAX_AXIS = 1024  # votes certify no budget with more flips of one type (unless flips have no effect)
-MAX_BYTES = 2**28
+MAX_BUDGET, MAX_BYTES = 10**9, 2**28
 PRECISION = 120
 ONE = 1 << PRECISION  # probabilities are whole numbers over this
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
@@ -53,25 +53,22 @@ def need(holds: Any, text: str) -> None:
 
 
 # Reading. Nothing is unpickled; numbers are compared before they are converted; true, 3.0 and "3" are no whole numbers.
-
-
 def read_proof(path: str) -> dict[str, Any]:
+    def each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        need(len(dict(pairs)) == len(pairs), "a name is twice in one object")
+        return dict(pairs)
+
     with open(path, "rb") as handle:
         packed = handle.read(2) == b"\x1f\x8b"
     with gzip.open(path) if packed else open(path, "rb") as stream:
         data = stream.read(MAX_BYTES + 1)
     need(len(data) <= MAX_BYTES, "the file is too large")
-    proof: dict[str, Any] = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once)
+    proof: dict[str, Any] = json.loads(data.decode("utf-8"), object_pairs_hook=each_name_once)
     keys = "format instance_digest threat targets target_nodes base_rule relaxation bound certified multipliers digest"
     need(isinstance(proof, dict) and set(proof) == set(keys.split()), "an entry is missing or unknown")
     known = proof["format"] in ("certcore-proof-1", "certcore-proof-2")
     need(known and proof["base_rule"] in ("binary", "multiclass"), "the format or the base rule is unknown")
     return proof
-
-
-def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    need(len(dict(pairs)) == len(pairs), "a name is twice in one object")
-    return dict(pairs)
 
 
 def is_whole(value: Any, low: int, high: int) -> bool:
@@ -147,11 +144,10 @@ def decimal_text(number: Fraction) -> str:
 
 
 # Base certificates. Both kinds tell the front of each node: its minimal uncertified budgets within limits, in order.
-
-
 class Grid:
     def __init__(self, arrays: Arrays, n_nodes: int) -> None:
         grid, names, self.either_end = arrays["base_grid"], arrays["base_axes"].tolist(), False
+        self.told = "a grid, as far as it holds"
         need(set(names) <= set(TYPES) and len(set(names)) == len(names), "base_axes names no type, or one twice")
         need(grid.dtype.kind in "biu" and np.isin(grid, (0, 1)).all(), "base_grid holds more than true and false")
         need(grid.ndim == len(names) + 1 and len(grid) == n_nodes and grid.size, "base_grid has another shape")
@@ -177,12 +173,11 @@ class Grid:
     def fronts(self, nodes: np.ndarray, limits: Sequence[int]) -> list[Front]:
         ends = [min(limit, side) for limit, side in zip(limits, self.sides)]
         inside = self.grid[(slice(None), *(slice(0, end + 1) for end in ends))]
+        beyond = [(0, end + 1 - side) for end, side in zip(ends, inside.shape[1:])]  # nothing is certified there
 
         @cache
         def front(certificate: bytes) -> Front:
-            certified = np.frombuffer(certificate, dtype=bool).reshape(inside.shape[1:])
-            beyond = [(0, end + 1 - side) for end, side in zip(ends, inside.shape[1:])]
-            certified = np.pad(certified, beyond)  # beyond the grid nothing is certified
+            certified = np.pad(np.frombuffer(certificate, dtype=bool).reshape(inside.shape[1:]), beyond)
             minimal = ~certified
             for axis, end in enumerate(ends):  # what has one flip less; nothing lies below zero
                 minimal &= np.take(np.insert(certified, 0, True, axis), range(end + 1), axis)
@@ -203,6 +198,7 @@ class Votes:
         need(0 < alpha < 1 and "/" not in decimal_text(alpha), "alpha is no decimal between 0 and 1")
         need(arrays["theta"].shape == (4,) and arrays["alpha"].dtype.kind in "Uf", "theta or alpha has another form")
         self.binary, self.bits = rule == "binary", bits
+        self.told = f"votes by the {rule} rule, confidence {decimal_text(100 * (1 - alpha))} % for all nodes together"
         self.tail = BinomialTail(trials, alpha / (n_nodes * (1 if self.binary else 2)))
         everybody, others = np.arange(n_nodes), votes.copy()
         others[everybody, label] = 0
@@ -235,9 +231,8 @@ class Votes:
             passed[cell] = good = self.passing(cell, facts, alive) if max(cell) <= MAX_AXIS else nobody
             for i in np.flatnonzero(alive & ~good).tolist():
                 points[i].append(cell)
-            for k in range(4):
-                if good.any() and cell[k] < ends[k]:
-                    heapq.heappush(waiting, (*cell[:k], cell[k] + 1, *cell[k + 1 :]))
+            for k in (k for k in range(4) if good.any() and cell[k] < ends[k]):
+                heapq.heappush(waiting, (*cell[:k], cell[k] + 1, *cell[k + 1 :]))
         return [tuple(points[i]) for i in which.reshape(-1).tolist()]
 
     def passing(self, cell: Cell, facts: np.ndarray, asked: np.ndarray) -> np.ndarray:
@@ -357,14 +352,17 @@ class Instance:
             self.base = Grid(arrays, n) if "base_grid" in arrays else Votes(arrays, n, base_rule, bits)
         self.explicit: list[list[int]] | None = None
         if "field_indptr" in arrays or "field_indices" in arrays:
+            need("layers" not in arrays, "the file has both layers and explicit fields")
             need(self.base.fixed_adjacency, "explicit fields hold only while the adjacency is fixed")
             starts, columns = arrays.csr("field", n, n)
             self.explicit = [columns[a:b].tolist() for a, b in pairwise(starts)]
+            self.told = "fields as given in the file"
             hashed |= {"field_indptr": starts, "field_indices": columns}
         else:
             rule = str(arrays.get("edge_field", np.array("degrees")).reshape(()))
             need(rule in ("degrees", "messages"), "edge_field is unknown")
             self.layers, self.messages = arrays.number("layers", 0, 20), rule == "messages"
+            self.told = f"fields: {self.layers} layers with the edge rule {rule}"
             hashed |= {"layers": self.layers, "edge_field": rule}
             self.edges_at: list[list[int]] = [[] for _ in range(n)]
             for e, (receiver, sender) in enumerate(self.edges):
@@ -461,8 +459,6 @@ class Threat:
 
 
 # The attacker's program: maximise worth · x subject to rows · x ≤ right-hand sides and 0 ≤ x ≤ upper bounds.
-
-
 class Program:
     def __init__(self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str) -> None:
         self.instance, self.threat, self.paper = instance, threat, relaxation == "paper"
@@ -557,9 +553,8 @@ class Program:
             self.add(threat.budgets[k], ((j, flip[3]) for j, flip in enumerate(self.flips) if flip[0] == k))
         if self.deletions and threat.limited[ADJ_DEL]:  # local budgets: edges at a node, whoever pays
             standing: dict[int, list[int]] = defaultdict(list)
-            for site in self.at[ADJ_DEL]:
-                for m in edges[site]:
-                    standing[m].append(site)
+            for m, e in ((m, site) for site in self.at[ADJ_DEL] for m in edges[site]):
+                standing[m].append(e)
             for m, here in sorted(standing.items()):
                 if threat.limits[ADJ_DEL][m] < len(here):
                     self.add(threat.limits[ADJ_DEL][m], ((j, 1) for e in here for j in self.at[ADJ_DEL][e]))
@@ -606,9 +601,8 @@ def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
     # That one has more groups, or the same and a smaller number, so this ends at a site that is kept.
     groups: dict[int, set[int]] = {site: set() for site in sites}
     members = [[site for site in field if site in groups] for field in fields]
-    for g, field in enumerate(members):
-        for site in field:
-            groups[site].add(g)
+    for g, site in ((g, site) for g, field in enumerate(members) for site in field):
+        groups[site].add(g)
     kept = []
     for site in sites:
         rank, smallest = (len(groups[site]), -site), min(groups[site], key=lambda g: len(members[g]))
@@ -623,8 +617,7 @@ class StrongRows:
 
     def __init__(self, program: Program, given: dict[str, Any]) -> None:
         self.program, self.threat = program, program.threat
-        costs = [(flip[0], flip[3]) for flip in program.flips]
-        cost = {k: min((c for kind, c in costs if kind == k), default=UNLIMITED) for k in self.threat.types}
+        cost = {k: min((f[3] for f in program.flips if f[0] == k), default=UNLIMITED) for k in self.threat.types}
         self.most = {k: self.threat.budgets[k] // cost[k] for k in cost}  # how many flips the budget pays for
         tags, values = given["strong_rows"], whole_list(given["strong_values"], 1, 2**62, "strong_values")
         lists = isinstance(given["sets"], list) and isinstance(tags, list)
@@ -713,18 +706,9 @@ class StrongRows:
                         taken += self.threat.limits[k][block[0]]
                 need(is_whole(q, taken + 1, self.most[k]), "cover: no such level, or the blocks take everything")
                 return 0, self._points(g, k, q, q - taken) + self._flips(k, rest, -1)
-            case ["pack", k, g, [_, *_] as parts]:  # flips outside the field are missing inside it
-                used, total, entries = self._field(k, g), 0, []
-                for u, levels in parts:
-                    kind, sites, last, _ = self._of(u)
-                    need(kind == k and not used & sites and is_whole(levels, 1, last), "pack: a set does not fit")
-                    used, total = used | sites, total + levels
-                    entries += self._levels(u, 1, levels, 1)
-                missing = [max(total - self.most[k] + point[k], 0) for point in self.program.fronts[g]]
-                return total, [*entries, *zip(self.program.points[g], missing)]
             case ["shift", g, chosen, list(shifts), weights]:
                 return 0, self._shift(g, chosen, shifts, weights)
-        raise ValueError("a row has an unknown tag or another form")
+        raise ValueError(f"a row has an unknown tag or another form: {str(tag)[:40]}")
 
     def _shift(self, g: Any, chosen: Any, shifts: list[Any], weights: Any) -> Entries:
         """The chosen points, κ flips in the sets conceded, still weigh M: higher levels and other flips must pay."""
@@ -748,6 +732,19 @@ class StrongRows:
             k = self.sets[u][0]
             entries += self._levels(u, kappa + 1, kappa + height[k], -w[k])
         return entries + [entry for k in height for entry in self._flips(k, rest[k], -w[k])]
+
+
+def attacker(given: dict[str, Any]) -> str:
+    """All that the threat model sets, in signs that every terminal can show."""
+    told, local = [], given["local"] or {}
+    for name, label in (pair for pair in zip(TYPES, LABELS) if given[pair[0]]):
+        here = local.get(name)
+        most = {"list": "its own limit", "str": f"{here} of what it has"}.get(type(here).__name__, here)
+        told.append(f"at most {given[name]} {label}" + (f" (at each node at most {most})" if here is not None else ""))
+    told += [f"control of at most {given['sigma']} nodes"] if given["sigma"] is not None else []
+    told += [f"no access to {len(given['protected'])} protected nodes"] if "protected" in given else []
+    told += [f"{costs} up to {max(given[costs])}" for costs in ("node_costs", "edge_costs") if given.get(costs)]
+    return ", ".join(told)
 
 
 def check(proof: dict[str, Any], instance: Instance) -> str:
@@ -776,7 +773,11 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
     need(exact, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
     certified, most = max(0, count - bound.numerator // bound.denominator), -(-bound * 10**4 // 1) / 10**4  # rounded up
     need(is_whole(proof["certified"], certified, certified), f"the bound certifies {certified}, not what is claimed")
-    return f"at least {certified} of {count} target labels stay (at most {most:.4f} are left uncertified)"
+    fields = "fields: the whole graph" if threat.whole_graph else instance.told
+    rests = f"(at most {most:.4f} are left uncertified); {fields}; base certificate: {instance.base.told}"
+    if threat.sigma == 0 or not threat.types:
+        return f"no attack, so no guarantee against anybody: {certified} of {count} have a certificate {rests}"
+    return f"at least {certified} of {count} target labels stay, attacker: {attacker(proof['threat'])} {rests}"
 
 
 def main() -> int:
@@ -786,8 +787,7 @@ def main() -> int:
         return 0 if given in (["-h"], ["--help"]) else 2
     try:
         proof = read_proof(given[0])
-        instance = Instance(Arrays.read(given[1]), proof["base_rule"])
-        code = 1
+        instance, code = Instance(Arrays.read(given[1]), proof["base_rule"]), 1
         print("accepted:", check(proof, instance))
         return 0
     except Exception as reason:  # broken files fail in a dozen ways

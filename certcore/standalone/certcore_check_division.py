@@ -40,6 +40,7 @@ class Division:
         need((name, version) == ("splitmix64", "1"), "the hash is unknown")
         need(salt.isascii() and salt.isdigit() and int(salt) < 2**63, "the salt is no whole number")
         need("weights_read_edges" in arrays, "weights_read_edges is missing")
+        self.told = f"votes over {self.groups} groups of edges, for certain: no sampling"
         self.votes, self.salt = votes.T.tolist(), int(salt)  # per node
         self.fixed, self.weight = [0] * n_nodes, 0  # votes that no edge changes
         self.hashed: dict[str, Any] = {"division_votes": votes, "weights_read_edges": arrays.flag("weights_read_edges")}

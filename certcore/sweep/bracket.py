@@ -13,6 +13,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.trim import trimmed
+from certcore.result.tripwire import remember
 from certcore.sweep.axis import Axis
 from certcore.sweep.session import Session, as_session
 
@@ -64,12 +65,16 @@ def attacks_along(
             return
         here = axis.at(threat, value)
         result = session.certify(here, relaxation=relaxation, cancel=cancel)
+        most = max(known.values(), default=0)
         known[value] = result.attack_found or 0
         if vary in TYPES and last is not None and result.attack is not None:
             between = range(int(last), int(value))
             taken_back = trimmed(Problem(session.instance, here), result.attack, TYPES.index(vary), between, cancel)
             for budget, left in zip(between, taken_back.tolist()):
                 known[budget] = max(known.get(budget, 0), left)
+                if left > most:
+                    remember(session.instance, axis.at(threat, budget), left)
+                    most = left
         last = value
         at = sorted(known)
         yield np.array(at), np.maximum.accumulate(np.array([known[one] for one in at], dtype=np.int64))

@@ -28,10 +28,17 @@ def exact(bounds: Sequence[Fraction], shape: tuple[int, int]) -> np.ndarray:
 class Checkpoint:
     """A file with finished cells, their bounds times 2**40; for one instance, threat model and grid, with checksum."""
 
-    def __init__(self, path: str | os.PathLike[str], key: dict[str, Any], shape: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        key: dict[str, Any],
+        shape: tuple[int, int],
+        unsound: dict[str, Any] | None = None,
+    ) -> None:
+        """`unsound` is the key under which earlier versions stored bounds of this question that must not be used."""
         self.path = Path(path)
-        text = json.dumps(key, sort_keys=True, separators=(",", ":"))
-        self.key = hashlib.sha256(text.encode()).hexdigest()
+        self.key = _digest(key)
+        self.unsound = None if unsound is None else _digest(unsound)
         self.shape = shape
 
     def load(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -39,7 +46,13 @@ class Checkpoint:
         if not self.path.exists():
             return None
         arrays = read_npz(self.path)
-        if str(arrays.get("key", "")) != self.key:
+        key = str(arrays.get("key", ""))
+        if key == self.unsound:
+            raise InputError(
+                f"{self.path} holds a strong curve of certcore 0.2.0 or older, some of which certified more than is "
+                "true; delete it and run the same command again"
+            )
+        if key != self.key:
             raise InputError(
                 f"{self.path} was written for another surface (instance, budgets or values differ); choose "
                 "another file or delete it"
@@ -74,3 +87,7 @@ class Checkpoint:
     def _checksum(self, done: Any, numerators: Any) -> str:
         content = self.key.encode() + np.packbits(done).tobytes() + np.ascontiguousarray(numerators).tobytes()
         return hashlib.sha256(content).hexdigest()
+
+
+def _digest(key: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(key, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -12,6 +12,7 @@ from certcore.common.shown import Shown
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
+from certcore.result.tripwire import KnownAttack, check
 from certcore.solve.status import Status
 
 
@@ -34,6 +35,13 @@ class Counts(ABC, Shown):
     """Whether every field is the whole graph at every place: then totals decide, and no solver is asked."""
     instance: Instance | None = None
     """What was certified."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @abstractmethod
+    def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
+        """A count that an attack refutes, with its threat model; None if all stand."""
 
     @property
     def ratio(self) -> np.ndarray:

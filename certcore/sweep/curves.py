@@ -13,11 +13,15 @@ from typing import Any, Unpack
 import numpy as np
 
 from certcore.common.splits import average_radius
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel
+from certcore.domain.weaker import can_do_no_more
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, whole_graph
+from certcore.program.relaxation import Relaxation
 from certcore.result.assemble import result_facts
+from certcore.result.tripwire import KnownAttack
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
@@ -47,6 +51,18 @@ class Curve(Counts):
     def __repr__(self) -> str:
         span = f"{self.vary} {self.values[0]}…{self.values[-1]}"
         return f"<Curve {span}: {len(self.values)} values, {self.targets} targets; {self.relaxation}, {self.status}>"
+
+    def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
+        """The count at the largest value that an attack refutes: who can make it at a smaller one can do so there."""
+        over = np.flatnonzero(self.certified > self.targets - attack.attacked)
+        axis = Axis(self.vary)
+        if not len(over) or (axis.is_local and self.threat.local_mode is LocalMode.RELATIVE):  # shares are rounded here
+            return None
+        value, least = int(self.values[over[-1]]), None if axis.is_local else axis.of(attack.threat)
+        if least is not None and least > value:  # so it is for most attacks, and much quicker to see
+            return None
+        threat = axis.at(self.threat, value)
+        return (threat, int(self.certified[over[-1]])) if attack.within(instance, threat) else None
 
     @property
     def bound(self) -> np.ndarray:
@@ -151,7 +167,9 @@ def _resumed(job: _CurveWork, path: str | os.PathLike[str]) -> LineOfBounds:
         "relaxation": job.effort.relaxation,
         **({} if job.effort.rounds is None else {"rounds": job.effort.rounds}),
     }
-    saved = Checkpoint(path, key, (len(job.values), 1))
+    # Until 0.2.0 strong curves took bounds of smaller attackers for plateaus: files of those are refused.
+    strong = job.effort.relaxation is Relaxation.STRONG
+    saved = Checkpoint(path, key | {"plateaus": 2} if strong else key, (len(job.values), 1), key if strong else None)
     final, bounds = saved.load() or (np.zeros(saved.shape, dtype=bool), np.zeros(saved.shape, dtype=object))
     # What is not reached (a 0 in the file) counts every target as attacked; larger values may know better.
     total = len(Problem(job.session.instance, job.axis.at(job.threat, job.values[0])).targets)
@@ -225,17 +243,17 @@ class _CurveWork:
     def _one_by_one(self) -> LineOfBounds:
         """Every value has a program of its own; it starts from the one before where both have the same form."""
         line = LineOfBounds()
-        before: tuple[np.ndarray, Solver | None] | None = None
+        before: tuple[ThreatModel, Solver | None] | None = None
+        graph = self.session.instance.graph
         for value in self.values:
             threat = self.axis.at(self.threat, value)
             problem = Problem(self.session.instance, threat)
-            room = np.minimum(problem.capacities, np.array(threat.budgets)[:, None])
-            if self.effort.relaxation.is_proven and before is not None and np.array_equal(room, before[0]):
-                # What one node can take has not changed, so nothing else has: a plateau.
+            if self.effort.relaxation.is_proven and before is not None and can_do_no_more(threat, before[0], graph):
+                # More at a node than exists there, or than the global budget pays for, is no more: a plateau.
                 line = line.plus(line.bounds[-1], final=line.final[-1], status=line.status)
             else:
                 solver = self._warm(problem, before[1] if before is not None else None)
-                before = room, solver
+                before = threat, solver
                 certificate = self.session.certify(threat, **self.effort.arguments, attack=False, cancel=self.cancel)
                 status = certificate.status
                 line = line.plus(certificate.bound, final=status.is_final, status=status, solves=certificate.solves)

@@ -14,6 +14,7 @@ from certcore.common.executor import open_executor, run_tasks
 from certcore.common.splits import average_radius, deviation, mean
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.result.tripwire import check
 from certcore.sweep.curves import Curve, curve
 from certcore.sweep.surface_maps import Surface, surface
 
@@ -72,6 +73,7 @@ def run_many(
     found: dict[int, Curve | Surface] = {}
     with open_executor(min(jobs, max(len(tasks), 1)) if jobs else jobs, scheduler) as (executor, workers):
         for (number, _), result in run_tasks(executor, workers, _run_task, enumerate(tasks)):
+            check(result)  # what comes from another process has not met the attacks that are known here
             found[number] = result
             if progress is not None:
                 progress(len(found) / len(tasks))

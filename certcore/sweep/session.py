@@ -19,6 +19,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.allocation import Allocation
 from certcore.result.assemble import from_answer, from_totals, with_bound
 from certcore.result.certificate import Certificate
+from certcore.result.tripwire import check_count, most_attacked, remember
 from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
@@ -134,9 +135,9 @@ class Session:
             bound, final = Fraction(whole_graph_attacked(problem)), True
         else:
             bound, final = self._best_known(problem, form)
-        return Preview(
-            targets, certified_count(targets, bound), naive, bound, final, time.perf_counter() - started
-        )  # fmt: skip
+        count = certified_count(targets, bound)
+        check_count(self.instance, threat, targets, count)
+        return Preview(targets, count, naive, bound, final, time.perf_counter() - started)
 
     def proof(
         self,
@@ -222,7 +223,9 @@ class Session:
     ) -> Certificate:
         threat, relaxation, limit = problem.threat, effort.relaxation, effort.seconds
         if problem.whole_graph:
-            return from_totals(problem, relaxation, started=started, attack=attack, proof=proof)
+            certificate = from_totals(problem, relaxation, started=started, attack=attack, proof=proof)
+            self._keep_attack(problem, certificate)
+            return certificate
         solver = self.solver(threat, relaxation.relaxed)
         left = limit - (time.perf_counter() - started)
         answer = solver.solve((threat.budgets, threat.sigma), time_limit=left, cancel=cancel, want_x=True)
@@ -242,6 +245,7 @@ class Session:
             factory=self._factory,
             cancel=cancel,
             attacks=self._known_attacks(problem),
+            broken=most_attacked(self.instance, threat) if relaxation is Relaxation.EXACT else 0,
         )
         self._keep_attack(problem, certificate)
         found = self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel) if proof and not self._once else None
@@ -288,6 +292,7 @@ class Session:
     def _keep_attack(self, problem: Problem, certificate: Certificate) -> None:
         if certificate.attack is None:
             return
+        remember(self.instance, problem.threat, int(certificate.attack.attacked.sum()))
         key = (ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma))
         with self._lock:
             before = self._attacks.get(key)

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.curves import Curve
@@ -32,6 +33,7 @@ def strengthen_curve(
     progress: Told | None = None,
 ) -> Iterator[Curve]:
     """The curve with better bounds, after each point; every bound is proven, and the curve stays monotone."""
+    _same_instance(session, found)
     if found.vary.startswith("local_"):
         return
     threats = [found.threat.replace(**{found.vary: int(value)}) for value in found.values.tolist()]
@@ -57,6 +59,7 @@ def strengthen_surface(
     progress: Told | None = None,
 ) -> Iterator[Surface]:
     """The map with better bounds, after each cell; a bound at larger budgets holds at all smaller ones."""
+    _same_instance(session, found)
     xs, ys = found.x_values.tolist(), found.y_values.tolist()
     cells = [(i, j) for i in range(len(xs)) for j in range(len(ys))]
     threats = [found.threat.replace(**{found.x: int(xs[i]), found.y: int(ys[j])}) for i, j in cells]
@@ -68,6 +71,14 @@ def strengthen_surface(
         smaller[smaller > bound] = bound
         certified = np.array([[certified_count(found.targets, b) for b in row] for row in bounds])
         yield replace(found, bounds=bounds.copy(), certified=certified, relaxation=Relaxation.STRONG)
+
+
+def _same_instance(session: Session, found: Curve | Surface) -> None:
+    """Bounds of one instance say nothing about another, not even about the same votes under another base rule."""
+    if found.instance is not None and found.instance.digest != session.instance.digest:
+        raise InputError(
+            "the session is of another instance than the curve or map; strengthen it with a session of its own"
+        )
 
 
 def _points(

@@ -19,6 +19,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, by_division, whole_graph
 from certcore.result.assemble import result_facts
+from certcore.result.tripwire import KnownAttack
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
@@ -53,6 +54,18 @@ class Surface(Counts):
     def __repr__(self) -> str:
         size = f"{len(self.x_values)} × {len(self.y_values)} cells"
         return f"<Surface {self.x} × {self.y}: {size}, {self.targets} targets; {self.relaxation}, {self.status}>"
+
+    def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
+        """The largest of the cells whose counts an attack refutes."""
+        over = self.certified > self.targets - attack.attacked
+        for axis, values, side in ((self.x, self.x_values, (-1, 1)), (self.y, self.y_values, (1, -1))):
+            least = Axis(axis).of(attack.threat)
+            over = over & (values >= (values[-1] + 1 if least is None else least)).reshape(side)
+        if not over.any():
+            return None
+        i, j = np.argwhere(over)[-1]
+        threat = self.threat.replace(**{self.x: int(self.x_values[i]), self.y: int(self.y_values[j])})
+        return (threat, int(self.certified[i, j])) if attack.within(instance, threat) else None
 
     @property
     def bound(self) -> np.ndarray:

@@ -125,8 +125,6 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         if data[:2] == b"\x1f\x8b":
             data = _unpacked(data)
         proof = read_json(data.decode("utf-8"), "the proof")
-    except InputError:  # a ValueError too
-        raise
     except OSError as error:
         raise InputError(f"cannot read the proof: {error.strerror or error}; give the path of a proof file") from error
     except ValueError as error:

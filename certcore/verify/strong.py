@@ -79,8 +79,6 @@ def _sets_of(tag: Tag) -> list[int]:
             return []
         case "shift":
             return [number for number, _ in tag[3]]
-        case "pack":
-            return [number for number, _ in tag[3]]
     return [tag[1]]
 
 
@@ -88,7 +86,7 @@ def _renumbered(tag: Tag, new: dict[int, int]) -> Tag:
     match tag[0]:
         case "cover":
             return tag
-        case "shift" | "pack":
+        case "shift":
             pairs = [[new[number], amount] for number, amount in tag[3]]
             return (*tag[:3], pairs, *tag[4:])
     return (tag[0], new[tag[1]], *tag[2:])

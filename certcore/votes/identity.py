@@ -193,7 +193,7 @@ class _Walk:
                 continue
             self.put("cell", name)
             self.visit(inside, f"{name!r} in the closure of {function.__qualname__}")
-        for name in sorted(set(_globals_of(function.__code__))):
+        for name in sorted(set(globals_of(function.__code__))):
             self.put("global", name)
             if name in function.__globals__:
                 self.visit(function.__globals__[name], f"the global {name!r} of {function.__qualname__}")
@@ -252,7 +252,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-def _globals_of(code: types.CodeType) -> Iterator[str]:
+def globals_of(code: types.CodeType) -> Iterator[str]:
     """Names that the code, or code inside it, looks up outside."""
     for part in _codes(code):
         for step in dis.get_instructions(part):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges
-from certcore.models.called import Called
+from certcore.models.called import Called, not_running
 from certcore.votes.fused import pad_weights, voter_digest
 from certcore.votes.identity import identity
 from certcore.votes.sampler import Sampler
@@ -41,6 +42,8 @@ class ModuleVoter:
     batch: int = 1
     split: bool = False
     device: str = "cpu"
+    fresh: bool = False
+    """Whether each batch is answered by a new copy, because the network keeps values from one call to the next."""
 
     @property
     def n_nodes(self) -> int:
@@ -49,7 +52,7 @@ class ModuleVoter:
     @property
     def digest(self) -> str:
         """Of the network as it is now, and of what decides how its sums are rounded."""
-        who = f"{identity(self.module)}|{self.batch}|{self.split}|{self.device}"
+        who = f"{identity(self.module)}|{self.batch}|{self.split}|{self.device}{'|fresh' if self.fresh else ''}"
         return voter_digest(f"module|{who}|{self.n_classes}|{self.noise.theta}|{self.seed}", self.graph, ())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -95,7 +98,7 @@ class ModuleVoter:
     def _edges(self, kind: int, first: int) -> Tensor:
         if not self.noise.adjacency:
             return self._clean_edges
-        draws = [self._sampler.edges(self.seed, kind, first + number) for number in range(self.batch)]
+        draws = [_in_order(*self._sampler.edges(self.seed, kind, first + number)) for number in range(self.batch)]
         return Edges.stack(self.n_nodes, draws).index.to(self.device)
 
     def scores(self, kind: int, first: int) -> Tensor:
@@ -105,8 +108,17 @@ class ModuleVoter:
         else:
             inputs = self._clean_x.repeat(self.batch, 1)
         edges = self._edges(kind, first)
-        network = self.module.scores if self._split is None else self._split.scores
-        scores = network(inputs, edges)
+        try:
+            if self._split is not None:
+                scores = self._split.scores(inputs, edges)
+            else:  # a copy of the edges: the same ones are given again, and a network may write into them
+                module = copy.deepcopy(self.module) if self.fresh else self.module
+                scores = module.scores(inputs, edges.clone())
+        except InputError:
+            raise
+        except Exception as error:
+            where = "a sample of the noise" if self.batch == 1 else f"{self.batch} samples side by side"
+            raise not_running(error, where) from error
         if scores.shape[1] != self.n_classes:
             raise InputError(
                 f"the model returned {scores.shape[1]} scores per node, before that it were {self.n_classes}"
@@ -126,6 +138,12 @@ class ModuleVoter:
                 for row in labels[max(0, first - start) : first + count - start]:
                     votes[nodes, row] += 1
         return votes
+
+
+def _in_order(receiver: np.ndarray, sender: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Edges in one order that depends on nothing but which they are: a network may read it (LSTM aggregation)."""
+    order = np.lexsort((sender, receiver))
+    return receiver[order], sender[order]
 
 
 def clean_input(graph: Graph) -> tuple[Tensor, Tensor]:

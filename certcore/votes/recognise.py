@@ -12,8 +12,9 @@ from torch.nn import functional
 
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
-from certcore.models.reading import Reading
+from certcore.models.reading import LINEAR, Reading
 from certcore.votes.fused import FusedVoter
+from certcore.votes.split import plain_call
 
 _RELU = (torch.relu, functional.relu)
 #: They keep the largest score the largest.
@@ -47,7 +48,7 @@ def _words(reading: Reading) -> tuple[list[str], list[Any]]:
         if len(before.users) != 1:
             return [], []
         layer = reading.calls.get_submodule(str(node.target)) if node.op == "call_module" else None
-        if type(layer) is geometric.GCNConv and _usual(layer):
+        if type(layer) is geometric.GCNConv and _usual(layer) and plain_call(node):
             words.append("gcn")
             layers.append(layer)
         elif type(layer) is nn.ReLU or node.target in _RELU or (node.op, node.target) == ("call_method", "relu"):
@@ -61,5 +62,6 @@ def _words(reading: Reading) -> tuple[list[str], list[Any]]:
 
 
 def _usual(layer: Any) -> bool:
-    """Symmetric normalisation with self loops, as the kernel computes it."""
-    return bool(layer.normalize and layer.add_self_loops and not layer.improved and layer.aggr in ("add", "sum"))
+    """Symmetric normalisation with self loops and a map without a bias, as the kernel computes it."""
+    usual = layer.normalize and layer.add_self_loops and not layer.improved and layer.aggr in ("add", "sum")
+    return bool(usual and type(layer.lin) in LINEAR and layer.lin.bias is None and layer.node_dim == -2)

@@ -247,7 +247,7 @@ class _Tally:
             state = cls(votes, done, dict(zip(_KINDS, plan, strict=True)), starts, fresh_after)
             if any(state.outside(kind) for kind in _KINDS):
                 raise ValueError("votes of samples that the run was not for")
-        except ValueError as error:
+        except (InputError, ValueError) as error:
             raise InputError(f"{path} does not add up: {error}; delete it") from error
         return state
 

@@ -68,6 +68,7 @@ class Sampler:
         )
         rows, columns = self.edges(seed, kind, sample)
         adjacency = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(n_nodes, n_nodes))
+        attributes.sort_indices()  # kept ones came first: what a sample looks like must not tell where it came from
         return attributes, adjacency
 
     def summed_rows(self, seed: int, kind: int, first: int, count: int, weights: np.ndarray) -> np.ndarray:

@@ -19,8 +19,9 @@ from torch import Tensor, fx, nn
 
 from certcore.common.errors import InputError
 from certcore.models.called import Called
-from certcore.models.reading import Reading, read_module
+from certcore.models.reading import LINEAR, Reading, read_module
 from certcore.votes.attention import Attention, can_attend
+from certcore.votes.rounding import same_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def _cut_gat(layer: Any) -> _Cut:
     if layer.lin is None or layer.res is not None:
         return None
     rest = copy.deepcopy(layer)
-    rest.lin = _Shift(None)
+    rest.lin = _Shift(layer.lin.bias)
     return [layer.lin], rest
 
 
@@ -93,11 +94,11 @@ def _cut_gin(layer: Any) -> _Cut:
         return None
     rest = copy.deepcopy(layer)
     inner = layer.nn
-    if type(inner) in _LINEAR:
+    if type(inner) in LINEAR:
         rest.nn = _Shift(inner.bias)
         return [inner], rest
     parts, others = (inner.lins, rest.nn.lins) if type(inner) is geometric.MLP else (inner, rest.nn)
-    if not len(parts) or type(parts[0]) not in _LINEAR:
+    if not len(parts) or type(parts[0]) not in LINEAR:
         return None
     others[0] = _Shift(parts[0].bias)
     return [parts[0]], rest
@@ -109,7 +110,6 @@ def _cut_mlp(layer: Any) -> _Cut:
     return [layer.lins[0]], rest
 
 
-_LINEAR = (nn.Linear, geometric.Linear)
 _CUTS: dict[type, Callable[[Any], _Cut]] = {
     nn.Linear: _cut_linear,
     geometric.Linear: _cut_linear,
@@ -170,13 +170,13 @@ def split_first(module: Called, x: Tensor, edge_index: Tensor, reading: Reading 
     for node in graph.nodes:  # the same attention, faster
         if node.op == "call_module":
             layer = rest.get_submodule(str(node.target))
-            if type(layer) is geometric.GATConv and can_attend(layer) and _plain_call(node):
+            if type(layer) is geometric.GATConv and can_attend(layer) and plain_call(node):
                 rest.add_submodule(str(node.target), Attention(layer))
     split = Split(np.concatenate(weights, axis=1), rest)
     return split if _agrees(split, module, x, edge_index) else None
 
 
-def _plain_call(node: fx.Node) -> bool:
+def plain_call(node: fx.Node) -> bool:
     """Whether a layer is given node values and edges, and nothing else."""
     return all(value is None for value in (*node.args[2:], *node.kwargs.values()))
 
@@ -199,5 +199,6 @@ def _nodes(argument: Any) -> list[fx.Node]:
 def _agrees(split: Split, module: Called, x: Tensor, edge_index: Tensor) -> bool:
     """Whether both ways give the same scores on the clean graph, up to rounding: a check, not the argument for it."""
     with torch.no_grad():
-        ours, whole = split.scores(x @ torch.from_numpy(split.weights), edge_index), module.scores(x, edge_index)
-    return torch.allclose(ours, whole, rtol=1e-3, atol=1e-4 * float(whole.abs().max()) + 1e-6)
+        ours = split.scores(x @ torch.from_numpy(split.weights), edge_index)
+        whole = copy.deepcopy(module).scores(x.clone(), edge_index.clone())
+    return same_scores(ours, whole)

@@ -7,6 +7,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import NodeClassifier
 from certcore.models.gcn import GCN, GCNMean
+from certcore.models.reading import Unreadable, require_plain
 from certcore.models.storage import require_finite
 from certcore.votes.batched import TorchVoter
 from certcore.votes.fused import FusedVoter
@@ -16,6 +17,11 @@ from certcore.votes.run import Voter
 def make_voter(model: NodeClassifier, graph: Graph, noise: Noise, seed: int, *, fused: bool = True) -> Voter:
     """The fused kernel for the GCN family, batches of torch for all others (or for all, with `fused=False`)."""
     require_finite(model, f"the {model.name} model")
+    for part in model.modules():
+        try:
+            require_plain(part, f"the {type(part).__name__}", traced=False)
+        except Unreadable as error:
+            raise InputError(f"{error}, and votes are counted from its weights; use a FunctionVoter for it") from error
     if model.first.shape[0] != graph.n_attrs:
         raise InputError(
             f"the model was trained on {model.first.shape[0]} attributes, but the graph has {graph.n_attrs}; "

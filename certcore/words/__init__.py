@@ -42,7 +42,7 @@ from certcore.words.right_labels import (
 )
 from certcore.words.short import short_head, short_open, short_remarks, short_sub, short_sure, short_uncovered
 from certcore.words.sites import attack_words, named_sites, state_legend, why_larger
-from certcore.words.solve import limit_words, radius, status, strengthening
+from certcore.words.solve import defence_ended, limit_words, radius, status, strengthening
 from certcore.words.text import Text, budget_words
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "certified_accuracy",
     "confidence",
     "dataset_title",
+    "defence_ended",
     "field_words",
     "gain",
     "guarantee",

@@ -25,7 +25,8 @@ def division_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     base = votes_over_groups(instance)
     if base is None or not threat.adj_add + threat.adj_del:
         return []
-    told = [read_edges() if base.weights_read_edges else read_no_edges()]
+    attributes = threat.attr_add + threat.attr_del > 0
+    told = [read_edges(attributes) if base.weights_read_edges else read_no_edges(attributes)]
     return [*told, means_only()] if instance.edge_field == EdgeField.MESSAGES else told
 
 
@@ -34,21 +35,28 @@ def deterministic() -> Text:
     return say(", for certain: votes are counted and nothing is sampled")
 
 
-@sentence("remark.division.poisoning", "edges are attacked, and the file says that the weights have read no edge")
-def read_no_edges() -> Text:
+@sentence(
+    "remark.division.poisoning",
+    "edges are attacked, and the file says that the weights have read no edge; attributes are attacked or not",
+    False, others=((True,),),
+)  # fmt: skip
+def read_no_edges(attributes: bool) -> Text:
+    start = "Attributes are changed after training only" if attributes else "Attributes stay as they are"
     return say(
-        "Attributes stay as they are. The same holds if those edges were changed before training, because the weights "
-        "were, according to the file, made without reading an edge."
+        f"{start}. The same holds if those edges were changed before training, because the weights were, according to "
+        "the file, made without reading an edge."
     )
 
 
-@sentence("remark.division.evasion", "edges are attacked, and the weights have read edges")
-def read_edges() -> Text:
-    return say(
-        "Attributes and weights stay as they are: edges changed before training are ",
-        strong("not covered"),
-        ", because the weights have read edges.",
-    )
+@sentence(
+    "remark.division.evasion", "edges are attacked, and the weights have read edges; attributes are attacked or not",
+    False, others=((True,),),
+)  # fmt: skip
+def read_edges(attributes: bool) -> Text:
+    start, why = "Attributes and weights stay as they are: edges", "the weights have read edges"
+    if attributes:
+        start, why = "Weights stay as they are: edges and attributes", "the weights have read them"
+    return say(f"{start} changed before training are ", strong("not covered"), f", because {why}.")
 
 
 @sentence("remark.division.rule", "edges are attacked, and the fields of the votes follow the rule for means")

@@ -1,4 +1,4 @@
-"""What was found out about a declared receptive field."""
+"""What was found out about a declared or derived receptive field."""
 
 from __future__ import annotations
 
@@ -18,51 +18,58 @@ def field_words(check: FieldCheck) -> Text:
     if check.fault is not None:
         return field_chance() if check.fault is Fault.CHANCE else field_memory()
     if check.violation is None and not check.comparisons:
-        return field_everything(check.layers, check.edge_field)
+        return field_everything(check.layers, check.edge_field, check.derived)
     if check.violation is None:
-        return field_passed(check.layers, check.edge_field, check.comparisons, check.graphs)
+        return field_passed(check.layers, check.edge_field, check.comparisons, check.graphs, check.derived)
     found = check.violation
     return field_violated(
-        check.layers, check.edge_field, found.node, list(found.flips), found.n_flips, f"{found.change:.3g}", found.graph
+        check.layers, check.edge_field, found.node, list(found.flips), found.n_flips, f"{found.change:.3g}",
+        found.graph, check.derived,
+    )  # fmt: skip
+
+
+def _field(layers: int, rule: str, derived: bool) -> Text:
+    kind = "derived" if derived else "declared"
+    return say(f"{kind} field (", some(layers, "layer", "layers"), ", rule ", code(rule), ")")
+
+
+@sentence(
+    "field.passed", "an attempt to falsify the declared or derived field found nothing", 2, EdgeField.DEGREES, 36, 2,
+    others=((2, EdgeField.DEGREES, 36, 2, True),),
+)  # fmt: skip
+def field_passed(layers: int, rule: str, comparisons: int, graphs: int, derived: bool = False) -> Text:
+    return say(
+        "No flip outside the ",
+        _field(layers, rule, derived),
+        f" was found to change a score, in {some(comparisons, 'comparison', 'comparisons')} on "
+        f"{some(graphs, 'graph', 'graphs')}. This was an attempt to falsify it, not a proof of it.",
     )
 
 
-def _declared(layers: int, rule: str) -> Text:
-    return say(some(layers, "layer", "layers"), ", rule ", code(rule))
-
-
-@sentence("field.passed", "an attempt to falsify the declared field found nothing", 2, EdgeField.DEGREES, 36, 2)
-def field_passed(layers: int, rule: str, comparisons: int, graphs: int) -> Text:
+@sentence("field.everything", "the field leaves nothing outside that could be flipped", 4, EdgeField.DEGREES)
+def field_everything(layers: int, rule: str, derived: bool = False) -> Text:
     return say(
-        "No flip outside the declared field (",
-        _declared(layers, rule),
-        f") was found to change a score, in {some(comparisons, 'comparison', 'comparisons')} on "
-        f"{some(graphs, 'graph', 'graphs')}. This was an attempt to falsify the declaration, not a proof of it.",
-    )
-
-
-@sentence("field.everything", "the declared field leaves nothing outside that could be flipped", 4, EdgeField.DEGREES)
-def field_everything(layers: int, rule: str) -> Text:
-    return say(
-        "The declared field (",
-        _declared(layers, rule),
-        ") is the whole graph for every node that was looked at: there is nothing outside to compare, and nothing was "
+        "The ",
+        _field(layers, rule, derived),
+        " is the whole graph for every node that was looked at: there is nothing outside to compare, and nothing was "
         "checked.",
     )
 
 
 @sentence(
-    "field.violated", "a flip outside the declared field changes a score",
+    "field.violated", "a flip outside the declared or derived field changes a score",
     2, EdgeField.MESSAGES, 0, ["deleting the edge 2 – 3"], 1, "0.0132", "the clean graph",
     others=((1, EdgeField.MESSAGES, 4, ["adding attribute 7 of node 2", "adding attribute 9 of node 5"], 31, "0.5",
              "noisy graph 1"),),
 )  # fmt: skip
-def field_violated(layers: int, rule: str, node: int, flips: list[str], number: int, change: str, graph: str) -> Text:
+def field_violated(
+    layers: int, rule: str, node: int, flips: list[str], number: int, change: str, graph: str, derived: bool = False
+) -> Text:
     told = listing(flips) if number == len(flips) else f"{count(number)} flips together, {listing(flips)} among them"
     return say(
-        "The model reads more than the declared field (",
-        _declared(layers, rule),
-        f"): on {graph}, {told} changes the scores of node {node} by {change}, although it lies outside the field of "
+        "The model reads more than the ",
+        _field(layers, rule, derived),
+        f": on {graph}, {told} changes the scores of node {node} by {change}, although it lies outside the field of "
         "that node. A certificate on this field would claim too much: declare more layers or the rule ",
         code(EdgeField.DEGREES),
         ", put the model into evaluation mode, or take out what reads the whole graph (pooling, virtual nodes, "

@@ -24,48 +24,76 @@ from certcore.words.text import Text, code, count, listing, name, paragraph, sam
 _DATASETS = {"citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed"}
 
 
+#: Explicit fields are a claim of whoever wrote the file: nothing in it shows that the model reads nothing else.
+AS_GIVEN = "fields as given in the file"
+
+
 def dataset_title(name: str) -> str:
     """A dataset's name as people write it."""
     return _DATASETS.get(name, name)
 
 
-def guarantee(instance: Instance, certificate: Certificate) -> Text:
-    """The guarantee in one sentence, and what it is about in another."""
+def guarantee(instance: Instance, certificate: Certificate, of: int | None = None) -> Text:
+    """The guarantee in one sentence, and what it is about in another; `of` as in `promise`."""
     return promise(
         instance,
         certificate.threat,
         certificate.targets,
         certificate.verified_certified,
         max(certificate.certified, certificate.verified_certified),
+        of,
     )
 
 
-def promise(instance: Instance, threat: ThreatModel, targets: int, proven: int, claimed: int) -> Text:
-    """`proven` labels in exact arithmetic; `claimed` ones according to the solver, if those are more."""
+def promise(
+    instance: Instance, threat: ThreatModel, targets: int, proven: int, claimed: int, of: int | None = None
+) -> Text:
+    """`proven` labels in exact arithmetic; `claimed` ones according to the solver, if those are more.
+
+    `of`: the targets are the correct labels among so many, and shares are certified accuracies, which are shares of
+    all of them.
+    """
     if not targets:
         return no_targets()
     attacker = threat_words(threat, directed=instance.graph.directed)
     sure = confidence(instance)
     if attacks_nothing(threat):
-        head = say(without(), clean(proven, targets, sure)) if claimed else clean_nothing(targets)
+        head = say(without(), clean(proven, targets, sure, of)) if claimed else clean_nothing(targets, of)
     elif not claimed:
-        head = nothing(attacker, targets)
+        head = nothing(attacker, targets, of)
     elif not proven:
-        head = say(whatever(attacker), only_solver(claimed, targets, sure))
+        head = say(whatever(attacker), only_solver(claimed, targets, sure, of))
     elif claimed > proven:
-        head = say(whatever(attacker), solver(proven, claimed, targets, sure))
+        head = say(whatever(attacker), solver(proven, claimed, targets, sure, of))
     else:
-        head = say(whatever(attacker), verified(proven, targets, sure))
+        head = say(whatever(attacker), verified(proven, targets, sure, of))
     return paragraph([head, subject(instance, claimed > 0)])
 
 
-def statement(instance: Instance, certificate: Certificate) -> Text:
+def statement(instance: Instance, certificate: Certificate, of: int | None = None) -> Text:
     """The guarantee with every remark that belongs to it: for reports, files and everybody who quotes it."""
-    return paragraph([guarantee(instance, certificate), *remarks(instance, certificate.threat)])
+    return paragraph([guarantee(instance, certificate, of), *remarks(instance, certificate.threat)])
 
 
 def _of(part: int, whole: int) -> str:
     return f"{count(part)} of {count(whole)}"
+
+
+def _labels(of: int | None) -> str:
+    return "labels" if of is None else "correct labels"
+
+
+def _share(part: int, targets: int, of: int | None) -> str:
+    """A share of the targets; of correct labels none is told, because it looks like an accuracy."""
+    return f" ({share_down(part, targets)})" if of is None else ""
+
+
+def _accuracy(part: int, of: int | None) -> Text:
+    if of is None:
+        return say()
+    return say(
+        ", a ", strong(f"certified accuracy of {share_down(part, of)}"), f" (of all {count(of)} labels asked about)"
+    )
 
 
 @sentence("guarantee.no_targets", "the target set is empty")
@@ -75,15 +103,18 @@ def no_targets() -> Text:
 
 @sentence(
     "guarantee.verified",
-    "something is attacked, the verified count is above 0 and nobody claims more",
-    1257, 1870, say(" (confidence 99 % for all nodes together, 10⁶ samples per node)"),
+    "something is attacked, the verified count is above 0 and nobody claims more; the accuracy where the targets are "
+    "the correct labels",
+    1257, 1870, say(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), None,
+    others=((1190, 1402, say(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), 1870),),
 )  # fmt: skip
-def verified(proven: int, targets: int, sure: Text) -> Text:
+def verified(proven: int, targets: int, sure: Text, of: int | None) -> Text:
     return say(
         "at least ",
         strong(_of(proven, targets)),
-        f" labels stay as they are ({share_down(proven, targets)}), all at once",
+        f" {_labels(of)} stay as they are{_share(proven, targets, of)}, all at once",
         sure,
+        _accuracy(proven, of),
         ".",
     )
 
@@ -91,28 +122,29 @@ def verified(proven: int, targets: int, sure: Text) -> Text:
 @sentence(
     "guarantee.solver",
     "something is attacked and the integer program claims more than is verified, which is above 0",
-    1190, 1257, 1870, say(),
+    1190, 1257, 1870, say(), None, others=((1190, 1257, 1402, say(), 1870),),
 )  # fmt: skip
-def solver(proven: int, claimed: int, targets: int, sure: Text) -> Text:
+def solver(proven: int, claimed: int, targets: int, sure: Text, of: int | None) -> Text:
     return say(
         "at least ",
         strong(_of(proven, targets)),
-        f" labels stay as they are ({share_down(proven, targets)}), all at once",
+        f" {_labels(of)} stay as they are{_share(proven, targets, of)}, all at once",
         sure,
-        f", which is proven in exact arithmetic, and at least {count(claimed)} ({share_down(claimed, targets)}) on the "
+        _accuracy(proven, of),
+        f", which is proven in exact arithmetic, and at least {count(claimed)}{_share(claimed, targets, of)} on the "
         "solver's word, which is not verified.",
     )
 
 
 @sentence(
     "guarantee.only_solver", "something is attacked, nothing is verified, the integer program claims a count",
-    31, 1870, say(),
+    31, 1870, say(), None,
 )  # fmt: skip
-def only_solver(claimed: int, targets: int, sure: Text) -> Text:
+def only_solver(claimed: int, targets: int, sure: Text, of: int | None) -> Text:
     return say(
         strong(_of(0, targets)),
-        " labels are proven to stay, and at least "
-        f"{count(claimed)} ({share_down(claimed, targets)}) do on the solver's word, which is not verified",
+        f" {_labels(of)} are proven to stay, and at least "
+        f"{count(claimed)}{_share(claimed, targets, of)} do on the solver's word, which is not verified",
         sure,
         ".",
     )
@@ -120,36 +152,40 @@ def only_solver(claimed: int, targets: int, sure: Text) -> Text:
 
 @sentence(
     "guarantee.nothing", "something is attacked, and neither a proof nor the solver certifies a label",
-    "at most 200 attribute deletions in the whole graph", 1870,
+    "at most 200 attribute deletions in the whole graph", 1870, None,
 )  # fmt: skip
-def nothing(attacker: str, targets: int) -> Text:
+def nothing(attacker: str, targets: int, of: int | None) -> Text:
     return say(
         strong("Nothing is guaranteed at these budgets"),
         ": ",
         strong(_of(0, targets)),
-        " labels are certified against an attacker with ",
+        f" {_labels(of)} are certified against an attacker with ",
         strong(attacker),
         ". It is not ruled out that every certificate is lost, which does not prove that any label changes.",
     )
 
 
-@sentence("guarantee.clean", "nothing is attacked and some labels are certified", 1759, 1870, say())
-def clean(proven: int, targets: int, sure: Text) -> Text:
+@sentence(
+    "guarantee.clean", "nothing is attacked and some labels are certified",
+    1759, 1870, say(), None, others=((1402, 1402, say(), 1870),),
+)  # fmt: skip
+def clean(proven: int, targets: int, sure: Text, of: int | None) -> Text:
     missing = targets - proven
     rest = f"; the other {count(missing)} have no certificate to begin with" if missing else ""
     return say(
         strong(_of(proven, targets)),
-        f" labels ({share_down(proven, targets)}) have a certificate",
+        f" {_labels(of)}{_share(proven, targets, of)} have a certificate",
         sure,
+        _accuracy(proven, of),
         rest,
         ". Nothing is attacked at these budgets, so this is no guarantee against anybody.",
     )
 
 
-@sentence("guarantee.clean_nothing", "nothing is attacked and no label is certified", 1870)
-def clean_nothing(targets: int) -> Text:
+@sentence("guarantee.clean_nothing", "nothing is attacked and no label is certified", 1870, None)
+def clean_nothing(targets: int, of: int | None) -> Text:
     head = strong("Nothing is guaranteed, even without any attack")
-    return say(head, ": ", strong(_of(0, targets)), " labels have a certificate.")
+    return say(head, ": ", strong(_of(0, targets)), f" {_labels(of)} have a certificate.")
 
 
 # --- how sure, and about what ---------------------------------------------------------------------------------------
@@ -195,19 +231,21 @@ def subject(instance: Instance, holds: bool = True) -> Text:
         whose = f"the majority vote over {some(votes.n_groups, 'group', 'groups')} of edges"
     else:
         whose = "the classifier that the base certificate speaks about"
-    return about(whose, dataset_title(told) if isinstance(told, str) else "", holds)
+    explicit = instance.node_field is not None
+    return about(whose, dataset_title(told) if isinstance(told, str) else "", holds, explicit)
 
 
 @sentence(
     "guarantee.subject",
     "always, after a guarantee and after the word that there is none",
-    "the smoothed classifier", "Citeseer", True,
-    others=(("the classifier that the base certificate speaks about", "", False),
-            ("the majority vote over 3 groups of edges", "Cora", True)),
+    "the smoothed classifier", "Citeseer", True, False,
+    others=(("the classifier that the base certificate speaks about", "", False, True),
+            ("the majority vote over 3 groups of edges", "Cora", True, False)),
 )  # fmt: skip
-def about(whose: str, dataset: str, holds: bool) -> Text:
+def about(whose: str, dataset: str, holds: bool, explicit: bool) -> Text:
     called = say(" (", name(dataset, 40), " according to its file)") if dataset.strip() else say()
-    return say(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, ".")
+    fields = f", with the receptive {AS_GIVEN}" if explicit else ""
+    return say(f"This {'holds for' if holds else 'is about'} {whose} on this one clean graph", called, fields, ".")
 
 
 # --- remarks --------------------------------------------------------------------------------------------------------
@@ -265,15 +303,41 @@ def not_per_node() -> Text:
 
 
 def accepted(instance: Instance, threat: ThreatModel, certified: int, targets: int) -> Text:
-    """What an accepted proof shows: the same sentence as for a certificate, and the remarks that belong to it."""
-    return paragraph([promise(instance, threat, targets, certified, certified), *remarks(instance, threat)])
+    """What an accepted proof shows: the guarantee, what it rests on, and the remarks that belong to it."""
+    told = promise(instance, threat, targets, certified, certified)
+    return paragraph([told, _rests_on(instance, threat), *remarks(instance, threat)])
+
+
+def _rests_on(instance: Instance, threat: ThreatModel) -> Text:
+    if whole_graph(instance, threat):
+        fields = "fields: the whole graph"
+    elif instance.node_field is not None:
+        fields = AS_GIVEN
+    else:
+        fields = f"fields: {instance.layers} layers with the edge rule {instance.edge_field}"
+    votes, alpha = votes_over_groups(instance), instance.base.facts.get("alpha")
+    if votes is not None:
+        base = f"votes over {votes.n_groups} groups of edges, for certain: no sampling"
+    elif alpha is None:
+        base = "a grid, as far as it holds"
+    else:
+        sure = f"confidence {confidence_text(str(alpha), 100)} % for all nodes together"
+        base = f"votes by the {instance.base_rule} rule, {sure}"
+    return rests_on(fields, base)
+
+
+@sentence(
+    "accepted.rests_on", "a proof was accepted; the small checker says it in the same words",
+    "fields: 2 layers with the edge rule degrees", "votes by the binary rule, confidence 99 % for all nodes together",
+    others=((AS_GIVEN, "a grid, as far as it holds"),),
+)  # fmt: skip
+def rests_on(fields: str, base: str) -> Text:
+    return say(f"It rests on these: {fields}; base certificate: {base}.")
 
 
 @sentence("preview", "a solve is under way and multipliers known before prove something", 1100, 1870)
-def preview(certified: int, targets: int) -> Text:
-    return say(
-        f"already proven for these budgets: at least {_of(certified, targets)} ({share_down(certified, targets)})"
-    )
+def preview(certified: int, whole: int) -> Text:
+    return say(f"already proven for these budgets: at least {_of(certified, whole)} ({share_down(certified, whole)})")
 
 
 @sentence("preview.nothing", "a solve is under way and nothing is proven yet")
@@ -281,8 +345,9 @@ def no_preview() -> Text:
     return say("nothing is proven for these budgets yet")
 
 
-def known_already(certified: int, targets: int) -> Text:
-    return preview(certified, targets) if certified else no_preview()
+def known_already(certified: int, whole: int) -> Text:
+    """`whole`: the targets, or all labels asked about where the targets are the correct ones."""
+    return preview(certified, whole) if certified else no_preview()
 
 
 def bracket(certificate: Certificate) -> tuple[str, Text]:
@@ -323,14 +388,20 @@ def compared(more: int) -> Text:
     return say(f"{count(abs(more))} {'more' if more > 0 else 'fewer'} than node by node")
 
 
-@sentence("summary", "in one line, where there is no room for the guarantee", 1190, 1257, 1870)
-def _summary(proven: int, claimed: int, targets: int) -> Text:
+@sentence(
+    "summary", "in one line, where there is no room for the guarantee; a share of all labels asked about",
+    1190, 1257, 1870, False, others=((1190, 1190, 1870, True),),
+)  # fmt: skip
+def _summary(proven: int, claimed: int, whole: int, correct: bool) -> Text:
     solver = f" (on the solver's word {count(claimed)})" if claimed > proven else ""
-    return say(strong(_of(proven, targets)), f" labels certified, {share_down(proven, targets)}{solver}")
+    kind = "labels correct and certified" if correct else "labels certified"
+    return say(strong(_of(proven, whole)), f" {kind}, {share_down(proven, whole)}{solver}")
 
 
-def summary(certificate: Certificate) -> Text:
-    return _summary(certificate.verified_certified, certificate.certified, certificate.targets)
+def summary(certificate: Certificate, of: int | None = None) -> Text:
+    """`of`: the targets are the correct labels among so many."""
+    whole = certificate.targets if of is None else of
+    return _summary(certificate.verified_certified, certificate.certified, whole, of is not None)
 
 
 def base_kind(instance: Instance) -> tuple[str, str]:

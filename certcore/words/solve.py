@@ -118,6 +118,26 @@ def solver_status(ended: Status) -> Text:
     return say(_SOLVER[ended])
 
 
+#: Why fewer nodes are suggested than were asked for; a strong search may be stopped by its limit at every candidate.
+_NO_MORE = {
+    Status.TIME_LIMIT: "The time limit ended the search before the next node was found; allow more time.",
+    Status.INTERRUPTED: "The search was cancelled before the next node was found; what it had proven by then stands.",
+    Status.FAILED: "The solver gave no usable answer for the next node, which ended the search; what is proven stands: "
+    "try another relaxation or budget.",
+}
+
+
+@sentence(
+    "defence.ended", "fewer nodes to protect were found than asked for, by status", 3, Status.OPTIMAL, "tight",
+    others=(*((3, ended, "tight") for ended in _NO_MORE), (3, Status.TIME_LIMIT, "strong")),
+)  # fmt: skip
+def defence_ended(tries: int, ended: Status, relaxation: str) -> Text:
+    within = " within the limit of each search" if ended is Status.TIME_LIMIT else ""
+    if ended.is_final or (within and relaxation == Relaxation.STRONG):
+        return say(f"None of the up to {count(tries)} candidates tried next certifies more{within}; try more of them.")
+    return say(_NO_MORE[ended])
+
+
 def limit_words(certificate: Certificate) -> Text:
     """The bound in words, with the source of it."""
     if certificate.verified:

@@ -107,6 +107,12 @@ print(cc.load_instance("ring.npz").graph.n_nodes)  # 12
 # %% radius
 print(cc.radius(instance, vary="attr_del", at_least=0.5).value)  # 2
 
+# %% read_proof
+from certcore import export
+
+data = export.proof(cc.certify(instance, attr_del=1))  # the bytes of proof.json; the name of a file does as well
+print(cc.read_proof(data)["certified"])  # 10
+
 # %% save_instance
 cc.save_instance("ring.npz", instance)  # plain arrays, no pickles
 

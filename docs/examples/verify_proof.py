@@ -5,11 +5,12 @@ python docs/examples/verify_proof.py PROOF.json INSTANCE.npz
 
 import sys
 
-from certcore import load_instance, read_proof, verify_proof
+from certcore import ThreatModel, load_instance, read_proof, verify_proof, words
 
 proof = read_proof(sys.argv[1])
 instance = load_instance(sys.argv[2], base_rule=proof["base_rule"])
 verdict = verify_proof(proof, instance)
 if not verdict.accepted:
     sys.exit(f"rejected: {verdict.reason}")
-print(f"accepted: at least {verdict.certified} of {verdict.targets} labels stay under {proof['threat']}")
+threat = ThreatModel.from_json(proof["threat"])
+print(f"accepted: {words.accepted(instance, threat, verdict.certified, verdict.targets)}")

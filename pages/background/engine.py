@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from certcore import words
+from certcore.common.errors import SoundnessError
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
@@ -18,6 +19,7 @@ from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend
+from certcore.sweep.session import Preview
 from certcore.verify.proof import certified_count
 
 from ..state.state import View, within_base
@@ -27,8 +29,11 @@ from .work import Work, ask
 
 
 def session(instance: Instance) -> Session:
-    """The engine's memory of one instance, shared by all visitors."""
-    return _session(instance.digest, instance)
+    """The engine's memory of one instance, shared by visitors whose files are equal in everything that can be shown.
+
+    Certificates carry names and provenance; by the digest of what is solved alone, one visitor would get another's.
+    """
+    return _session(instance.full_digest, instance)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -54,7 +59,7 @@ def certificate(view: View) -> Work:
         ("certify", *view.key),
         run,
         what[view.relaxation],
-        same=view.instance.digest,
+        same=view.instance.full_digest,
         exact=exact,
         program=program,
     )
@@ -92,7 +97,7 @@ def attacked(view: View, result: Certificate) -> Work:
         relaxation = view.relaxation.relaxed
         return session(view.instance).certify(view.threat, relaxation=relaxation, cancel=job.cancel)
 
-    same = ("attack", view.instance.digest)
+    same = ("attack", view.instance.full_digest)
     return ask("attack", ("attack", *view.key), run, "Looking for an attack", same=same, patience=0.25)
 
 
@@ -115,10 +120,21 @@ def proof(view: View) -> Work:
     )
 
 
+def known(view: View) -> Preview | None:
+    """What multipliers of earlier solves already prove at the new budgets."""
+    try:
+        return session(view.instance).preview(view.threat, relaxation=view.relaxation)
+    except SoundnessError:
+        return None  # the number that is being computed meets the same attack and says so
+
+
 def preview(view: View) -> str:
-    """What multipliers of earlier solves already prove at the new budgets, in words; empty if nothing."""
-    known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
-    return str(words.known_already(known.certified, known.targets))
+    """The same in words; empty if nothing."""
+    found = known(view)
+    if found is None:
+        return ""
+    whole = found.targets if view.counted is None else len(view.counted)
+    return str(words.known_already(found.certified, whole))
 
 
 def per_class(view: View) -> Work:
@@ -140,7 +156,7 @@ def per_class(view: View) -> Work:
             rows.append((label, result.verified_certified, result.naive_certified, result.targets))
         return rows
 
-    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.instance.digest, patience=0.0)
+    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.key, patience=0.0)
 
 
 def suggest(view: View, number: int) -> Work:
@@ -194,7 +210,7 @@ def report(view: View, source: str) -> Work:
         )
         return report_zip(made)
 
-    # Names, labels and provenance are in the report and not in the digest: two files may differ in them alone.
+    # The name of the file is in the report, and nowhere in the instance.
     asked = None if view.counted is None else view.counted.tobytes()
     key = ("report", view.name, asked, *view.key)
     return ask("report", key, run, "Writing the report", same=key, patience=0.2)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from enum import StrEnum
 from typing import Any
 
-from certcore.common.errors import InputError
+from certcore.common.errors import InputError, SoundnessError
 
 from ..server.log import set_up
 
@@ -255,6 +255,10 @@ class Pool:
             result = job.run(job)
         except InputError as error:
             job.error, state = str(error), JobState.FAILED
+        except SoundnessError as error:
+            _log.exception("a count and an attack contradict each other", extra={"work": job.label})
+            # Nothing that was shown on the way may stay beside it.
+            job.error, job.partial, state = str(error), None, JobState.FAILED
         except BaseException:  # a worker that ended here would leave its page waiting for ever
             _log.exception("work failed", extra={"work": job.label})
             job.error, state = "the computation failed unexpectedly; the server's log has the details", JobState.FAILED

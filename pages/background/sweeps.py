@@ -67,7 +67,7 @@ class Member:
     def key(self) -> tuple[Any, ...]:
         plain = self.threat.to_json()
         targets = () if self.threat.targets is None else self.threat.targets.tobytes()
-        return (self.name, repr(sorted(plain.items(), key=str)), targets, *(i.digest for i in self.instances))
+        return (self.name, repr(sorted(plain.items(), key=str)), targets, *(i.full_digest for i in self.instances))
 
 
 def varied(instance: Instance) -> dict[str, str]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import atexit
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from certcore.common.errors import InputError
+from certcore.common.errors import InputError, SoundnessError
+from certcore.result.certificate import Certificate
+from certcore.result.tripwire import check
+from certcore.sweep.counts import Counts
 
 from ..words.text import markdown, seconds
 from .delivery import keep_in_order
@@ -26,6 +30,9 @@ _TURN = 0.001
 #: Up to so many visitors with work under way are polled at full speed; with more, each is polled less often, because
 #: a server that is busy answering "not yet" gets nothing else done.
 _FEW = 4
+#: No message is longer: one about a contradiction tells all that is needed to find its cause.
+LONGEST_MESSAGE = 1500
+Arguments = ParamSpec("Arguments")
 
 
 @st.cache_resource(show_spinner=False)
@@ -64,6 +71,32 @@ def owner() -> str:
     return context.session_id if context is not None else "nobody"
 
 
+def _claims(result: Any) -> Iterator[Certificate | Counts]:
+    """The certificates, curves and maps in a result."""
+    if isinstance(result, Certificate | Counts):
+        yield result
+    elif isinstance(result, dict | list | tuple):
+        for part in result.values() if isinstance(result, dict) else result:
+            yield from _claims(part)
+
+
+def _held(ask: Callable[Arguments, Work]) -> Callable[Arguments, Work]:
+    """Hold what a page is about to show against all attacks that are known by now, its own visitor's or others'."""
+
+    @wraps(ask)
+    def asked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Work:
+        work = ask(*args, **kwargs)
+        try:
+            for claim in _claims(work.result):
+                check(claim)
+        except SoundnessError as error:
+            return Work(work.slot, work.key, None, False, error=str(error))
+        return work
+
+    return asked
+
+
+@_held
 def ask(
     slot: str,
     key: Hashable,
@@ -127,7 +160,7 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
             st.session_state.setdefault("_previews", {})[work.slot] = preview
             st.fragment(_poll, run_every=_interval(work.slot))(work.slot)
         elif work.error:
-            st.markdown(f":red[:material/error: {markdown(work.error, 300)}]")
+            st.markdown(f":red[:material/error: {markdown(work.error, LONGEST_MESSAGE)}]")
         elif work.cancelled:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(":orange[:material/block: Cancelled.] What you see is older or weaker.", width="content")

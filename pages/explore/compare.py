@@ -12,7 +12,7 @@ from certcore.domain.perturbations import LABELS, TYPES
 
 from ..background import sweeps, work
 from ..files import bundles
-from ..parts import charts, exports
+from ..parts import charts, exports, frames
 from ..state import controls, state
 from ..state.state import View
 from ..words.text import count, listing, markdown, plain
@@ -241,7 +241,7 @@ def draw(view: View) -> None:
             ]
         formats = {"samples": "localized"} | {name: f"%.{number}f" for name, number in digits.items()}
         st.dataframe(
-            table,
+            frames.harmless(table),
             hide_index=True,
             column_config={name: st.column_config.NumberColumn(format=form) for name, form in formats.items()},
             placeholder="–",

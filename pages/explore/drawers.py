@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
+from certcore.result.assemble import result_facts
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.result.reach import Reach
@@ -19,7 +20,7 @@ from certcore.sweep.bracket import best_below
 
 from ..background import sweeps, work
 from ..canvas import attack, film
-from ..parts import exports, headline
+from ..parts import exports, frames, headline
 from ..parts.charts import is_dark
 from ..parts.protect import suggestions
 from ..parts.selection import selected_nodes
@@ -189,7 +190,7 @@ def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures
         found=picture.found,
         title=picture.title,
         recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed, **seen),
-        facts=result.facts,
+        facts=result_facts(view.instance),
     )
 
 
@@ -218,7 +219,13 @@ def _tables(view: View, picture: Picture) -> None:
 def _table(frame: pd.DataFrame, name: str, alt: str) -> None:
     """One of the two tables; a chosen row is chosen in the picture too."""
     choice = st.dataframe(
-        frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"table_{name}", height=260, alt=alt
+        frames.harmless(frame),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"table_{name}",
+        height=260,
+        alt=alt,
     )
     rows = choice["selection"]["rows"] if choice else []
     now = rows[0] if rows and rows[0] < len(frame) else None
@@ -230,7 +237,7 @@ def _table(frame: pd.DataFrame, name: str, alt: str) -> None:
         state.move(picked=int(line["node"]), edge="", role="site" if name == "sites" else "target")
     st.download_button(
         "Download as CSV",
-        lambda: frame.to_csv(index=False).encode(),
+        lambda: frames.csv(frame),
         f"{name}.csv",
         "text/csv",
         on_click="ignore",
@@ -250,7 +257,9 @@ def _film(view: View, charts: Charts, small: dict[str, Any]) -> None:
         return
     st.caption(f"{count(len(found))} attacks, from {count(found[0].value)} on. The page works without the dashboard.")
     shelves = {
-        name: kept[3] for name, kept in st.session_state.get("_kept", {}).items() if kept[0] == view.instance.digest
+        name: kept[3]
+        for name, kept in st.session_state.get("_kept", {}).items()
+        if kept[0] == view.instance.full_digest
     }
     quiet = small | {"chosen": None, "selection": [], "worth": None}
     for label, make, name, mime in (

@@ -23,7 +23,7 @@ from ..canvas import view as canvas
 from ..parts import headline
 from ..state import controls, menu, state
 from ..state.state import View
-from ..words.text import count
+from ..words.text import count, markdown
 from . import drawers
 
 TITLE = "Workbench"
@@ -120,13 +120,15 @@ def _answer(view: View) -> Now:
     now = Now(task.result, task.fresh)
     now.wait("answer", task)
     if task.error:
-        now.notes, now.stopped = [task.error], "again"
+        st.error(markdown(task.error, work.LONGEST_MESSAGE), icon=":material/error:")
+        now.stopped = "again"
+        return now
     elif task.cancelled:
         now.notes, now.stopped = ["Stopped."], "again"
     elif task.running:
         now.stopped = "cancel"
     if not task.fresh:
-        now.preview = engine.session(view.instance).preview(view.threat, relaxation=view.relaxation)
+        now.preview = engine.known(view)
     if now.result is None or not task.fresh:
         return now
     _search_for_more(view, now)
@@ -193,12 +195,12 @@ def _axis(view: View) -> tuple[str, int]:
         state.replace("play_to", None, f"a film of this ends at {count(longest)} at most")
     if st.session_state["play_from"] >= (st.session_state["play_to"] or longest):
         state.replace("play_from", 0, "a film ends after it begins")
-    end = st.session_state["play_to"] or kept.get((view.instance.digest, axis), 0)
+    end = st.session_state["play_to"] or kept.get((view.instance.full_digest, axis), 0)
     if not here <= end or (not st.session_state["play_to"] and end > 12 * max(here, 1) and end > 50):
         nice = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 10**6)
         end = next(one for one in nice if one >= min(4 * here, 10**6))
     end = max(1, here, min(end, longest, 20 if axis == "sigma" and here <= 20 else longest))
-    kept[view.instance.digest, axis] = end
+    kept[view.instance.full_digest, axis] = end
     return axis, end
 
 
@@ -279,8 +281,8 @@ def _pictures(view: View, now: Now) -> tuple[list[Shown], dict[str, str]]:
     adversary = st.session_state["adversary"]
     kept: dict[str, Certificate] = st.session_state.setdefault("_attacked", {})
     if now.fresh and now.result is not None and now.result.attack is not None:
-        st.session_state["_attacked"] = kept = {view.instance.digest: now.result}
-    result = kept.get(view.instance.digest)
+        st.session_state["_attacked"] = kept = {view.instance.full_digest: now.result}
+    result = kept.get(view.instance.full_digest)
     if result is None:
         return [], {}
     if adversary != "attack" and result.fractional is None:
@@ -338,7 +340,7 @@ def _charts(view: View, now: Now, axis: str, end: int, version: str) -> drawers.
         better = sweeps.strengthened_map(view, task, "bench_strong_map") if made.line_done else None
         now.wait("contour", better if better is not None and task.fresh else task)
         made.surface = task.result if better is None or better.result is None else better.result
-        _keep(made, "map", view, made.surface, lambda: bench.map_data(view, version, made.surface, result))
+        _keep(made, "map", view, made.surface, lambda: bench.map_data(view, version, made.surface, result), task.error)
     many = view.instance.graph.n_nodes > sweeps.MANY_NODES and not st.session_state["play"]
     if result is not None and st.session_state["adversary"] == "attack" and not st.session_state["beside"] and not many:
         first = min(st.session_state["play_from"], end - 1)
@@ -370,7 +372,14 @@ def _line(view: View, now: Now, made: drawers.Charts, version: str, result: Cert
     guarded = _worth(view, now, made, result, values)
     known = None if made.search is None else made.search.result
     line: Any = lines[0][0] if lines else None
-    _keep(made, "curve", view, line, lambda: bench.curve_data(view, version, line, known, result, guarded))
+    _keep(
+        made,
+        "curve",
+        view,
+        line,
+        lambda: bench.curve_data(view, version, line, known, result, guarded),
+        made.task.error,
+    )
 
 
 def _worth(view: View, now: Now, made: drawers.Charts, result: Certificate | None, values: list[int]) -> Any:
@@ -400,12 +409,15 @@ def _worth(view: View, now: Now, made: drawers.Charts, result: Certificate | Non
     return lines[0][0] if same else None
 
 
-def _keep(made: drawers.Charts, name: str, view: View, found: Any, data: Any) -> None:
-    """Send a chart, or the last one of this graph again, which is then said to be of other budgets."""
+def _keep(made: drawers.Charts, name: str, view: View, found: Any, data: Any, failed: str | None) -> None:
+    """Send a chart, or the last one of this graph again, which is then said to be of other budgets.
+
+    One that has failed, perhaps because an attack refutes it, leaves nothing on show.
+    """
     kept = st.session_state.setdefault("_kept", {})
     if found is not None:
-        kept[name] = (view.instance.digest, made.axis, view.threat, data())
-    elif name not in kept or kept[name][:2] != (view.instance.digest, made.axis):
+        kept[name] = (view.instance.full_digest, made.axis, view.threat, data())
+    elif failed or name not in kept or kept[name][:2] != (view.instance.full_digest, made.axis):
         kept.pop(name, None)
         return
     else:

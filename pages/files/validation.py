@@ -20,7 +20,16 @@ BASE_KEYS = (
     "n_samples",
     "alpha",
     "theta",
+    "base_rule",
+    "division_votes",
+    "division_groups",
+    "division_classes",
+    "division_hash",
+    "division_fixed",
+    "weights_read_edges",
 )
+#: Each of these is a base certificate, with what belongs to it.
+BASES = ("base_grid", "votes", "division_votes")
 FIELD_KEYS = ("layers", "edge_field", "field_indptr", "field_indices")
 OPTIONAL_KEYS = ("targets", "labels", "class_names", "node_names", "layout", "split", "meta")
 
@@ -46,9 +55,10 @@ def problems(arrays: dict[str, np.ndarray]) -> list[str]:
         found.append(
             "the receptive fields are missing: give 'layers' (and 'edge_field'), or 'field_indptr' and 'field_indices'"
         )
-    if "base_grid" not in arrays and "votes" not in arrays:
+    if not any(key in arrays for key in BASES):
         found.append(
-            "the base certificate is missing: give 'base_grid' and 'base_axes', or 'votes' with 'theta' and 'alpha'"
+            "the base certificate is missing: give 'base_grid' and 'base_axes', 'votes' with 'theta' and 'alpha', or "
+            "'division_votes' with what belongs to it"
         )
     if found:
         return found

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
+from certcore.common.errors import SoundnessError
+
+from ..background import work
 from ..files import bundles
+from ..server import uploads
 from ..server.gate import gate
 from ..state import menu, state
 from ..words.text import markdown
@@ -28,6 +33,7 @@ def run() -> None:
         layout="wide",
         initial_sidebar_state="collapsed",
     )
+    uploads.guard()
     gate()
     module = entry.module()
     with st.container(key="top", horizontal=True, vertical_alignment="center", wrap=False):
@@ -61,7 +67,18 @@ def _draw(entry: menu.Entry, view: state.View | sidebar.Absence) -> None:
             if view.problem:
                 st.warning(markdown(view.problem, 400), icon=":material/edit:")
             else:
-                module.draw(view)
+                _draw_held(module, view)
+
+
+def _draw_held(module: Any, view: state.View) -> None:
+    """The page; where a number on it meets an attack that refutes it, once more without that number."""
+    try:
+        module.draw(view)
+    except SoundnessError as error:
+        if st.session_state.get("_refuted") != str(error):
+            st.session_state["_refuted"] = str(error)
+            st.rerun()
+        st.error(markdown(str(error), work.LONGEST_MESSAGE), icon=":material/error:")
 
 
 def _ignored() -> None:

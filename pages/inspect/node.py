@@ -101,7 +101,7 @@ def draw(view: View) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown("Other hit nodes around it:", width="content")
                 for other in others[:8].tolist():
-                    name = f"{node_name(instance, other)} ({count(spent[:, other].sum())})"
+                    name = f"{markdown(node_name(instance, other))} ({count(spent[:, other].sum())})"
                     if st.button(
                         name, key=f"open_{other}", type="tertiary", help="Flips spent there; opens this node."
                     ):

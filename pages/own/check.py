@@ -107,7 +107,7 @@ def _accepted(claim: CheckedProof) -> bool:
     def run(job: Job) -> object:
         return verify_proof(proof, instance)
 
-    key = ("verify", proof.get("digest"), claim.source, instance.digest)
+    key = ("verify", proof.get("digest"), claim.source, instance.full_digest)
     task = work.ask("check", key, run, "Recomputing the bound")
     work.line(task)
     if not task.fresh:
@@ -148,7 +148,7 @@ def _try_forgeries(claim: CheckedProof) -> None:
             job.report(len(made) / len(KINDS), f"{forgery.what} forged")
         return made
 
-    task = work.ask("forge", ("forge", proof["digest"], instance.digest), forge_all, "Forging")
+    task = work.ask("forge", ("forge", proof["digest"], instance.full_digest), forge_all, "Forging")
     work.line(task)
     if not task.fresh:
         return

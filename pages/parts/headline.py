@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
+import numpy as np
 import streamlit as st
 
 from certcore import words
@@ -24,7 +25,7 @@ def in_full(view: View, result: Certificate | None, fresh: bool) -> None:
     if result is None:
         st.markdown("Solving the first certificate.")
         return
-    st.markdown(words.guarantee(view.instance, result).markdown)
+    st.markdown(words.guarantee(view.instance, result, _asked(view, result)).markdown)
     if fresh:
         st.caption(f"{result.relaxation.capitalize()}, answered in {seconds(result.seconds)}")
     remarks(view, result)
@@ -35,7 +36,7 @@ def panel(view: View, result: Certificate | None, fresh: bool) -> None:
     if result is None:
         st.caption("There is no certificate yet.")
         return
-    st.markdown(words.guarantee(view.instance, result).markdown)
+    st.markdown(words.guarantee(view.instance, result, _asked(view, result)).markdown)
     st.caption(_done(result))
     remarks(view, result)
     st.markdown(words.not_per_node().markdown)
@@ -65,6 +66,13 @@ def _checked(result: Certificate) -> None:
         )
 
 
+def _asked(view: View, result: Certificate) -> int | None:
+    """Among how many labels the targets are the correct ones; a previous certificate may be about other targets."""
+    if view.counted is None or result.threat.targets is None:
+        return None
+    return len(view.counted) if np.array_equal(result.threat.targets, view.targets) else None
+
+
 def _strengthened(view: View, result: Certificate) -> work.Work | None:
     """The search that improves the number in place, if it is wanted and there is something to improve."""
     if not view.strengthen or result.size is None:
@@ -74,7 +82,7 @@ def _strengthened(view: View, result: Certificate) -> work.Work | None:
 
 def remarks(view: View, result: Certificate) -> None:
     """What must be said beside the number: certified accuracy, uncovered types, the paper's edge rule."""
-    if view.counted is not None:
+    if view.counted is not None and _asked(view, result) is not None:
         told = words.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
         st.info(told.markdown, icon=":material/target:")
     for remark in words.remarks(view.instance, result.threat):
@@ -115,9 +123,11 @@ def with_attack(view: View) -> Certificate | None:
     if result is None or not task.fresh:
         work.line(task, "", engine.preview(view) if task.running else "")
     else:
+        asked = _asked(view, result)
         text = words.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
         line = (
-            f"{words.summary(result).markdown} · node by node {share_down(result.naive_certified, result.targets)} · "
+            f"{words.summary(result, asked).markdown} · "
+            f"node by node {share_down(result.naive_certified, result.targets if asked is None else asked)} · "
             f"left uncertified: {text} · "
             + ("integer program" if result.relaxation == Relaxation.EXACT else f"{result.relaxation} relaxation")
             + f", {seconds(result.seconds)}"

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from certcore import words
 from certcore.result.certificate import Certificate
+from certcore.sweep.defences import TRIES
 
 from ..background import engine, work
 from ..background.jobs import Job
@@ -15,6 +17,9 @@ from ..state import state
 from ..state.state import View
 from ..words.names import node_name
 from ..words.text import count, markdown
+
+#: Nodes suggested at a time.
+ASKED = 5
 
 
 def _gain(view: View, result: Certificate) -> None:
@@ -46,7 +51,7 @@ def suggestions(view: View, result: Certificate) -> None:
     protected = np.asarray(view.threat.protected).tolist()
     if protected:
         shown = result.threat
-        if shown.budgets == view.threat.budgets and np.array_equal(shown.protected, view.threat.protected):
+        if shown.to_json() == view.threat.to_json():
             _gain(view, result)
         names = ", ".join(markdown(node_name(view.instance, node), 24) for node in protected[:12])
         more = f" and {len(protected) - 12} more" if len(protected) > 12 else ""
@@ -63,12 +68,13 @@ def suggestions(view: View, result: Certificate) -> None:
         st.session_state["_suggest"] = view.key
     if st.session_state.get("_suggest") != view.key:
         return
-    task = engine.suggest(view, 5)
+    task = engine.suggest(view, ASKED)
     work.line(task)
     if task.fresh and task.result is not None:
         plan = task.result
+        if len(plan.steps) < ASKED:
+            st.caption(words.defence_ended(TRIES, plan.status, plan.relaxation).markdown)
         if not plan.steps:
-            st.caption("No node was found whose protection would raise the certificate.")
             return
         st.markdown(
             "\n".join(

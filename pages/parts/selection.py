@@ -12,6 +12,7 @@ from ..state import state
 from ..state.state import View
 from ..words.names import class_name, node_name
 from ..words.text import count
+from . import frames
 
 
 def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
@@ -42,4 +43,4 @@ def selected_nodes(view: View, result: Certificate, nodes: list[int]) -> None:
     rows["hit"] = np.where(parts["hit"][nodes], "yes", "no")
     if instance.prediction is not None:
         rows["predicted class"] = [class_name(instance, int(instance.prediction[node])) for node in nodes]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height=220, key="selected_table")
+    st.dataframe(frames.harmless(pd.DataFrame(rows)), hide_index=True, height=220, key="selected_table")

@@ -22,7 +22,7 @@ LONGEST = 25.0
 PASSWORD = TextInput.Type.PASSWORD
 #: How the page says that the password was not looked at because too many others are being tried.
 CROWDED = Alert.WARNING
-GUARANTEE = re.compile(r"\*\*([\d,]+) of ([\d,]+)\*\* labels")
+GUARANTEE = re.compile(r"\*\*([\d,]+) of ([\d,]+)\*\* (?:correct )?labels")
 
 
 def rerun(

@@ -49,6 +49,7 @@ def set_up() -> logging.Logger:
         log.propagate = False
         log.setLevel(logging.CRITICAL + 1 if os.environ.get("CERTCORE_LOG") == "off" else logging.INFO)
         _tame_streamlit()
+        _tame_web_server()
     return log
 
 
@@ -63,3 +64,17 @@ def _tame_streamlit() -> None:
 
     plain, logger.setup_formatter = logger.setup_formatter, quiet
     logger.update_formatter()
+
+
+def _tame_web_server() -> None:
+    """The web server's faults, which a stranger can cause, and what those write who have no log of their own."""
+    from uvicorn.config import LOGGING_CONFIG
+
+    LOGGING_CONFIG["formatters"]["default"] = {"()": _json_line}
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_JsonLine())
+
+
+def _json_line(**_: object) -> _JsonLine:
+    """The form of a line, whatever colours somebody wants for it."""
+    return _JsonLine()

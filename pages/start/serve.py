@@ -65,6 +65,9 @@ def main(script: str) -> None:
     """Start the server on a script; the options of `streamlit run` come from the command line."""
     from streamlit.web import cli
 
+    from ..server import uploads
+
+    uploads.guard()
     parent = os.environ.pop("CERTCORE_DASHBOARD_PARENT", "")
     if parent.isdigit():
         threading.Thread(target=_leave_with, args=(int(parent),), daemon=True, name="leave").start()

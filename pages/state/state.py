@@ -162,11 +162,12 @@ class View:
 
     @property
     def family(self) -> tuple[Any, ...]:
-        """What stays the same while the budgets and σ move."""
+        """What stays the same while the budgets and σ move; with all that is shown of the instance, since results are
+        shared between visitors and carry it."""
         plain = self.threat.to_json()
         local = tuple(sorted((plain["local"] or {}).items()))
         protected = tuple(plain.get("protected", ()))
-        return (self.instance.digest, self.targets.tobytes(), local, protected)
+        return (self.instance.full_digest, self.targets.tobytes(), local, protected)
 
 
 def refused(instance: Instance) -> dict[str, str | None]:
@@ -352,7 +353,7 @@ def _read(key: str, control: Control, link: Link) -> Any:
         return first
     try:
         value = read(st.query_params[key])
-    except ValueError as error:
+    except (InputError, ValueError) as error:
         link.notes[key] = f"{_said(key)}: {error}"
         return first
     if value != first:

@@ -10,8 +10,8 @@ from certcore.base import SmoothingBase
 from certcore.base.cache import TableCache
 from certcore.base.multiclass import CornerTable, grown_corners
 from certcore.base.thresholds import grown_thresholds
-from certcore.domain.fronts import flood_fill
 from certcore.domain.noise import Noise
+from tests.support import flood_fill
 
 THETAS = [
     ("0.002", "0.6", "0", "0"),

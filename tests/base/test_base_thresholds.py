@@ -16,9 +16,10 @@ from certcore.base.cache import TableCache
 from certcore.base.lattice import free_types
 from certcore.base.thresholds import grown_thresholds, next_ceiling, threshold_table
 from certcore.common.errors import InputError
-from certcore.domain.fronts import flood_fill, fronts_from_grid
+from certcore.domain.fronts import fronts_from_grid
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import TYPES
+from tests.support import flood_fill
 
 HALF = Fraction(1, 2)
 

@@ -124,7 +124,8 @@ def test_what_has_another_form_is_rejected_by_both() -> None:
 def test_a_base_certificate_for_smaller_local_budgets_is_refused() -> None:
     from dataclasses import replace
 
-    from certcore import BaseLocal, GridBase
+    from certcore import GridBase
+    from certcore.base.grid import BaseLocal
     from tests.support import random_graph, random_grid
 
     rng = np.random.default_rng(1)

@@ -8,7 +8,9 @@ from typing import Any
 
 import certcore_check as small
 import numpy as np
+import pytest
 
+from certcore import verify_proof
 from tests.checker.cases import as_seen, forged, signed
 from tests.checker.recorded import Recorded, optimum, recorded
 from tests.second_opinion import Case, random_case, truth
@@ -88,7 +90,7 @@ class Hand:
         u, g = self.pick(0, len(self.sets) - 1), self.pick(0, groups - 1)
         k, _, last = self.sets[u]
         q = self.pick(1, self.most[k])
-        match str(self.rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift", "pack"])):
+        match str(self.rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift"])):
             case "monotone" if last > 1:
                 return ["monotone", u, self.pick(1, last - 1)]
             case "least" | "most" as name:
@@ -101,8 +103,6 @@ class Hand:
                 return self._cover(k, g)
             case "shift":
                 return self._shift(g)
-            case "pack":
-                return self._pack(k, g)
         return None
 
     def _cover(self, k: int, g: int) -> list[Any] | None:
@@ -130,16 +130,6 @@ class Hand:
         conceded = [sum(kappa for u, kappa in shifts if self.sets[u][0] == k) for k in range(4)]
         mass = min(sum(w[k] * max(points[i][k] - conceded[k], 0) for k in range(4)) for i in chosen)
         return ["shift", g, chosen, shifts, w] if mass else None
-
-    def _pack(self, k: int, g: int) -> list[Any] | None:
-        used = {site for site in self.program.field[g][k] if site in self.program.at[k]}
-        parts = []
-        for u in self.rng.permutation(len(self.sets)).tolist():
-            kind, sites, last = self.sets[u]
-            if kind == k and not used & set(sites):
-                parts.append([u, self.pick(1, last)])
-                used |= set(sites)
-        return ["pack", k, g, parts] if parts else None
 
     def tags(self, count: int) -> list[list[Any]]:
         return [tag for tag in (self.tag() for _ in range(count)) if tag is not None]
@@ -319,9 +309,31 @@ def test_conditions_that_are_broken_are_refused() -> None:
         ["cover", 3, 0, 2, [[site]]], ["shift", 0, [], [], [0, 0, 0, 1]], ["shift", 0, [0], [], [0, 0, 0, 0]],
         ["shift", 0, [0], [], [1, 0, 0, 0]], ["shift", 0, [0], [[0, 9]], [0, 0, 0, 1]],
         ["shift", 0, [0], [[0, 0], [0, 0]], [0, 0, 0, 1]], ["shift", 0, [0], [[0, -1]], [0, 0, 0, 1]],
-        ["shift", 0, [0], [], [0, 0, 0, 1.0]], ["pack", 3, 0, []], ["pack", 3, 0, [[0, 2]]], ["joint", 0], [], "least",
+        ["shift", 0, [0], [], [0, 0, 0, 1.0]], ["joint", 0], [], "least",
     ]  # fmt: skip
     for changed in [{"sets": [s]} for s in wrong_sets] + [{"strong_rows": [r]} for r in wrong_rows]:
         assert claimed(proof | {"multipliers": good | changed}, seen) is None, changed
     for row in (["cover", 3, 0, 2, [[[site]]]], ["cover", 3, 0, 2, [[node, [site]]]], ["conflict", 0, 0, most, 1]):
         assert claimed(proof | {"multipliers": good | {"strong_rows": [row]}}, seen) is not None, row
+
+
+def test_rows_of_a_family_that_is_gone_are_refused_by_both() -> None:
+    """`pack` was in the format and no search ever wrote it: a proof with such a row is refused in one sentence."""
+    for seed in range(0, 40, 2):
+        case, seen, proof = strong_proof(seed)
+        assert proof is not None
+        program = recorded(seen, proof["threat"], case.targets, "strong")
+        pairs = [(g, k, site) for g, field in enumerate(program.field) for k in program.at for site in program.at[k]
+                 if site not in field[k]]  # fmt: skip
+        if not pairs:
+            continue
+        g, k, site = pairs[0]
+        former = {"sets": [[k, [site], 1]], "strong_rows": [["pack", k, g, [[0, 1]]]], "strong_values": [1]}
+        claim = signed(proof | {"multipliers": proof["multipliers"] | former})
+        with pytest.raises(ValueError, match=r"unknown tag or another form: \['pack'"):
+            small.check(claim, seen)
+        verdict = verify_proof(claim, case.build()[0])
+        assert not verdict.accepted
+        assert "'pack' is no family of rows" in verdict.reason
+        return
+    raise AssertionError("no case has a site outside a field")

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from certcore import Graph, Instance, ThreatModel, certify, inadmissible, verify_proof
+from certcore import Graph, Instance, ThreatModel, certify, verify_proof
 from certcore.base.division import ABSTAINS, DivisionBase, PairHash
 from certcore.domain.perturbations import UNLIMITED
 from certcore.program.problem import Problem
+from certcore.result.allocation import inadmissible
 from tests.checker.cases import accepts, as_seen
 
 KINDS = ("mean", "symmetric", "attention")

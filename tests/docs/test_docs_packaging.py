@@ -101,7 +101,6 @@ def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
     tops = {name.partition("/")[0] for name in names}
     modules = {"certcore_check.py", "certcore_check_division.py"}
     assert tops == {"certcore", *modules, f"certcore-{__version__}.dist-info"}
-    assert "certcore/reproduce/claims.toml" in names
     assert "certcore/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     kept = {".py", ".css", ".js", ".html", ".svg", ".png"}

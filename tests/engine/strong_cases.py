@@ -23,7 +23,7 @@ from certcore.result.allocation import inadmissible
 from tests import second_opinion
 from tests.support import brute_force, random_graph, random_grid
 
-FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift", "pack")
+FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift")
 
 
 def random_case(rng: np.random.Generator) -> tuple[Problem, Levels]:
@@ -159,16 +159,6 @@ def random_tag(levels: Levels, sets: list[LevelSet], family: str, rng: np.random
             weights = [int(rng.integers(0, 4)) if k in levels.kinds else 0 for k in range(4)]
             listed = [u for u in range(len(sets)) if weights[sets[u].kind] and rng.random() < 0.4]
             return family, g, places, [[u, int(rng.integers(0, 3))] for u in listed], weights
-        case "pack":
-            taken = np.zeros(len(kind.columns), dtype=bool)
-            taken[kind.near(g)] = True
-            pairs = []
-            for u in rng.permutation(len(sets)).tolist():
-                other = levels.sets[u]
-                if other.kind == kind.kind and not (taken & other.inside).any():
-                    taken |= other.inside
-                    pairs.append([u, int(rng.integers(1, other.levels + 1))])
-            return (family, kind.kind, g, pairs) if pairs else None
     raise AssertionError(family)
 
 
@@ -202,9 +192,8 @@ def worst(levels: Levels, flips: np.ndarray, row: np.ndarray, group: int | None)
 
 
 def group_of(tag: tuple[Any, ...]) -> int | None:
-    return {"in": 2, "conflict": 2, "cover": 2, "pack": 2, "shift": 1}.get(tag[0], 0) and tag[
-        {"in": 2, "conflict": 2, "cover": 2, "pack": 2, "shift": 1}[tag[0]]
-    ]
+    place = {"in": 2, "conflict": 2, "cover": 2, "shift": 1}.get(tag[0])
+    return tag[place] if place else None
 
 
 def hard_case(rng: np.random.Generator, *, plain: bool) -> Problem:

@@ -58,6 +58,11 @@ def drop(key: str) -> Callable[[Arrays], None]:
     return change
 
 
+def fields_cut_off(a: Arrays) -> None:
+    del a["layers"]
+    a["field_indptr"], a["field_indices"] = np.array([0]), np.array([0])
+
+
 def put(**values: Any) -> Callable[[Arrays], None]:
     def change(a: Arrays) -> None:
         a.update({k: v(a[k].copy()) if callable(v) else np.asarray(v) for k, v in values.items()})
@@ -137,7 +142,8 @@ FILES: dict[str, tuple[Callable[[Arrays], None], str]] = {
     ),
     "base_local negative": (put(base_local=-5), "base_local is -5"),
     "base_local of wrong shape": (put(base_local=[1, 2]), "base_local has shape"),
-    "fields cut off": (put(field_indptr=[0], field_indices=[0]), "field_indptr has 1 entries"),
+    "fields cut off": (fields_cut_off, "field_indptr has 1 entries"),
+    "two declarations of fields": (put(field_indptr=[0] * 7, field_indices=[]), "both layers and explicit fields"),
     "both base certificates": (put(votes=np.ones((6, 2), dtype=int)), "both base_grid and votes"),
     "complex numbers": (put(labels=np.zeros(6, dtype=complex)), "would need unpickling"),
 }

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certcore import Graph, GridBase, Instance, Status, ThreatModel, certify, inadmissible, verify_proof
+from certcore import Graph, GridBase, Instance, Status, ThreatModel, certify, verify_proof
 from certcore.program.building import build_structure
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
+from certcore.result.allocation import inadmissible
 from certcore.result.attack import find_attack
 from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
 

@@ -96,7 +96,6 @@ def test_other_missing_files(folder: Path, capsys: pytest.CaptureFixture[str]) -
         (["certify", GOOD, "--protect", "target.txt"], "target.txt", "targets.txt"),
         (["certify", GOOD, "--node-costs", "cots.txt"], "cots.txt", "costs.txt"),
         (["curve", GOOD, "--vary", "attr_del", "--values", "0:1", "--splits", NAME], NAME, GOOD),
-        (["figures", NAME, "-o", "out"], NAME, GOOD),
     ):
         said = wrong(capsys, *words)
         assert str(folder / missing) in said, words

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certcore import InputError, flood_fill, fronts_from_grid
+from certcore import InputError
+from certcore.domain.fronts import fronts_from_grid
 from certcore.domain.perturbations import TYPES
-from tests.support import random_grid
+from tests.support import flood_fill, random_grid
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -26,7 +26,6 @@ PARTS = {
     "conflict": ("points", "levels", "flips", "rhs"),
     "cover": ("points", "flips"),
     "shift": ("points", "levels", "flips"),
-    "pack": ("points", "levels", "rhs"),
 }
 
 

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certcore import BaseLocal, Graph, GridBase, InputError, Instance, ThreatModel, certify, load_instance
+from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, load_instance
 from certcore.base import SmoothingBase
+from certcore.base.grid import BaseLocal
 from certcore.cli import main
 from certcore.common.npz import read_npz
 from certcore.common.reading import flag, read_json, whole_number, whole_numbers
@@ -176,3 +177,14 @@ def test_an_array_that_is_in_a_file_twice_is_refused(instance: Instance, tmp_pat
             load_instance(source)
         with pytest.raises(InputError, match="twice"):
             read_npz(source, keys=("labels",))
+
+
+def test_what_is_told_to_people_is_no_value_error(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or whoever guards against those of Python and numpy would tell it again in other words."""
+    assert not issubclass(InputError, ValueError)
+    monkeypatch.setattr("certcore.instance.instance.MAX_TARGETS_BYTES", 2)
+    (tmp_path / "targets.txt").write_text("0\n1\n")
+    with pytest.raises(InputError, match="is larger than"):
+        instance.select_targets(str(tmp_path / "targets.txt"))

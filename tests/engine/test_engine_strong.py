@@ -309,7 +309,7 @@ def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
                 many["values"][place] = int(many["values"][place] * rng.choice([0.5, 0.9, 2])) + int(rng.integers(2))
         case 4:  # another family with the same numbers
             tag = tags[int(rng.integers(len(tags)))]
-            tag[0] = str(rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift", "pack"]))
+            tag[0] = str(rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift"]))
         case 5:
             name = str(rng.choice(["attr_add", "attr_del", "adj_del"]))
             lie["threat"][name] = max(0, lie["threat"][name] + int(rng.integers(-1, 2)))

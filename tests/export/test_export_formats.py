@@ -110,7 +110,7 @@ def test_exports_from_many_threads_agree_with_one() -> None:
     keys = [("classes", "svg"), ("front", "svg"), ("front", "pdf"), ("curve", "html"), ("classes", "latex")]
     wanted = {key: export.render(ALL[key[0]], key[1]) for key in keys}
     with ThreadPoolExecutor(6) as pool:
-        jobs = [(key, pool.submit(export.export, ALL[key[0]], key[1])) for key in keys * 2]
+        jobs = [(key, pool.submit(export.render, ALL[key[0]], key[1])) for key in keys * 2]
         for key, job in jobs:
             assert job.result() == wanted[key]
 

@@ -1,9 +1,8 @@
-"""One picture of a graph: the same on the screen, in print, in LaTeX and in interactive pages; and its table."""
+"""One picture of a graph: the same on the screen, in print and in interactive pages; and its table."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 
@@ -12,7 +11,7 @@ import pytest
 
 from certcore import ThreatModel, certify, export, figures
 from certcore.common.errors import InputError
-from certcore.figures import latex, sheet
+from certcore.figures import sheet
 from certcore.figures.geometry import GRAPH_ASPECT, graph_places
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.kinds.graph import read_states
@@ -58,14 +57,7 @@ def test_exports_show_the_picture_of_the_screen(room: tuple[float, float]) -> No
     screen = _shape(_on_screen(*room))
     interactive = figures.plotly(_figure()).data[1]
     printed = {line.get_gid(): line for line in figures.matplotlib(_figure()).axes[0].lines}["nodes-0"]
-    tikz = re.search(r"only marks.*?coordinates \{(.*?)\}", export.render(_figure(), "latex").decode(), re.S)
-    assert tikz is not None
-    source = [tuple(map(float, pair)) for pair in re.findall(r"\(([-\d.]+),([-\d.]+)\)", tikz[1])]
-    for places in (
-        np.column_stack([interactive.x, interactive.y]),
-        np.column_stack(printed.get_data()),
-        np.array(source),
-    ):
+    for places in (np.column_stack([interactive.x, interactive.y]), np.column_stack(printed.get_data())):
         assert np.allclose(_shape(places), screen, atol=2e-3)
 
 
@@ -176,7 +168,6 @@ def test_printed_sites_have_their_numbers_and_do_not_sit_on_each_other() -> None
         for other in found[:i]:
             apart = np.hypot(one.place[0] - other.place[0], one.place[1] - other.place[1])
             assert apart > 0.95 * (one.radius + other.radius)
-    assert figure.draw_latex(8.5).count("circle[radius=") == 3
 
 
 def test_controlled_nodes_are_ringed_around_their_marks() -> None:
@@ -199,13 +190,6 @@ def test_controlled_nodes_are_ringed_around_their_marks() -> None:
     where, unit = graph_places(near), 0.006
     (mark,) = graph_sites.marks_of(crowded, where, unit)
     assert np.hypot(*(np.array(mark.place) - where[0])) > 0.98 * (mark.radius + 3 * unit)
-    source = export.render(figure, "latex").decode()
-    circles = re.findall(r"\\draw\[draw=(\w+).*?\] (\(.*?\)) circle\[radius=([\d.]+)pt\]", source)
-    assert len(circles) == 3
-    pair = [circle for circle in circles if sum(circle[1] == other[1] for other in circles) == 2]
-    (black, _, outer), (_, _, inner) = pair
-    assert float(outer) > float(inner) + 0.5
-    assert black == latex.colour(BLACK)
     page = figures.plotly(figure).data
     where = [trace for trace in page if trace.mode in ("markers", "markers+text") and trace.marker.opacity == 1]
     rings, shown = next((a, b) for a in where for b in where if a.mode == "markers" and a.x[0] in b.x and a is not b)
@@ -229,7 +213,6 @@ def test_exports_show_how_close_the_rest_is() -> None:
     for text in told:
         assert text in printed
     assert CLOSENESS[0].colour in {trace.marker.color for trace in figures.plotly(figure).data}
-    assert "1 further flip can leave it uncertified (1)" in figure.draw_latex(8.5)
     column = figure.table().columns.index("further_flips")
     assert [row[column] for row in figure.table().rows[:4]] == [1, 7, 0, None]
 
@@ -266,9 +249,7 @@ def test_exports_say_how_much_of_the_budget_is_spent_in_the_colour_of_its_type()
     legend = figures.matplotlib(figure).legends[0]
     found = {" ".join(text.get_text().split()): line for text, line in zip(legend.get_texts(), legend.get_lines())}
     assert [found[text].get_markeredgecolor() for text in told] == [TYPE_COLOURS[0], TYPE_COLOURS[3]]
-    styles = dict(map(reversed, graph_sites.legend_latex(figure)))
-    for text, colour in zip(told, (TYPE_COLOURS[0], TYPE_COLOURS[3])):
-        assert latex.colour(colour) in styles[text]
+    for text in told:
         assert text in {trace.name for trace in figures.plotly(figure).data}
     assert "deletions" not in " ".join(text for _, text in graph_sites.entries(_figure(added=[[1, 2]])))
 
@@ -281,15 +262,11 @@ def test_exports_connect_sites_with_the_labels_they_break() -> None:
         tuple(where[[0]].ravel().round(6)), tuple(where[[6, 7]].ravel().round(6)),
     }  # fmt: skip
     assert graph_sites.LINKS_LABEL in {trace.name for trace in figures.plotly(figure).data}
-    source = figure.draw_latex(8.5)
-    assert (
-        sum(part.count("--") for part in source.split(";") if "line width=0.3pt" in part and "opacity=0.65" in part)
-        == 3
-    )
-    assert not _figure(spent=[1, 0, 0, 0]).draw_latex(8.5).count(graph_sites.LINKS_LABEL)
+    alone = figures.plotly(_figure(spent=[1, 0, 0, 0])).data
+    assert graph_sites.LINKS_LABEL not in {trace.name for trace in alone}
 
 
-def test_names_of_sites_cover_nothing_and_stand_at_the_same_places_in_latex() -> None:
+def test_names_of_sites_cover_nothing() -> None:
     figure, unit = _hub(), 1.66 / (72 * 3.3)
     marks = graph_sites.marks_of(figure, graph_places(figure.positions), unit)
     assert {mark.name for mark in marks if mark.box} == {"paper 3", *(f"paper 4 – paper {5 + k}" for k in range(6))}
@@ -304,12 +281,6 @@ def test_names_of_sites_cover_nothing_and_stand_at_the_same_places_in_latex() ->
         for a, b in figure.deleted.tolist() if mark.is_edge else []:  # type: ignore[union-attr]
             along = where[a] + np.linspace(0, 1, 50)[:, None] * (where[b] - where[a])
             assert np.linalg.norm(along - mark.place, axis=1).min() > 0.9 * mark.radius
-    cm = graph_sites.marks_of(figure, graph_places(figure.positions) * 8.5 / 1.6, 1 / 28.45, 8.5 / 1.6)
-    source = export.render(figure, "latex").decode()
-    for mark in cm:
-        if mark.box:
-            middle = f"({(mark.box[0] + mark.box[2]) / 2:.3f},{(mark.box[1] + mark.box[3]) / 2:.3f})"
-            assert f"at {middle} {{{mark.name.replace('–', chr(92) + 'textendash{}')}}}" in source
     texts = {text for trace in figures.plotly(figure).data if trace.mode == "text" for text in trace.text}
     assert "paper 3" in texts
     assert "paper 4 – paper 5" in texts
@@ -322,11 +293,9 @@ def test_a_zoomed_export_shows_the_attack_and_says_what_it_counts() -> None:
     before, after = graph_places(far.positions), far.places()
     assert np.linalg.norm(after[4] - after[5]) > 3 * np.linalg.norm(before[4] - before[5])
     assert ((after[4:11] >= 0) & (after[4:11] <= [GRAPH_ASPECT, 1])).all(), "all that is hit"
-    source = export.render(far, "latex").decode()
-    assert "count the whole graph" in source
-    nodes = re.search(r"only marks.*?coordinates \{(.*?)\}", source, re.S)
-    assert nodes is not None
-    assert nodes[1].count("(") == 8, "the corners and one neighbour that keeps its edge are out of the picture"
+    assert "count the whole graph" in export.render(far, "html").decode()
+    (nodes,) = (line for line in figures.matplotlib(far).axes[0].lines if (line.get_gid() or "").startswith("nodes-"))
+    assert len(nodes.get_xdata()) == 8, "the corners and one neighbour that keeps its edge are out of the picture"
 
 
 def test_exports_are_coloured_as_the_screen_is() -> None:
@@ -344,7 +313,6 @@ def test_exports_are_coloured_as_the_screen_is() -> None:
         assert f"loses its certificate ({len(lost)})" in told
         assert ("label is right" in told) == (palette == "correct")
         assert (CORRECTNESS["label is wrong"].colour in {look.colour for look in looks}) == (palette == "correct")
-        assert figure.draw_latex(8.5)
         assert figures.plotly(figure).data
         assert figures.matplotlib(figure)
     few = figures.graph_figure(tiny, found, only=[TargetState.LOST])
@@ -361,3 +329,10 @@ def test_the_relaxed_adversary_is_exported_by_its_fractions() -> None:
     told = [entry.text for entry in graph_nodes.entries(figure)]
     assert told[0] == "broken by a fraction u of 0 to 0.2 (1)", "what is broken comes first"
     assert "loses" not in " ".join(told)
+
+
+def test_a_graph_has_no_latex_source() -> None:
+    assert "latex" not in {format.key for format in export.formats(_figure())}
+    assert "latex" in {format.key for format in export.formats(_family(2, 1))}
+    with pytest.raises(InputError, match=r"graphs leave as PDF, SVG, PNG and HTML; export it as PDF"):
+        export.render(_figure(), "latex")

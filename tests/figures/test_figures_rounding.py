@@ -12,8 +12,8 @@ from certcore import InputError, export, figures
 from certcore.figures.kinds.contour_levels import level_label
 from certcore.figures.table import Meaning, format_cell, make_table
 from certcore.figures.tabular import tabular
-from certcore.reproduce.measure import at_budget, gain_text, radius
-from certcore.reproduce.store import Result
+from experiments.measure import at_budget, gain_text, radius
+from experiments.store import Result
 
 ALMOST = 1999 / 2000
 VALUES = [0, 1]

@@ -70,7 +70,9 @@ def test_pointers_whose_differences_wrap_around_do_not_crash(key: str, tmp_path:
     """In a process of its own: it used to write past the end of an array."""
     arrays = instance_to_arrays(example("instance"))
     indices = key.replace("indptr", "indices")
-    arrays.setdefault(indices, np.arange(3))
+    if key == "field_indptr":  # instead of layers, as in a file of somebody who declares fields
+        del arrays["layers"]
+        arrays[indices] = np.arange(3)
     end = len(arrays[indices])
     pointers = np.array([0, *[0] * 8, LARGEST, -LARGEST - 1, -1, end], dtype=np.int64)
     assert (np.diff(pointers) >= 0).all()  # what makes it hostile

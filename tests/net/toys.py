@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore import TYPES, BaseLocal, GridBase, Instance, save_instance
+from certcore import TYPES, GridBase, Instance, save_instance
+from certcore.base.grid import BaseLocal
 from tests.net.ask import INSTANCES
 from tests.support import random_graph, random_grid
 from tests.sweep.cases import middling, smoothed_like

@@ -113,7 +113,7 @@ def test_the_guarantee_on_a_curve_is_one_of_its_points(instance, curve):
 
 def test_a_solvers_word_is_not_called_proven(instance):
     exact = cc.certify(instance, attr_del=4, relaxation="exact")
-    claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=exact.bound - 2)
+    claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=exact.bound - 2, instance=None)
     assert "solver&#x27;s word" in claim._repr_html_()
     assert "solver's word" in repr(claim)
     drawn = cc.curve(instance, vary="attr_del", values=range(3), relaxation="exact")

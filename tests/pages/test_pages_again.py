@@ -138,10 +138,10 @@ def test_two_pictures_are_exported_as_they_stand_on_the_screen(
     assert all(menus[key].palette == "correct" and len(menus[key].faded) for key in ("graph", "beside"))
     menus["beside"] = exports.magnified(menus["beside"])
     _check(menus, {"graph", "beside"}, empty, monkeypatch)
-    both = exports.packed([menus["graph"], menus["beside"]], "latex", "one-column", False)
+    both = exports.packed([menus["graph"], menus["beside"]], "html", "one-column", False)
     with zipfile.ZipFile(io.BytesIO(both)) as archive:
-        assert archive.namelist() == ["left-graph.tex", "right-graph.tex"]
-        for name, told in (("left-graph.tex", "of 2 attribute"), ("right-graph.tex", "of 6 attribute")):
+        assert archive.namelist() == ["left-graph.html", "right-graph.html"]
+        for name, told in (("left-graph.html", "of 2 attribute"), ("right-graph.html", "of 6 attribute")):
             text = archive.read(name).decode()
             assert told in text
             assert ("Magnified" in text) == name.startswith("right")

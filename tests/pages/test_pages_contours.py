@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify
+from certcore.common.rounding import share_down
 from tests.pages import toys
 
 
@@ -36,6 +37,23 @@ def test_the_map_is_of_the_accuracy_where_only_right_labels_count(open_page: Cal
         assert label in at.get("plotly_chart")[0].proto.spec
         assert at.selectbox(key="show").options[0] == label.capitalize()
     assert "certified ratio" not in at.get("plotly_chart")[0].proto.spec
+
+
+def test_the_large_number_is_the_certified_accuracy_where_only_right_labels_count(
+    open_page: Callable[..., AppTest],
+) -> None:
+    instance = toys.grid_instance()
+    asked, right = instance.select_targets(None), instance.select_targets("correct")
+    found = certify(instance, ThreatModel(attr_del=1, targets=right))
+    at = open_page("overview", instance="ring-gcn-attr-s0", attr_del="1", right="1")
+    assert (at.metric[0].label, at.metric[0].value) == ("Certified accuracy", share_down(found.certified, len(asked)))
+    assert at.metric[1].value == share_down(found.naive_certified, len(asked))
+    said = " ".join(str(one.value) for one in (*at.markdown, *at.info, *at.metric))
+    assert "correct labels stay" in said
+    assert share_down(found.certified, len(right)) not in said
+    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="1", right="1")
+    said = " ".join(str(one.value) for one in (*at.markdown, *at.caption))
+    assert f"labels correct and certified, {share_down(found.certified, len(asked))}" in said
 
 
 def test_a_comparison_is_of_the_accuracy_where_only_right_labels_count(open_page: Callable[..., AppTest]) -> None:

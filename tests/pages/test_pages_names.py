@@ -1,16 +1,21 @@
-"""What an uploaded instance is called, and what happens when two uploaded files disagree."""
+"""What an uploaded instance is called, what happens when two files disagree, and that names stay names."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from certcore import words
 from certcore.common.errors import InputError
+from certcore.instance.instance import save_instance
 from pages.files import bundles, examples, validation
+from tests.pages.toys import N, grid_instance
 
 
 def without_meta() -> bytes:
@@ -33,3 +38,32 @@ def test_files_that_disagree_are_not_believed() -> None:
         validation.read([("graph.npz", examples.graph()), ("votes.npz", other)])
     both = bundles.packed(votes | {"n_nodes": np.array(examples.N)})
     assert validation.problems(validation.read([("graph.npz", examples.graph()), ("votes.npz", both)])) == []
+
+
+#: A picture from elsewhere tells its owner who looks at the page, and a link leads away from it.
+EVIL = "![x](//e.vil/a.png)[y](//e.vil)<b>"
+
+
+@pytest.mark.parametrize(
+    ("page", "given"), [("attack_map", {"picked": "3"}), ("node", {"node": "3"}), ("overview", {}), ("compare", {})]
+)
+def test_no_name_of_a_file_is_read_as_markdown_or_html(
+    page: str, given: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_page: Callable[..., AppTest]
+) -> None:
+    names: dict[str, Any] = {"node_names": (EVIL,) * N, "class_names": (EVIL,) * 3}
+    meta = {"dataset": EVIL, "model": EVIL, "split": EVIL, "controls": {EVIL: 0.5}}
+    save_instance(tmp_path / "evil-gcn-attr-s0.npz", grid_instance(meta=meta, **names))
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    shown = open_page(page, attr_del="6", **given)
+    said = 0
+    for element in (*shown.main, *shown.sidebar):
+        # Choices of menus are drawn as plain text; pictures and tables have tests of their own.
+        proto = getattr(element, "proto", None)
+        texts = [getattr(proto, kind, "") for kind in ("label", "body", "help")]
+        for text in [text for text in texts if isinstance(text, str)]:
+            said += "vil" in text
+            assert "![x]" not in text, (element.type, text)
+            assert "](//e" not in text, (element.type, text)
+            assert not getattr(proto, "allow_html", False) or "<b>" not in text, (element.type, text)
+    if page in ("attack_map", "node"):
+        assert said

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
 
 from certcore.instance.instance import load_instance
 from pages.files import examples, validation
+from tests.pages.opening import ROOT
+
+SHIPPED = sorted((ROOT / "precomputed").glob("*.npz"))
 
 
 def arrays() -> dict[str, np.ndarray]:
@@ -59,3 +66,30 @@ def test_packed_arrays_can_be_read_again() -> None:
 
     assert load_instance(packed(arrays())).digest == load_instance(examples.instance()).digest
     assert isinstance(io.BytesIO(packed(arrays())).read(2), bytes)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_shipped_bundle_can_be_uploaded(path: Path) -> None:
+    found = validation.read([(path.name, path.read_bytes())])
+    assert validation.problems(found) == []
+    assert validation.build(found).digest == load_instance(path).digest
+
+
+def test_what_is_wrong_with_votes_over_groups_is_named_beside_the_rest() -> None:
+    """A division bundle is checked part by part as the others are."""
+    path = next(path for path in SHIPPED if "division" in path.stem)
+    broken = validation.read([(path.name, path.read_bytes())])
+    del broken["division_hash"]
+    broken["layout"] = np.zeros((3, 2))
+    problems = "\n".join(validation.problems(broken))
+    assert "division_hash" in problems
+    assert "layout" in problems
+
+
+def test_the_page_takes_a_shipped_division_bundle(open_page: Callable[..., AppTest]) -> None:
+    path = next(path for path in SHIPPED if "division" in path.stem)
+    page = open_page("bring")
+    page.file_uploader(key="upload_instance").upload(path.name, path.read_bytes()).run()
+    assert not page.exception
+    assert not page.error, [error.value for error in page.error]
+    assert "Valid." in page.success[0].value

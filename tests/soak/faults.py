@@ -216,13 +216,14 @@ def _check(scenario: Scenario, folder: Path, truth: str) -> None:
 
 def _all_whole(folder: Path, name: str) -> None:
     """Files with their final names can be read; only temporary ones may be half written."""
+    from certcore.common.errors import InputError
     from certcore.common.npz import read_npz
 
     for path in folder.rglob("*.npz"):
         if not path.name.startswith("."):
             try:
                 read_npz(path)
-            except ValueError as error:
+            except InputError as error:
                 raise AssertionError(f"{name}: {path.name} is broken after a kill: {error}") from error
 
 

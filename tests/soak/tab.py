@@ -154,7 +154,7 @@ class Tab:
             case "number_input":
                 self._fields[element.number_input.id.rsplit("-", 1)[-1]] = element.number_input.id
             case "metric":
-                self._fresh |= element.metric.label == "Certified together"
+                self._fresh |= element.metric.label in ("Certified together", "Certified accuracy")
             case "markdown":
                 seen = read_guarantee(element.markdown.body)
                 if seen is not None:

@@ -7,10 +7,10 @@ import numpy as np
 from certcore.common.splits import average_radius
 from certcore.domain.threat import ThreatModel
 from certcore.figures import mean_lines
-from certcore.reproduce import measure, pictures
-from certcore.reproduce.store import Result
 from certcore.sweep import curve
 from certcore.sweep.many import over_splits
+from experiments import measure, pictures
+from experiments.store import Result
 from tests.sweep.cases import smoothed_like
 
 VALUES = range(0, 60, 5)

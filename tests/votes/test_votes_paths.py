@@ -176,6 +176,18 @@ def test_weights_that_are_not_numbers_are_refused():
         FusedVoter(GRAPH, Noise(THETAS["attributes"]), 0, True, *arrays)
 
 
+def test_a_model_with_more_than_weights_is_refused():
+    """Only weights travel into voters: what hooks and replaced methods do would be lost."""
+    hooked = support.random_model("gat")
+    next(hooked.children()).register_forward_hook(lambda module, given, answer: answer * 2)
+    with pytest.raises(InputError, match=r"hooks.*FunctionVoter"):
+        make_voter(hooked, GRAPH, Noise(THETAS["attributes"]), 0)
+    replaced = support.random_model("gcn")
+    replaced.head = lambda units, edges: units[:, :4]
+    with pytest.raises(InputError, match=r"replaced.*FunctionVoter"):
+        make_voter(replaced, GRAPH, Noise(THETAS["attributes"]), 0)
+
+
 def test_a_model_of_another_graph_is_refused():
     smaller = Graph.from_edges(3, np.array([[0, 1]]), np.eye(3, dtype=np.int8))
     with pytest.raises(InputError, match="trained on 90 attributes"):

@@ -18,6 +18,7 @@ from certcore.cli import main
 from certcore.common.rounding import share_down
 from certcore.figures.serial import from_json, to_json
 from certcore.result.states import FORMER, TargetState
+from certcore.solve.status import Status
 from certcore.sweep import Session, curve, radius, surface
 from tests.export.instances import small_instance
 
@@ -103,9 +104,40 @@ def test_defend_begins_with_the_guarantee_and_ends_with_what_was_tried(
     assert re.findall(r"\d+", text.splitlines()[-1]) == ["2"], "how many were tried, not that no other node helps"
 
 
+@pytest.mark.parametrize(
+    ("status", "relaxation", "said", "option"),
+    [
+        (Status.FAILED, "tight", "no usable answer", "--relaxation"),
+        (Status.TIME_LIMIT, "tight", "time limit ended the search", "--time-limit"),
+        (Status.TIME_LIMIT, "strong", "None of the up to 3 candidates", "--time-limit"),
+        (Status.INTERRUPTED, "tight", "cancelled", "--tries"),
+        (Status.OPTIMAL, "tight", "None of the up to 3 candidates", "--tries"),
+    ],
+)
+def test_defend_says_why_it_ended(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    status: Status,
+    relaxation: str,
+    said: str,
+    option: str,
+) -> None:
+    solved = Session.certify
+    monkeypatch.setattr(Session, "certify", lambda *a, **k: dataclasses.replace(solved(*a, **k), status=status))
+    monkeypatch.setattr("certcore.sweep.defences._ranking", lambda look: [])  # no candidate, so it ends at once
+    text = out(capsys, "defend", file, "--attr-del", "2", "--nodes", "2", "--relaxation", relaxation)
+    last = text.splitlines()[-1]
+    assert said in last
+    assert f"(option {option})" in last
+    assert ("time limit" in last) == (said.startswith("time"))
+
+
 def test_the_bound_beside_an_unverified_count_begins_with_what_is_proven() -> None:
     exact = certify(small_instance(), ThreatModel(attr_del=4), relaxation="exact")
     proven = exact.targets - exact.verified_certified
+    # Without its instance: a claim that an attack refutes does not come into being otherwise.
+    exact = dataclasses.replace(exact, instance=None)
     claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=Fraction(proven - 2))
     told, say = words.limit_words(claim), words.SENTENCES["limit.solver"].say
     assert told == say(proven, Fraction(proven - 2), "exact", True)
@@ -134,7 +166,7 @@ def test_the_verified_number_comes_first(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
     exact = certify(small_instance(), ThreatModel(attr_del=4), relaxation="exact")
-    claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=exact.bound - 2)
+    claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=exact.bound - 2, instance=None)
     monkeypatch.setattr("certcore.cli.certify.certify", lambda *a, **k: claim)
     text = out(capsys, "certify", file, "--attr-del", "4", "--relaxation", "exact")
     first = text.splitlines()[0]
@@ -270,7 +302,7 @@ def test_the_report_says_what_the_terminal_says(tmp_path: Path) -> None:
     instance = small_instance()
     report = build_report(instance, ThreatModel(attr_del=3), relaxation="exact", quick=True)
     assert report.guarantee == str(words.statement(instance, report.certificate))
-    claim = dataclasses.replace(report.certificate, certified=report.certificate.verified_certified + 1)
+    claim = dataclasses.replace(report.certificate, certified=report.certificate.verified_certified + 1, instance=None)
     page, without = report_html(dataclasses.replace(report, certificate=claim)), report_html(report)
     proven, told = (f"{number:,} of {claim.targets:,} (" for number in (claim.verified_certified, claim.certified))
     assert told not in without

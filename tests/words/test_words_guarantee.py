@@ -75,7 +75,7 @@ def drawn(seed: int) -> tuple[Instance, Certificate]:
         more = int(rng.integers(certificate.verified_certified, certificate.targets)) + 1
         certificate = dataclasses.replace(
             certificate, certified=more, verified=False, bound=Fraction(certificate.targets - more),
-            status=Status(str(rng.choice(list(Status)))),
+            status=Status(str(rng.choice(list(Status)))), instance=None,  # an attack may refute what is made up here
         )  # fmt: skip
     return instance, certificate
 

@@ -12,8 +12,7 @@ from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_up
 from certcore.domain.layout import quick_layout
 from certcore.domain.perturbations import TYPES
-from certcore.figures import latex
-from certcore.figures.escape import clean, for_latex, for_plotly
+from certcore.figures.escape import clean, for_plotly
 from certcore.figures.figure import Cells, Figure, indices, numbers
 from certcore.figures.geometry import (
     GRAPH_ASPECT,
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 #: Above this many nodes and edges the graph is drawn by WebGL; below, as SVG, which needs no graphics card.
 _WEBGL_FROM = 12_000
-_MOST_ELEMENTS = 25_000
 _STATE_KEYS = tuple(STATES)
 #: More lines to broken labels than this are not drawn, as on the screen.
 _MOST_LINKS = 12_000
@@ -179,11 +177,6 @@ class GraphFigure(Figure):
         """The first ones, which matter most."""
         return rows[:most], f"the first {most} of {len(rows)} rows, most flips first"
 
-    @property
-    def latex_tool(self) -> str:
-        large = len(self.positions) + len(self.edges) > _MOST_ELEMENTS
-        return "lualatex (pdflatex has too little memory for this many nodes)" if large else "pdflatex"
-
     def description(self) -> str:
         counts = np.bincount(self.state, minlength=len(self.groups))
         said = []
@@ -272,32 +265,6 @@ class GraphFigure(Figure):
         axes.set_xlim(-0.03, GRAPH_ASPECT + 0.03)
         axes.set_ylim(-0.03, 1.03)
         sheet.legend(handles)
-
-    def draw_latex(self, width_cm: float) -> str:
-        height = width_cm / GRAPH_ASPECT
-        where = self.places() * height
-        kept = near(where, remaining(self.edges, self.deleted), height).tolist()
-        many = len(kept) > 1500
-        body = _tikz_edges(where, kept, f"gray!60, line width={0.1 if many else 0.25}pt")
-        size = float(np.clip(28 / np.sqrt(max(int(seen(where, height).sum()), 1)), 0.45, 1.0 if self.zoomed else 2.0))
-        body += graph_nodes.draw_latex(self, where, size, height)
-        if self.zoomed:  # what leads out of the picture ends at its edge
-            clip = f"\\clip (0,0) rectangle ({width_cm:.3f},{height:.3f});"
-            body = ["\\begin{scope}", clip, *body, "\\end{scope}"]
-        body += graph_sites.draw_latex(self, where, height)
-        legend: list[tuple[str, str]] = []
-        for nodes, label, mark, colour in (
-            (self.attackers, ATTACKER_LABEL, "o", BLACK),
-            (self.protected, PROTECTED_LABEL, "square", PROTECTED_COLOUR),
-        ):
-            if nodes is not None and len(nodes):
-                style = f"mark={mark}, mark options={{draw={latex.colour(colour)}, line width=0.7pt}}"
-                bare = where[graph_sites.unmarked(self, nodes)]
-                body += graph_nodes.marks(bare, f"{style}, mark size={max(size * 2.2, 2.2):.2f}pt")
-                legend.append((f"{style}, mark size=3pt", f"{label} ({len(nodes):,})"))
-        body += _tikz_legend([*graph_sites.legend_latex(self), *legend, *graph_nodes.legend_latex(self)], -0.5)
-        inner = "\n".join(body)
-        return f"\\begin{{tikzpicture}}\n{inner}\n\\end{{tikzpicture}}\n"
 
 
 def graph_figure(
@@ -445,30 +412,6 @@ def _screen_nodes(
 def _segments(where: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
     x, y = segments(where, edges)
     return {"x": x, "y": y}
-
-
-def _tikz_edges(where: np.ndarray, edges: Sequence[Sequence[int]], style: str) -> list[str]:
-    paths = []
-    for first in range(0, len(edges), graph_nodes.PER_PATH):
-        pieces = []
-        for i, j in edges[first : first + graph_nodes.PER_PATH]:
-            (a, b), (c, d) = where[i], where[j]
-            pieces.append(f"({a:.3f},{b:.3f})--({c:.3f},{d:.3f})")
-        paths.append(f"\\draw[{style}] " + "\n".join(pieces) + ";")
-    return paths
-
-
-def _tikz_legend(entries: Sequence[tuple[str, str]], top: float) -> list[str]:
-    lines = []
-    for k, (style, label) in enumerate(entries):
-        y = top - 0.42 * k
-        if style.endswith(", line"):
-            lines.append(f"\\draw[{style.removesuffix(', line')}] (0,{y:.2f}) -- (0.5,{y:.2f});")
-        else:
-            lines.append(f"\\path plot[only marks, {style}] coordinates {{(0.25,{y:.2f})}};")
-        text = for_latex(label, 120)
-        lines.append(f"\\node[anchor=west, font=\\footnotesize] at (0.6,{y:.2f}) {{{text}}};")
-    return lines
 
 
 def _attack_table(figure: GraphFigure) -> Table:

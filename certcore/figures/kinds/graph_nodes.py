@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certcore.figures import latex
 from certcore.figures.escape import clean
 from certcore.figures.geometry import seen
 from certcore.figures.style import (
@@ -32,10 +31,6 @@ if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
     from certcore.figures.sheet import Sheet
 
-#: Larger groups of nodes are drawn as dots, or TeX would run out of memory.
-_MOST_MARKS = 1500
-#: TeX reads its source into memory line by line and path by path: keep both short.
-PER_PATH = 250
 #: Targets that keep their certificate: these are graded by how close they are to losing it.
 _KEPT = (TargetState.UNDECIDED, TargetState.ALONE)
 _CIRCLE = STATES[TargetState.UNDECIDED].marker
@@ -242,47 +237,3 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
         )
         for entry in entries(figure)
     ]  # fmt: skip
-
-
-def draw_latex(figure: GraphFigure, where: np.ndarray, size: float, height: float) -> list[str]:
-    """Nodes in TikZ; large groups as dots."""
-    body: list[str] = []
-    for look in looks(figure):
-        places, mark = where[look.members][seen(where[look.members], height)], look.marker.latex
-        if len(places) > _MOST_MARKS:
-            body += _dots(places, look.colour, 2 * size * look.scale, "*" if mark == "*" else "square*")
-        else:
-            style = _filled(look.colour, mark, look.outline)
-            body += marks(places, f"{style}, mark size={size * look.scale:.2f}pt")
-    return body
-
-
-def legend_latex(figure: GraphFigure) -> list[tuple[str, str]]:
-    return [
-        (f"{_filled(entry.colour, entry.marker.latex, entry.outline)}, mark size=2pt", entry.text)
-        for entry in entries(figure)
-    ]
-
-
-def _filled(colour: str, mark: str, outline: str = "") -> str:
-    name, edge = latex.colour(colour), latex.colour(outline or colour)
-    return f"mark options={{draw={edge}, fill={name}, line width={0.6 if outline else 0.3}pt}}, mark={mark}"
-
-
-def marks(where: np.ndarray, style: str) -> list[str]:
-    """Marks in TikZ, some in each path."""
-    paths = []
-    for first in range(0, len(where), PER_PATH):
-        points = "\n".join(f"({x:.3f},{y:.3f})" for x, y in where[first : first + PER_PATH].tolist())
-        paths.append(f"\\path plot[only marks, {style}] coordinates {{\n{points}\n}};")
-    return paths
-
-
-def _dots(where: np.ndarray, colour: str, width: float, mark: str) -> list[str]:
-    """Many dots: strokes of no length with round or square ends take a tenth of the memory that marks take."""
-    cap = "round" if mark == "*" else "rect"
-    paths = []
-    for first in range(0, len(where), PER_PATH):
-        points = "\n".join(f"({x:.3f},{y:.3f})--+(0,0)" for x, y in where[first : first + PER_PATH].tolist())
-        paths.append(f"\\draw[{latex.colour(colour)}, line width={width:.2f}pt, line cap={cap}] {points};")
-    return paths

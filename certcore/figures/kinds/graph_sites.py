@@ -1,7 +1,7 @@
 """Where an attack spends its flips and what it breaks, on an exported graph.
 
 Sites are ringed marks with their number and, where few are there, their name; lines lead to the labels they break. All
-of it is placed once, for print, LaTeX and interactive pages.
+of it is placed once, for print and interactive pages.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL, LABELS, TYPES
-from certcore.figures import latex
-from certcore.figures.escape import clean, for_latex, for_plotly
+from certcore.figures.escape import clean, for_plotly
 from certcore.figures.geometry import GRAPH_ASPECT
 from certcore.figures.style import BLACK, SITE_LABEL, TYPE_COLOURS, on_background
 from certcore.result.states import NOTHING
@@ -77,11 +76,8 @@ class Mark:
         return float(np.hypot(self.place[0] - self.anchor[0], self.place[1] - self.anchor[1])) > self.radius
 
 
-def marks_of(figure: GraphFigure, where: np.ndarray, unit: float, height: float = 1.0) -> list[Mark]:
-    """The marks of all sites, the largest last; `unit` is one point of print in the coordinates of `where`.
-
-    `height` is that of the picture in the same coordinates.
-    """
+def marks_of(figure: GraphFigure, where: np.ndarray, unit: float) -> list[Mark]:
+    """The marks of all sites, the largest last; `unit` is one point of print in the coordinates of `where`."""
     found = sorted(_sites(figure, where), key=lambda mark: mark.flips)
     small = 1.0 if len(found) <= 30 else 0.7
     # One edge is one flip: its mark may be smaller than that of a node, the more so where it would hide the others.
@@ -105,7 +101,7 @@ def marks_of(figure: GraphFigure, where: np.ndarray, unit: float, height: float 
         replace(mark, place=(float(places[k, 0]), float(places[k, 1])), radius=float(radii[k]))
         for k, mark in enumerate(found)
     ]
-    return _named(placed, [_around(spot, 4.5 * unit) for spot in bare.tolist()], unit, height)
+    return _named(placed, [_around(spot, 4.5 * unit) for spot in bare.tolist()], unit)
 
 
 def _sites(figure: GraphFigure, where: np.ndarray) -> Iterator[Mark]:
@@ -203,9 +199,9 @@ def _around(spot: Sequence[float], r: float) -> Box:
     return spot[0] - r, spot[1] - r, spot[0] + r, spot[1] + r
 
 
-def _named(marks: list[Mark], rings: list[Box], unit: float, height: float) -> list[Mark]:
+def _named(marks: list[Mark], rings: list[Box], unit: float) -> list[Mark]:
     """The largest marks with a place for their names: beside them, or further off with a line, covering nothing."""
-    room = (-0.02 * height, -0.02 * height, (GRAPH_ASPECT + 0.02) * height, 1.02 * height)
+    room = (-0.02, -0.02, GRAPH_ASPECT + 0.02, 1.02)
     outer = [mark.radius + _RING * unit * mark.held for mark in marks]
     taken = [*rings, *(_around(mark.place, r) for mark, r in zip(marks, outer))]
     named = list(marks)
@@ -347,62 +343,6 @@ def _dashes(mark: Mark, where: np.ndarray, unit: float) -> tuple[float, float]:
     length = float(np.linalg.norm(where[mark.ends[0]] - where[mark.ends[1]])) / unit
     dash = float(np.clip(length / 4 / _EDGE_LINE, 1.0, 2.2))
     return dash, 0.6 * dash
-
-
-def draw_latex(figure: GraphFigure, where: np.ndarray, height: float) -> list[str]:
-    """Marks in TikZ, in centimetres; 28.45 points are one."""
-    body, unit = [], 1 / 28.45
-    marks = marks_of(figure, where, unit, height)
-    for colour, lines in _links(figure, marks, where):
-        style = f"{latex.colour(colour)}, opacity={_strength(figure):.2f}, line width=0.3pt"
-        for first in range(0, len(lines), 250):
-            pieces = [f"({a:.3f},{b:.3f})--({c:.3f},{d:.3f})" for (a, b), (c, d) in lines[first : first + 250].tolist()]
-            body.append(f"\\draw[{style}] " + "\n".join(pieces) + ";")
-    for mark in marks:
-        if mark.is_edge:
-            (ax, ay), (bx, by) = where[list(mark.ends)].tolist()
-            path = f"({ax:.3f},{ay:.3f})--({bx:.3f},{by:.3f})"
-            on, skip = (_EDGE_LINE * part for part in _dashes(mark, where, unit))
-            dash = f", dash pattern=on {on:.2f}pt off {skip:.2f}pt" if mark.kind == ADJ_DEL else ""
-            body.append(f"\\draw[white, opacity=0.8, line width={_EDGE_MARGIN}pt] {path};")
-            body.append(f"\\draw[{latex.colour(mark.colour)}, line width={_EDGE_LINE}pt{dash}] {path};")
-    for mark in marks:
-        (x, y), (ax, ay) = mark.place, mark.anchor
-        colour = latex.colour(mark.colour)
-        if mark.moved:
-            body.append(f"\\draw[{colour}, line width=0.5pt] ({ax:.3f},{ay:.3f})--({x:.3f},{y:.3f});")
-        points = mark.radius / unit
-        if mark.held:
-            style = f"draw={latex.colour(BLACK)}, fill=white, line width={_RING_LINE}pt"
-            body.append(f"\\draw[{style}] ({x:.3f},{y:.3f}) circle[radius={points + _RING - 0.5:.2f}pt];")
-        style = f"draw={colour}, fill=white, line width={0.25 * points:.2f}pt"
-        body.append(f"\\draw[{style}] ({x:.3f},{y:.3f}) circle[radius={0.9 * points:.2f}pt];")
-        font = f"\\fontsize{{{1.1 * points:.1f}}}{{{1.2 * points:.1f}}}\\selectfont\\bfseries"
-        body.append(f"\\node[inner sep=0pt, font={{{font}}}] at ({x:.3f},{y:.3f}) {{{for_latex(mark.text)}}};")
-        if mark.lead is not None:
-            a, b, c, d = mark.lead
-            body.append(
-                f"\\draw[{latex.colour(BLACK)}, opacity=0.7, line width=0.3pt] ({a:.3f},{b:.3f})--({c:.3f},{d:.3f});"
-            )
-        if mark.box is not None:
-            middle = f"({(mark.box[0] + mark.box[2]) / 2:.3f},{(mark.box[1] + mark.box[3]) / 2:.3f})"
-            font = f"\\fontsize{{{_NAME_SIZE:g}}}{{{_NAME_SIZE + 1:g}}}\\selectfont"
-            style = f"inner sep=0.3pt, fill=white, fill opacity=0.75, text opacity=1, font={{{font}}}"
-            body.append(f"\\node[{style}] at {middle} {{{for_latex(mark.name, 60)}}};")
-    return body
-
-
-def legend_latex(figure: GraphFigure) -> list[tuple[str, str]]:
-    found = []
-    for kind, label in entries(figure):
-        colour = latex.colour(TYPE_COLOURS[kind])
-        dash = ", densely dashed" if kind == ADJ_DEL else ""
-        ring = f"mark=*, mark options={{draw={colour}, fill=white, line width=1pt}}, mark size=3pt"
-        found.append((f"{colour}, line width={_EDGE_LINE}pt{dash}, line" if kind >= ADJ_ADD else ring, label))
-    if figure.links is not None and len(figure.links):
-        kinds = [kind for kind, _ in entries(figure)]
-        found.append((f"{latex.colour(TYPE_COLOURS[kinds[0]])}, line width=0.5pt, line", LINKS_LABEL))
-    return found
 
 
 def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[dict[str, Any]]:

@@ -158,6 +158,7 @@ class Bench {
   // --- doing ---
   move(changes, done) {
     Object.assign(this.values, changes);
+    this.dragged = done ? 0 : performance.now();
     for (const [name, value] of Object.entries(changes)) say({ kind: "move", name, value, done, from: this });
     this.render();
     if (!done) return;

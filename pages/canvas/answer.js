@@ -24,6 +24,8 @@ class Answer {
     this.ghost = element("i", "ghost"); this.ghost.hidden = true;
     this.parts.append(...this.segments.values(), this.ghost);
     this.untried = element("span", "untried", "✕ changed: not tried");
+    this.act = element("button", "act"); this.act.type = "button"; this.act.onclick = () => bench.tell({ act: bench.data.act });
+    this.sub.after(this.act);
     this.notes = element("span", "notes");
     this.key.append(...this.entries.values(), this.notes, this.untried);
   }
@@ -44,6 +46,7 @@ class Answer {
   // `parts` are of the budgets that are shown; `of`: whose they are, where they are of others and only remembered.
   draw(head, sub, parts, of) {
     this.write(this.big, head, "b"); this.write(this.sub, sub, "button");
+    this.act.hidden = !this.bench.data.act; this.act.textContent = { cancel: "Cancel", again: "Continue" }[this.bench.data.act] ?? "";
     this.barbox.style.opacity = of || !parts ? 0.42 : 1;
     this.parts.style.visibility = parts ? "visible" : "hidden";
     if (!parts) { this.brackets.replaceChildren(); for (const entry of this.entries.values()) entry.hidden = true; return; }

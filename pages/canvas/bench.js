@@ -247,7 +247,7 @@ class Bench {
   }
   end() {
     this.observer.disconnect(); clearInterval(this.timer); clearTimeout(this.later); clearTimeout(this.resting);
-    this.player.end(); this.stage.end(); for (const made of [this.answer.parts, this.answer.key, this.stage.stage]) made.replaceChildren(); shelf().hearing.delete(this.hear); shelf().waiting.delete(this.arrived);
+    this.player.end(); this.stage.end(); for (const made of [this.answer.parts, this.answer.key, this.stage.stage]) made.replaceChildren(); this.answer.act.remove(); shelf().hearing.delete(this.hear); shelf().waiting.delete(this.arrived);
     if (shelf().benchView === this) for (const name of ["bench", "benchView", "map", "mapView"]) shelf()[name] = undefined;
   }
 }

@@ -120,10 +120,8 @@ def _answer(view: View) -> Now:
     now = Now(task.result, task.fresh)
     now.wait("answer", task)
     if task.error:
-        st.error(markdown(task.error, work.LONGEST_MESSAGE), icon=":material/error:")
-        now.stopped = "again"
-        return now
-    elif task.cancelled:
+        return _failed(task.error)
+    if task.cancelled:
         now.notes, now.stopped = ["Stopped."], "again"
     elif task.running:
         now.stopped = "cancel"
@@ -135,9 +133,17 @@ def _answer(view: View) -> Now:
     if now.result.attack is None:
         search = engine.attacked(view, now.result)
         now.wait("stage", search)
+        if search.error:  # also where the attack refutes the number: then there is none
+            return _failed(search.error)
         if search.fresh:
             now.result = replace(now.result, attack=search.result.attack, fractional=search.result.fractional)
     return now
+
+
+def _failed(error: str) -> Now:
+    """No answer: what went wrong stands in its place."""
+    st.error(markdown(error, work.LONGEST_MESSAGE), icon=":material/error:")
+    return Now(None, False, stopped="again")
 
 
 def _search_for_more(view: View, now: Now) -> None:
@@ -147,6 +153,8 @@ def _search_for_more(view: View, now: Now) -> None:
         return
     better, tight = engine.strengthened(view, now.result), now.result
     now.wait("answer", better)
+    if better.error:
+        now.notes.append(better.error)
     if better.result is None:
         return
     now.result = better.result if better.result.attack is not None else replace(better.result, attack=None)
@@ -337,9 +345,8 @@ def _charts(view: View, now: Now, axis: str, end: int, version: str) -> drawers.
     if other is not None:
         ends = (end, min(sweeps.map_end(view.instance, other), 20 if other == "sigma" else 10**6))
         task = sweeps.map_over(view, axis, other, ends, view.relaxation.relaxed, "bench_map", small=True)
-        better = sweeps.strengthened_map(view, task, "bench_strong_map") if made.line_done else None
-        now.wait("contour", better if better is not None and task.fresh else task)
-        made.surface = task.result if better is None or better.result is None else better.result
+        now.wait("contour", task)
+        made.surface = task.result
         _keep(made, "map", view, made.surface, lambda: bench.map_data(view, version, made.surface, result), task.error)
     many = view.instance.graph.n_nodes > sweeps.MANY_NODES and not st.session_state["play"]
     if result is not None and st.session_state["adversary"] == "attack" and not st.session_state["beside"] and not many:
@@ -361,10 +368,6 @@ def _line(view: View, now: Now, made: drawers.Charts, version: str, result: Cert
     made.task = sweeps.curves([member], axis, values, False, view.relaxation, "mini", fine=fine)
     now.wait("curve", made.task)
     lines = sweeps.first_kind(made.task)
-    better = sweeps.strengthened_curves(view, made.task, "mini_strong")
-    if better is not None and better.result:
-        lines = better.result
-        now.wait("curve", better)
     made.lines, made.line_done = lines, bool(lines) and made.task.fresh
     if lines:
         made.search = sweeps.attacks(member, axis, values, view.relaxation, "mini_attacks")

@@ -56,6 +56,8 @@ def _draw(entry: menu.Entry, view: state.View | sidebar.Absence) -> None:
     with st.container(key="title" if picture else "heading"):
         st.title(module.TITLE, anchor=False)
     with st.container(key="bench" if picture else "body"):
+        if (entry.behind or entry.slug) in menu.TABS:
+            menu.tabs(entry)
         if lead := getattr(module, "LEAD", ""):
             st.caption(lead)
         _ignored()

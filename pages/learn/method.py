@@ -12,7 +12,7 @@ from ..parts import charts, method_text
 from ..state.state import View
 from ..words.text import count
 
-TITLE = "Method"
+TITLE = "How it works"
 LEAD = "How many labels can one attacker break at once? Five steps, on the live instance."
 
 

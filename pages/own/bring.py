@@ -1,4 +1,4 @@
-"""Bring your own: upload an instance or votes, or train and vote in the background."""
+"""Your data: upload an instance or votes, or train and vote in the background."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..state import controls, menu, state
 from ..state.state import View
 from ..words.text import count, listing, markdown
 
-TITLE = "Bring your own"
+TITLE = "Your data"
 LEAD = "Everything stays on this machine. Files are read as plain arrays; nothing in them is executed."
 NEEDS_INSTANCE = False
 OWN: dict[str, state.Control] = {"way": ("instance", state.one_of("instance", "votes", "train"))}

@@ -93,9 +93,9 @@ def draw(now: Entry) -> None:
             entry.link()
 
 
-def tabs(now: str) -> None:
+def tabs(now: Entry) -> None:
     """Where an entry of the menu is several pages: links between them."""
-    entry = BY_SLUG[BY_SLUG[now].behind or now]
+    entry = BY_SLUG[now.behind or now.slug]
     with st.container(horizontal=True, key="tabs"):
         entry.link(TABS[entry.slug])
         for other in BEHIND:

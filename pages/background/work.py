@@ -181,18 +181,18 @@ def watch(work: Work) -> None:
     st.fragment(_poll_quietly, run_every=_interval(work.slot))(work.slot)
 
 
-def shares(waits: dict[str, Work], places: Iterable[str]) -> dict[str, float | None]:
+def shares(waits: list[tuple[str, Work]], places: Iterable[str]) -> dict[str, float | None]:
     """How far the work is that each place waits for; None where nothing is under way."""
     found: dict[str, float | None] = dict.fromkeys(places)
-    for place, task in waits.items():
+    for place, task in reversed(waits):  # of several at one place the first is what is waited for most
         found[place] = 0.08 if task.job is None or task.job.share is None else max(0.08, task.job.share)
     return found
 
 
-def watch_all(waits: dict[str, Work]) -> None:
+def watch_all(waits: list[tuple[str, Work]]) -> None:
     """Rerun the page when any of this work has something new to see: one question for all of it."""
     if waits:
-        slots = tuple(dict.fromkeys(task.slot for task in waits.values()))
+        slots = tuple(dict.fromkeys(task.slot for _, task in waits))
         urgent = next((slot for slot in slots if slot == URGENT), slots[0])
         st.fragment(_poll_all, run_every=_interval(urgent))(slots)
 

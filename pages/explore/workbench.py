@@ -65,7 +65,7 @@ class Now:
     result: Certificate | None
     fresh: bool
     preview: Preview | None = None
-    waits: dict[str, work.Work] = field(default_factory=dict)
+    waits: list[tuple[str, work.Work]] = field(default_factory=list)
     """Work under way, by the view whose edge shows its progress."""
     notes: list[str] = field(default_factory=list)
     stopped: str = ""
@@ -73,7 +73,7 @@ class Now:
 
     def wait(self, where: str, task: work.Work | None) -> None:
         if task is not None and task.running:
-            self.waits[where] = task
+            self.waits.append((where, task))
 
 
 def draw(view: View) -> None:

@@ -176,11 +176,6 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
             st.markdown(done)
 
 
-def watch(work: Work) -> None:
-    """Rerun the page when this work is done, without a line of its own."""
-    st.fragment(_poll_quietly, run_every=_interval(work.slot))(work.slot)
-
-
 def shares(waits: list[tuple[str, Work]], places: Iterable[str]) -> dict[str, float | None]:
     """How far the work is that each place waits for; None where nothing is under way."""
     found: dict[str, float | None] = dict.fromkeys(places)
@@ -222,14 +217,6 @@ def _keep_cancelled(slot: str, job: Job) -> None:
 def _interval(slot: str) -> float:
     """Seconds between two looks at the work: a number is looked for more often than a chart."""
     return round(_POLL * (1 if slot == URGENT else 2) * max(1.0, pool().crowd() / _FEW), 1)
-
-
-def _poll_quietly(slot: str) -> None:
-    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
-    if job is not None:
-        job.touched = time.monotonic()
-        if job.finished.is_set():
-            st.rerun()
 
 
 def _drawing() -> bool:

@@ -46,8 +46,24 @@ class Picture:
 
     result: Certificate
     found: Reach
-    relaxed: bool
+    relaxed: bool = False
     title: str = ""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        threat = self.result.threat
+        told = (repr(threat.to_json()), threat.targets is not None and threat.targets.tobytes())
+        return (*told, self.relaxed, self.title, self.result.attack_found, id(self.result.attack))
+
+    def sent(self, view: View) -> dict[str, Any]:
+        """As the browser draws it; the last few are kept, since most runs change something else."""
+        kept: dict[Any, dict[str, Any]] = st.session_state.setdefault("_sent", {})
+        if self.key not in kept:
+            while len(kept) > 3:
+                kept.pop(next(iter(kept)))
+            made = attack.data(view.instance, self.result, self.found, relaxed=self.relaxed, title=self.title)
+            kept[self.key] = made
+        return kept[self.key]
 
 
 @dataclass

@@ -12,7 +12,7 @@ from certcore import words
 from certcore.common.errors import InputError
 from certcore.figures.style import STATES
 from certcore.result.certificate import Certificate
-from certcore.result.reach import Reach, reach
+from certcore.result.reach import reach
 from certcore.result.states import FORMER, TargetState
 from certcore.sweep.session import Preview
 from certcore.words import short
@@ -25,6 +25,7 @@ from ..state import controls, menu, state
 from ..state.state import View
 from ..words.text import count, markdown
 from . import drawers
+from .drawers import Picture
 
 TITLE = "Workbench"
 #: There is a picture to which the keyboard can go at once.
@@ -110,7 +111,7 @@ def draw(view: View) -> None:
     event = canvas.draw(view.instance, small)
     _more(view, now.result)
     _act(view, event)
-    drawers.draw(view, now.result, now.fresh, [one.picture for one in pictures], charts, small)
+    drawers.draw(view, now.result, now.fresh, pictures, charts, small)
     work.watch_all(now.waits)
 
 
@@ -247,44 +248,7 @@ def _part(only: list[str]) -> str:
     return parts.get(only[0], "") if len(only) == 1 else ""
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """One of the pictures on the stage."""
-
-    result: Certificate
-    found: Reach
-    relaxed: bool = False
-    title: str = ""
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        threat = self.result.threat
-        told = (repr(threat.to_json()), threat.targets is not None and threat.targets.tobytes())
-        return (
-            *told,
-            self.relaxed,
-            self.title,
-            self.result.attack_found,
-            self.result.relaxation,
-            id(self.result.attack),
-        )
-
-    @property
-    def picture(self) -> drawers.Picture:
-        return drawers.Picture(self.result, self.found, self.relaxed, self.title)
-
-    def sent(self, view: View) -> dict[str, Any]:
-        """As the browser draws it; the last few are kept, since most runs change something else."""
-        kept: dict[Any, dict[str, Any]] = st.session_state.setdefault("_sent", {})
-        if self.key not in kept:
-            while len(kept) > 3:
-                kept.pop(next(iter(kept)))
-            made = attack.data(view.instance, self.result, self.found, relaxed=self.relaxed, title=self.title)
-            kept[self.key] = made
-        return kept[self.key]
-
-
-def _pictures(view: View, now: Now) -> tuple[list[Shown], dict[str, str]]:
+def _pictures(view: View, now: Now) -> tuple[list[Picture], dict[str, str]]:
     """The attack on show, or the last one, which is then said to be of other budgets."""
     adversary = st.session_state["adversary"]
     kept: dict[str, Certificate] = st.session_state.setdefault("_attacked", {})
@@ -301,13 +265,13 @@ def _pictures(view: View, now: Now) -> tuple[list[Shown], dict[str, str]]:
         adversary = "attack"
     found = reach(view.instance, result, relaxed=adversary == "relaxed")
     assert found is not None
-    shown = [Shown(result, found, adversary == "relaxed")]
+    shown = [Picture(result, found, adversary == "relaxed")]
     if adversary == "both":
         fractions = reach(view.instance, result, relaxed=True)
         assert fractions is not None
         titles = (attack.title(result, relaxed=False), attack.title(result, relaxed=True))
         now.notes.append(str(words.why_larger(found, fractions)))
-        shown = [Shown(result, found, False, titles[0]), Shown(result, fractions, True, titles[1])]
+        shown = [Picture(result, found, False, titles[0]), Picture(result, fractions, True, titles[1])]
     elif adversary == "attack" and st.session_state["beside"]:
         shown = _two_situations(view, now, shown[0])
     same = repr(result.threat.to_json()) == repr(view.threat.to_json()) and len(result.target_nodes) == len(
@@ -316,7 +280,7 @@ def _pictures(view: View, now: Now) -> tuple[list[Shown], dict[str, str]]:
     return shown, {} if same else {"graph": bench.whose("attack", result.threat, view.threat)}
 
 
-def _two_situations(view: View, now: Now, shown: Shown) -> list[Shown]:
+def _two_situations(view: View, now: Now, shown: Picture) -> list[Picture]:
     """The kept situation on the left, the present one on the right; alone while the kept one is being solved."""
     try:
         task = situation.certified(view, situation.read(view, st.session_state["beside"]))
@@ -329,7 +293,7 @@ def _two_situations(view: View, now: Now, shown: Shown) -> list[Shown]:
     if kept is None or before is None:
         return [shown]
     return [
-        Shown(kept, before, False, situation.title(view, kept)),
+        Picture(kept, before, False, situation.title(view, kept)),
         replace(shown, title=situation.title(view, shown.result)),
     ]
 

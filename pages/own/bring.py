@@ -112,6 +112,14 @@ def draw(view: View | None) -> None:
 
         form(take)
 
+    mine = [name for name in bundles.names() if name.startswith("import-")]
+    if mine:
+        with st.expander(f"Kept here: {len(mine)}", icon=":material/folder:"):
+            for name in mine:
+                label = f"Delete {markdown(bundles.title(name), 60)}"
+                if st.button(label, key=f"delete_{name}", icon=":material/delete:", help="It cannot be brought back."):
+                    bundles.path_of(name).unlink(missing_ok=True)
+                    st.rerun()
     with st.expander("Make an instance in Python", icon=":material/code:"):
         st.code(examples.SNIPPET, language="python")
         st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")

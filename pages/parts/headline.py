@@ -117,7 +117,7 @@ def with_attack(view: View) -> Certificate | None:
         if better is not None and better.fresh and better.result is not None:
             task, result = better, better.result
         elif better is not None and better.running:
-            work.watch(better)
+            work.watch_all([("", better)])
     search = engine.attacked(view, result) if result is not None and task.fresh else None
     shown: Certificate | None = search.result if search is not None else result
     if result is None or not task.fresh:

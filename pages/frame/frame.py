@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from ..state import menu, state
 from ..words.text import markdown
 from . import buttons, sidebar
 
-#: A file of our own: icons by name would be fetched from a font server.
-ICON = Path(__file__).with_name("icon.png")
+#: Of our own: icons by name would be fetched from a font server, and a file is gone when a run overtakes its request.
+ICON = "data:image/png;base64," + b64encode(Path(__file__).with_name("icon.png").read_bytes()).decode("ascii")
 
 CSS = Path(__file__).with_name("frame.css").read_text(encoding="utf-8")
 
@@ -29,7 +30,7 @@ def run() -> None:
     entry, page = menu.chosen(lambda: _draw(entry, view))
     st.set_page_config(
         page_title=f"{entry.label} · Collective certificates",
-        page_icon=str(ICON),
+        page_icon=ICON,
         layout="wide",
         initial_sidebar_state="collapsed",
     )

@@ -81,7 +81,7 @@ def test_a_click_before_everything_is_drawn_does_not_lose_the_view(visit: Visit)
     for number in range(1, 4):
         watched = visit()
         page = watched.open(f"?instance=ring-votes-s0&attr_del={number}&rule=multiclass", GUARANTEE)
-        page.get_by_role("button", name="Proven").click(timeout=90_000)
+        page.get_by_role("button", name="Proven", exact=True).click(timeout=90_000)
         page.get_by_role("button", name="Download the proof").wait_for(timeout=90_000)
         assert parameters(watched) == {"instance": "ring-votes-s0", "attr_del": str(number), "rule": "multiclass"}
 
@@ -92,7 +92,7 @@ def test_the_menu_works_from_the_keyboard_and_shows_where_it_is(visit: Visit) ->
     watched.settled()
     for _ in range(9):
         page.keyboard.press("Tab")
-        if "Compare" in page.evaluate("document.activeElement.innerText || ''"):
+        if page.evaluate("document.activeElement.innerText || ''").strip() == "Compare":
             break
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")

@@ -200,7 +200,7 @@ def test_a_part_of_the_bar_lights_its_nodes_and_the_proof_opens(visit: Visit) ->
     page.wait_for_function("() => new URL(location).searchParams.get('only') === 'lost'")
     quiet(page)
     assert page.locator(".key [data-part=lost]").get_attribute("aria-pressed") == "true"
-    page.get_by_role("button", name="Proven").click()
+    page.get_by_role("button", name="Proven", exact=True).click()
     drawer = page.get_by_role("dialog")
     drawer.get_by_text("all at once").wait_for(timeout=90_000)
     assert f"{result.verified_certified} of {N}" in drawer.inner_text()

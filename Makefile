@@ -64,7 +64,7 @@ test: $(VENV)/.dev browser
 
 # The inner loop: lint, types, the layers of the engine and what it computes. Graphs of PubMed's size wait for `make test`.
 check: lint
-	$(PYTEST) -q tests/engine tests/words --ignore tests/engine/test_engine_large.py
+	$(PYTEST) -q tests/engine tests/messages --ignore tests/engine/test_engine_large.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

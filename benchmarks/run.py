@@ -23,7 +23,7 @@ from certcore.solve.highs import HighsModel
 from certcore.solve.solver import cold_method
 from certcore.sweep import Session, curve, surface
 from certcore.verify.bound import scaled
-from certcore.verify.multipliers import Multipliers
+from certcore.verify.duals import IntegerDuals
 
 CURVE = range(201)
 X, Y = range(9), range(22)
@@ -205,15 +205,15 @@ def verification(report: Report, name: str, instance: Instance) -> None:
         moved = Program(structure, threat.replace(attr_del=threat.attr_del + 1).budgets)
         model.update(moved)
         again, warm = timed(lambda m=model: m.solve(time_limit=600))  # type: ignore[misc]
-        assert solution.multipliers is not None
-        assert again.multipliers is not None
+        assert solution.duals is not None
+        assert again.duals is not None
 
         def check(y: np.ndarray, at: Program) -> None:
-            multipliers = Multipliers.of(at.structure, scaled(y))
-            assert multipliers is not None
-            multipliers.bound(at)
+            duals = IntegerDuals.of(at.structure, scaled(y))
+            assert duals is not None
+            duals.bound(at)
 
-        _, exact = timed(lambda y=again.multipliers, p=moved: check(y, p))  # type: ignore[misc]
+        _, exact = timed(lambda y=again.duals, p=moved: check(y, p))  # type: ignore[misc]
         report.row(
             f"{name}: exact check, {len(structure.types)} type(s), share of the solve",
             f"cold {exact.cpu / cold.cpu:.1%}, step {exact.cpu / warm.cpu:.1%} ({exact.cpu * 1000:.1f} ms)",

@@ -22,8 +22,8 @@ from benchmarks.instances import ROOT
 from benchmarks.measure import machine, write_block
 from certcore import ThreatModel, certify, load_instance
 from certcore.figures.geometry import GRAPH_ASPECT
-from certcore.result.reach import reach
-from certcore.words import short
+from certcore.messages import short
+from certcore.result.attack_effects import reach
 from pages.canvas import attack, bench
 from pages.canvas import view as canvas
 from pages.canvas.view import pack

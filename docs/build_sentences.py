@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from certcore.messages import SENTENCES
 from certcore.result.states import TargetState
-from certcore.words import SENTENCES
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "sentences.md"
@@ -18,9 +18,9 @@ TARGET = ROOT / "docs" / "sentences.md"
 HEAD = """\
 # Every sentence about a guarantee
 
-Written by `python docs/build_sentences.py` from `certcore/words/`; change that, not this file. The dashboard, the
+Written by `python docs/build_sentences.py` from `certcore/messages/`; change that, not this file. The dashboard, the
 command line, reports and files take their sentences from there, so the same certificate is told in the same words
-everywhere. The numbers below are examples. `tests/words/` draws random certificates and checks each sentence against
+everywhere. The numbers below are examples. `tests/messages/` draws random certificates and checks each sentence against
 their fields.
 
 Two words for two things: a node is **hit** if flips are spent at it; a target **loses its certificate** if what lies
@@ -46,7 +46,7 @@ def build() -> str:
     parts = [HEAD + "\n".join(f"- {state}" for state in TargetState) + "\n"]
     parts.append("| sentence | printed when | what it says, for example |\n|---|---|---|")
     for one in SENTENCES.values():
-        said = "<br>".join(str(one.say(*example)).strip().replace("|", "\\|") for example in one.examples)
+        said = "<br>".join(str(one.message(*example)).strip().replace("|", "\\|") for example in one.examples)
         parts.append(f"| `{one.key}` | {one.condition} | {said} |")
     return parts[0] + "\n" + "\n".join(parts[1:]) + "\n"
 

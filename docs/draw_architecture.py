@@ -102,8 +102,8 @@ def between(row: int, first: int, second: int) -> str:
     return arrow(f"M{COLUMNS[first] - 3} {y} H{COLUMNS[second] + BOX_WIDTH + 5}")
 
 
-def rooms() -> str:
-    """The rooms of the engine as the contract names them, each of which imports only those to its right."""
+def layers() -> str:
+    """The layers of the engine as the contract names them, each of which imports only those to its right."""
     contracts = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract.get("containers") == ["certcore"])
     return " › ".join(layer.replace(" | ", " · ").replace(" : ", " · ") for layer in layers)
@@ -138,8 +138,8 @@ def draw() -> str:
         *arrows,
         *[draw_box(box) for box in BOXES],
         text(centre[3] - 10, beside, "the same model, new bounds", size=12, fill=QUIET, anchor="end"),
-        text(LEFT, HEIGHT - 66, "A room imports only those to its right:", size=12.5, anchor="start", bold=True),
-        text(LEFT, HEIGHT - 46, rooms(), size=9.5, anchor="start", font=MONO),
+        text(LEFT, HEIGHT - 66, "A layer imports only those to its right:", size=12.5, anchor="start", bold=True),
+        text(LEFT, HEIGHT - 46, layers(), size=9.5, anchor="start", font=MONO),
         text(LEFT, HEIGHT - 20, legend, size=12, fill=QUIET, anchor="start"),
         "</svg>",
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certcore.common.rounding import percent_down, percent_up, rounded_down, rounded_up, share_down
-from certcore.common.splits import deviation, mean
+from certcore.common.statistics import deviation, mean
 from experiments.look_up import Lists, reading, shared_splits
 from experiments.measure import (
     Ours,

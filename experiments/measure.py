@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certcore.common.rounding import percent_down, percent_up, rounded_down
-from certcore.common.splits import average_radius, deviation, mean
+from certcore.common.statistics import average_radius, deviation, mean
 from experiments.store import Result
 
 

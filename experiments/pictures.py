@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from certcore.common.splits import average_radius, band, mean
+from certcore.common.statistics import average_radius, band, mean
 from certcore.domain.edge_field import EdgeField
 from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
 from experiments.look_up import on_equal_terms
@@ -88,7 +88,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Display:
     """A place with what there is of it, by form."""
 
     place: Place
@@ -104,15 +104,15 @@ class Shown:
         return [form for form in self.place.forms if form not in self.pictures]
 
 
-def shelf(results: Results) -> dict[tuple[str, ...], list[Shown]]:
+def shelf(results: Results) -> dict[tuple[str, ...], list[Display]]:
     """All that can be drawn, by section."""
-    found: dict[tuple[str, ...], list[Shown]] = {labels: [] for labels in SECTIONS}
+    found: dict[tuple[str, ...], list[Display]] = {labels: [] for labels in SECTIONS}
     for place in PLACES:
         made = {form: place.picture(results, form) for form in place.forms}
         known = {form: picture for form, picture in made.items() if picture is not None}
         if known:
             labels = section_of(next(iter(known.values())).label)
-            found[labels].append(Shown(place, known))
+            found[labels].append(Display(place, known))
     return found
 
 

@@ -11,7 +11,7 @@ from certcore.figures.paper import FORMAT
 from certcore.figures.serial import plain_figure
 from experiments.claims import CLAIMS, EXTENSIONS, Row, rows
 from experiments.definitions import BY_NAME, command
-from experiments.pictures import SECTIONS, Picture, Shown, section_of, shelf
+from experiments.pictures import SECTIONS, Display, Picture, section_of, shelf
 from experiments.store import Results
 from experiments.table import HEADINGS, VERDICTS, cells
 
@@ -57,7 +57,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {"cells": cells(row), "section": labels[0] if labels else REST[0], "command": command(row.claim.how)}
 
 
-def _place(shown: Shown) -> dict[str, Any]:
+def _place(shown: Display) -> dict[str, Any]:
     """A figure in the forms it may have (each with its name in links) and the pictures that there are."""
     place = shown.place
     return {

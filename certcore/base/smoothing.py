@@ -17,12 +17,12 @@ from certcore.base.multiclass import CornerTable, grown_corners
 from certcore.base.thresholds import ThresholdTable, grown_thresholds
 from certcore.common.errors import InputError
 from certcore.common.exact import decimal_text, read_alpha
-from certcore.common.reading import whole_number, whole_numbers
+from certcore.common.reading import read_only, whole_number, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.fronts import Fronts
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, FLIPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class SmoothingBase:
     @cached_property
     def axes(self) -> tuple[str, ...]:
         """The types of which a flip can be certified under this smoothing."""
-        return tuple(name for name, speaks in zip(TYPES, certifiable_types(self.noise)) if speaks)
+        return tuple(name for name, speaks in zip(FLIPS, certifiable_types(self.noise)) if speaks)
 
     @property
     def local(self) -> BaseLocal | None:
@@ -103,7 +103,7 @@ class SmoothingBase:
     @cached_property
     def probability(self) -> np.ndarray:
         """Per node a lower bound on the probability of its label (p_n, or p_A), rounded down."""
-        return lower_bounds(self._label_votes, self.n_samples, self.level)
+        return read_only(lower_bounds(self._label_votes, self.n_samples, self.level))
 
     @cached_property
     def rest_probability(self) -> np.ndarray:
@@ -116,18 +116,19 @@ class SmoothingBase:
         others = self.votes.copy()
         others[np.arange(self.n_nodes), self.prediction] = 0
         most = others.max(axis=1)
-        return np.maximum(lower_bounds(self.n_samples - most, self.n_samples, self.level), self.probability)
+        rest = lower_bounds(self.n_samples - most, self.n_samples, self.level)
+        return read_only(np.maximum(rest, self.probability))
 
     @cached_property
     def abstained(self) -> np.ndarray:
         """Nodes whose votes are not clear enough to certify anything, even without an attack."""
         if self.rule is BaseRule.BINARY:
             return self.probability <= 0.5
-        return ~self.fronts().certified((0, 0, 0, 0))
+        return ~self.fronts().clean
 
     @property
     def facts(self) -> dict[str, Any]:
-        cut = [name for name, flag in zip(TYPES, self.table.cut) if flag]
+        cut = [name for name, flag in zip(FLIPS, self.table.cut) if flag]
         facts: dict[str, Any] = {
             "kind": "sparse smoothing",
             "rule": str(self.rule),

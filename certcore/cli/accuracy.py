@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from certcore.sweep import Curve, Surface
-from certcore.sweep.many import SplitCurve, over_splits
+from certcore.sweep.parallel import SplitCurve, over_splits
 
 
 @dataclass(frozen=True)

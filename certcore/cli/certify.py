@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore import certify, words
+from certcore import certify, messages
 from certcore.cli.options import (
     add_json,
     add_question,
@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
         _write_allocation(args.fractional, certificate, instance, integer=False)
     if args.json:
         report = certificate.to_json() | {
-            "guarantee": str(words.guarantee(instance, certificate, None if before is None else len(before))),
-            "remarks": [str(remark) for remark in words.remarks(instance, threat)],
+            "guarantee": str(messages.guarantee(instance, certificate, None if before is None else len(before))),
+            "remarks": [str(remark) for remark in messages.remarks(instance, threat)],
         }
         if before is not None:
             report["certified_accuracy"] = certificate.certified / len(before)
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
         if before is not None:
-            told = words.certified_accuracy(instance, threat, certificate.verified_certified, before)
+            told = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
             print(f"accuracy          {told}")
     return 0
 
@@ -112,21 +112,21 @@ def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool)
     whole, what = (c.targets, "targets") if of is None else (of, "labels, which are correct,")
     proven = f"{c.verified_certified:,} of {whole:,} {what} ({share_down(c.verified_certified, whole, 2)})"
     lines = [
-        str(words.guarantee(instance, c, of)),
-        *(f"Note: {remark}" for remark in words.remarks(instance, c.threat)),
+        str(messages.guarantee(instance, c, of)),
+        *(f"Note: {remark}" for remark in messages.remarks(instance, c.threat)),
         f"certified         {proven}, proven in exact arithmetic",
     ]
     if c.unproven:
         lines.append(f"solver's word     {c.certified:,} ({share_down(c.certified, whole, 2)}), not verified")
     lines += [
         f"naive             {c.naive_certified:,}",
-        f"left uncertified  {words.limit_words(c)}",
+        f"left uncertified  {messages.limit_words(c)}",
     ]
     if c.attack_found is not None:
         lines.append(
             f"best attack found leaves {c.attack_found:,} uncertified (integer, replayed on the base certificates)"
         )
-    lines.append(f"status            {c.status}: {words.status(c)} ({c.seconds:.2f} s)")
+    lines.append(f"status            {c.status}: {messages.status(c)} ({c.seconds:.2f} s)")
     if verbose and c.size is not None:
         s = c.size
         lines.append(f"program           {s.rows:,} rows, {s.columns:,} columns, {s.entries:,} entries")

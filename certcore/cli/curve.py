@@ -32,7 +32,7 @@ from certcore.common.numbers import read_numbers
 from certcore.domain.local_mode import LocalMode
 from certcore.sweep import Curve, curve
 from certcore.sweep.axis import Axis
-from certcore.sweep.many import CurveTask, SplitCurve, over_splits, run_many
+from certcore.sweep.parallel import CurveTask, SplitCurve, over_splits, run_many
 
 
 def add(subparsers: Subparsers) -> None:

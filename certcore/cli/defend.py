@@ -6,7 +6,7 @@ import argparse
 import threading
 from typing import Any
 
-from certcore import words
+from certcore import messages
 from certcore.cli.options import (
     add_json,
     add_question,
@@ -15,6 +15,7 @@ from certcore.cli.options import (
     print_remarks,
     read_question,
     solve_options,
+    targets_before_correct,
 )
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
@@ -51,10 +52,13 @@ def run(args: argparse.Namespace) -> int:
         return defend(instance, threat, args.nodes, tries=args.tries, **watch, **solve_options(args))
 
     result = watched("defend", args, work)
+    before = targets_before_correct(args, instance)
+    of = None if before is None else len(before)
     if args.json:
-        print_json(result.to_json())
+        accuracy = {} if of is None else {"certified_accuracy": result.certified / of, "accuracy_of": of}
+        print_json(result.to_json() | accuracy)
         return 0
-    print(words.promise(instance, threat, result.targets, result.certified, result.certified))
+    print(messages.promise(instance, threat, result.targets, result.certified, result.certified, of))
     print_remarks(instance, threat)
     print(f"certified without further protection: {result.certified:,} of {result.targets:,} (proven)")
     for number, step in enumerate(result.steps, 1):
@@ -62,5 +66,5 @@ def run(args: argparse.Namespace) -> int:
         print(f"{number:>3}. protect node {step.node}{name}: certified {step.certified:,} (+{step.gain:,})")
     if len(result.steps) < args.nodes:
         option = {Status.TIME_LIMIT: "--time-limit", Status.FAILED: "--relaxation"}.get(result.status, "--tries")
-        print(f"{words.defence_ended(args.tries, result.status, result.relaxation)} (option {option})")
+        print(f"{messages.defence_ended(args.tries, result.status, result.relaxation)} (option {option})")
     return 0

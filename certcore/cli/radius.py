@@ -6,7 +6,7 @@ import argparse
 import threading
 from fractions import Fraction
 
-from certcore import words
+from certcore import messages
 from certcore.cli.options import (
     add_json,
     add_question,
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     result = watched("radius", args, work)
     before = targets_before_correct(args, instance)
-    said = words.radius(instance, threat, result, before)
+    said = messages.radius(instance, threat, result, before)
     if args.json:
         of = 0 if before is None else len(before)
         accuracy = {"certified_accuracy": result.certified / of, "accuracy_of": of} if of else {}

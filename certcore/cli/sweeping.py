@@ -14,7 +14,7 @@ from certcore.cli.status_line import StatusLine
 from certcore.common.files import atomic_write
 from certcore.common.interrupt import run_beside
 from certcore.sweep import Curve, Surface
-from certcore.sweep.many import SplitCurve
+from certcore.sweep.parallel import SplitCurve
 
 T = TypeVar("T")
 #: How values are written, for the help of every option that takes some.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from certcore import words
+from certcore import messages
 from certcore.cli.options import add_json, print_json
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         )
     elif verdict.accepted:
         threat = ThreatModel.from_json(proof["threat"])
-        print(f"accepted: {words.accepted(instance, threat, verdict.certified, verdict.targets)}")
+        print(f"accepted: {messages.accepted(instance, threat, verdict.certified, verdict.targets)}")
         print(f"left uncertified: at most {rounded_up(verdict.bound, 4)} targets (recomputed in exact integers)")
     else:
         print(f"rejected: {verdict.reason}")

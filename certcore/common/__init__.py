@@ -1,1 +1,1 @@
-"""What every room uses: errors, files, reading of untrusted values, rounding, executors, statistics over splits."""
+"""What every layer uses: errors, files, reading of untrusted values, rounding, executors, statistics over splits."""

@@ -17,15 +17,15 @@ from numba import config, njit
 
 from certcore.common.files import cache_folder
 
-#: The rooms that have compiled functions, or functions that these call.
-_ROOMS = ("common", "models", "votes")
+#: The layers that have compiled functions, or functions that these call.
+_LAYERS = ("common", "models", "votes")
 
 
 @lru_cache(maxsize=1)
 def _folder() -> str:
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
-    for path in sorted(path for room in _ROOMS for path in (package / room).glob("*.py")):
+    for path in sorted(path for layer in _LAYERS for path in (package / layer).glob("*.py")):
         digest.update(path.name.encode() + path.read_bytes())
     parent = os.environ.get("NUMBA_CACHE_DIR") or str(cache_folder() / "numba")
     return str(Path(parent) / digest.hexdigest()[:16])

@@ -56,9 +56,13 @@ def whole_numbers(
         wrong, odd = False, None
     if wrong:
         raise InputError(f"{what} contains {_quoted(odd)}; expected whole numbers from {low:,} to {high:,}")
-    result = array.astype(np.int64, order="C")
-    result.setflags(write=False)
-    return result
+    return read_only(array.astype(np.int64, order="C"))
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The array, which nobody may change any more: counts rest on it, and a digest has told what it is."""
+    array.setflags(write=False)
+    return array
 
 
 def flag(value: object, what: str) -> bool:

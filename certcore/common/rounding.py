@@ -1,7 +1,7 @@
 """Numbers for people, rounded in the direction that cannot promise too much.
 
 What is certified is rounded down, what an attacker reaches is rounded up, in every format: a table that shows 0.894 for
-0.89358 claims labels that nobody proved. Nothing else in the house rounds a ratio, a share or a bound.
+0.89358 claims labels that nobody proved. Nothing else in the program rounds a ratio, a share or a bound.
 """
 
 from __future__ import annotations

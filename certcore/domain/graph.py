@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.errors import InputError
-from certcore.common.reading import flag, whole_number, whole_numbers
+from certcore.common.reading import flag, read_only, whole_number, whole_numbers
 
 #: Larger graphs are refused before anything is allocated for them.
 MAX_NODES = 5_000_000
@@ -39,8 +39,7 @@ class Graph:
         adj = _csr_arrays(self.adj_indptr, self.adj_indices, self.n_nodes, self.n_nodes, "adj")
         attr = _csr_arrays(self.attr_indptr, self.attr_indices, self.n_nodes, self.n_attrs, "attr")
         for name, array in zip(("adj_indptr", "adj_indices", "attr_indptr", "attr_indices"), (*adj, *attr)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, read_only(array))
         object.__setattr__(self, "directed", flag(self.directed, "directed"))
         rows = self._adj_rows
         loops = np.flatnonzero(rows == self.adj_indices)
@@ -91,26 +90,22 @@ class Graph:
     def _adj_rows(self) -> np.ndarray:
         return np.repeat(np.arange(self.n_nodes), np.diff(self.adj_indptr))
 
-    @cached_property
+    @property
     def adjacency(self) -> sp.csr_array:
-        """The adjacency as a sparse 0/1 matrix."""
-        data = np.ones(len(self.adj_indices), dtype=np.int8)
-        return sp.csr_array((data, self.adj_indices.copy(), self.adj_indptr.copy()), shape=(self.n_nodes, self.n_nodes))
+        """The adjacency as a sparse 0/1 matrix; a new one each time, so that whoever normalises it changes no field."""
+        return _ones_at(self.adj_indptr, self.adj_indices, self.n_nodes)
 
-    @cached_property
+    @property
     def attributes(self) -> sp.csr_array:
-        """The attributes as a sparse 0/1 matrix."""
-        data = np.ones(len(self.attr_indices), dtype=np.int8)
-        return sp.csr_array(
-            (data, self.attr_indices.copy(), self.attr_indptr.copy()), shape=(self.n_nodes, self.n_attrs)
-        )
+        """The attributes as a sparse 0/1 matrix; a new one each time."""
+        return _ones_at(self.attr_indptr, self.attr_indices, self.n_attrs)
 
     @cached_property
     def edges(self) -> np.ndarray:
         """Every edge once: (i, j) with i < j if undirected, (receiver, sender) if directed."""
         rows = self._adj_rows
         keep = slice(None) if self.directed else rows < self.adj_indices
-        return np.stack([rows[keep], self.adj_indices[keep]], axis=1)
+        return read_only(np.stack([rows[keep], self.adj_indices[keep]], axis=1))
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -133,12 +128,18 @@ class Graph:
     @cached_property
     def incident(self) -> np.ndarray:
         """Number of edges at each node, incoming and outgoing ones together."""
-        return np.bincount(self.edges.ravel(), minlength=self.n_nodes)
+        return read_only(np.bincount(self.edges.ravel(), minlength=self.n_nodes))
 
     @cached_property
     def ones(self) -> np.ndarray:
         """Number of attributes each node has."""
-        return np.diff(self.attr_indptr)
+        return read_only(np.diff(self.attr_indptr))
+
+
+def _ones_at(indptr: np.ndarray, indices: np.ndarray, columns: int) -> sp.csr_array:
+    """A matrix of its own with ones at these places."""
+    parts = (np.ones(len(indices), dtype=np.int8), indices.copy(), indptr.copy())
+    return sp.csr_array(parts, shape=(len(indptr) - 1, columns))
 
 
 def _csr_arrays(

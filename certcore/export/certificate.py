@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore import __version__, words
+from certcore import __version__, messages
 from certcore.common.errors import InputError
 from certcore.figures.table import Meaning, Table, make_table
 from certcore.instance.instance import Instance
@@ -25,11 +25,16 @@ def guarantee(instance: Instance, certificate: Certificate, of: int | None = Non
 
     `of`: the targets are the correct labels among so many, and the share told is the certified accuracy.
     """
-    return str(words.statement(instance, certificate, of))
+    return str(messages.statement(instance, certificate, of))
 
 
-def provenance(instance: Instance, certificate: Certificate | None = None, source: str = "") -> dict[str, Any]:
-    """Instance digest, threat model, seeds, samples, α and versions: what another person needs to trust the result."""
+def provenance(
+    instance: Instance, certificate: Certificate | None = None, source: str = "", of: int | None = None
+) -> dict[str, Any]:
+    """Instance digest, threat model, seeds, samples, α and versions: what another person needs to trust the result.
+
+    `of` as in `guarantee`.
+    """
     versions = {"certcore": __version__, "python": platform.python_version()}
     for name in _PACKAGES:
         try:
@@ -47,7 +52,7 @@ def provenance(instance: Instance, certificate: Certificate | None = None, sourc
         outcome = certificate.to_json()
         outcome.pop("facts", None)
         result["certificate"] = outcome
-        result["guarantee"] = guarantee(instance, certificate)
+        result["guarantee"] = guarantee(instance, certificate, of)
     return result
 
 

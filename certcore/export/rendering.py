@@ -29,7 +29,7 @@ class Format:
 
 def _latex(figure: Figure, *, width: str | float, title: bool, **_: Any) -> bytes:
     from certcore.figures.latex import standalone
-    from certcore.figures.sheet import centimetres
+    from certcore.figures.matplotlib_figure import centimetres
 
     return standalone(figure, width_cm=centimetres(width), title=title, note=note_below(figure)).encode()
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from certcore import words
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.common.progress import StepsDone, tell
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, preferred
 from certcore.domain.threat import ThreatModel
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.curve_range import curve_values, zero_budget
@@ -65,7 +65,7 @@ def default_threat(instance: Instance, targets: np.ndarray | None = None) -> Thr
 
     It speaks about one type, deletions before additions, because that is where one shared graph matters most.
     """
-    order = [name for name in ("attr_del", "adj_del", "attr_add", "adj_add") if name in instance.base.axes]
+    order = [name for name in preferred() if name in instance.base.axes]
     if not order:
         raise InputError("the base certificate speaks about no perturbation type; there is nothing to report on")
     points = instance.base.fronts().points[:, TYPES.index(order[0])]
@@ -108,6 +108,8 @@ def build_report(
         threat = default_threat(instance, chosen)
     elif threat.targets is None and chosen is not None:
         threat = threat.replace(targets=chosen)
+    elif chosen is not None and set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):
+        raise InputError(f"the threat model counts other nodes than the targets {targets!r}; give one of both")
     maker = _Maker(instance, threat, source, targets, base_rule, relaxation, cancel, session, counted)
     varied = [name for name, budget in zip(TYPES, threat.budgets) if budget] or [instance.base.axes[0]]
     steps: list[tuple[str, Callable[[], Figure | None]]] = []
@@ -154,11 +156,11 @@ def build_report(
         guarantee=guarantee(instance, certificate, maker.accuracy_of),
         figures=tuple(drawn),
         allocation=None if certificate.attack is None else allocation(instance, certificate),
-        provenance=provenance(instance, certificate, source),
+        provenance=provenance(instance, certificate, source, maker.accuracy_of),
         commands=tuple(commands),
         accuracy=""
         if counted is None
-        else str(words.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
+        else str(messages.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
         asked=maker.accuracy_of,
     )
 

@@ -6,7 +6,7 @@ import base64
 import html
 import json
 
-from certcore import __version__, words
+from certcore import __version__, messages
 from certcore.common.plain import to_plain
 from certcore.common.rounding import share_down
 from certcore.export.citation import bibtex
@@ -47,21 +47,21 @@ def _numbers(report: Report) -> str:
         rows.append(("on the solver's word, not verified", _share(c.certified, report)))
     rows += [
         (f"{correct}certified one by one (naive)", _share(c.naive_certified, report)),
-        ("targets left uncertified", str(words.limit_words(c))),
+        ("targets left uncertified", str(messages.limit_words(c))),
     ]
     if c.attack_found is not None:
         rows.append(("best attack found", f"leaves {c.attack_found:,} targets uncertified (replayed)"))
     rows += [
         ("relaxation", c.relaxation if c.rounds is None else f"{c.relaxation} ({c.rounds:,} rounds of search)"),
-        ("status", f"{c.status}: {words.status(c)}"),
+        ("status", f"{c.status}: {messages.status(c)}"),
         ("time", f"{c.seconds:.2f} s"),
     ]
-    right = words.accuracy(report.instance)
+    right = messages.accuracy(report.instance)
     if right is not None:
-        rows.append(("accuracy", str(words.accuracy_words(right))))
-    told = [words.not_per_node()]
+        rows.append(("accuracy", str(messages.accuracy_words(right))))
+    told = [messages.not_per_node()]
     if report.instance.controls and not report.accuracy and c.threat.adj_add + c.threat.adj_del:
-        told.append(words.why_accuracy())
+        told.append(messages.why_accuracy())
     note = "".join(f"<p>{for_html(str(one))}</p>" for one in told)
     return f'<div class="scroll">{Table(("what", "value"), tuple(rows)).html()}</div>{note}'
 

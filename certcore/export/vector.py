@@ -15,7 +15,7 @@ def printed(
     figure: Figure, kind: str, *, width: str | float = "one-column", title: bool = False, dpi: int = 300
 ) -> bytes:
     """One figure as the bytes of a PDF, SVG or PNG file."""
-    from certcore.figures.sheet import matplotlib, printing
+    from certcore.figures.matplotlib_figure import matplotlib, printing
 
     buffer = io.BytesIO()
     with printing():
@@ -28,7 +28,7 @@ def printed_pages(figures: list[Figure], *, width: str | float = "one-column") -
     """Several figures as one PDF, one page each, with titles."""
     from matplotlib.backends.backend_pdf import PdfPages
 
-    from certcore.figures.sheet import matplotlib, printing
+    from certcore.figures.matplotlib_figure import matplotlib, printing
 
     buffer = io.BytesIO()
     with printing():

@@ -85,7 +85,7 @@ def alt_text(figure: Figure) -> str:
 
 def matplotlib(figure: Figure, *, width: str | float = "one-column", title: bool = False) -> PrintFigure:
     """The figure for print, as a matplotlib figure; `certcore.export` saves it in the right way."""
-    from certcore.figures.sheet import matplotlib
+    from certcore.figures.matplotlib_figure import matplotlib
 
     return matplotlib(figure, width=width, title=title)
 

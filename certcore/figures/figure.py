@@ -19,7 +19,7 @@ from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 Cells = Sequence[Sequence[Any]]
 

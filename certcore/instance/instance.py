@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
+from certcore.common.display import ask
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, read_numbers
-from certcore.common.reading import flag, read_json, whole_number, whole_numbers
-from certcore.common.shown import ask
+from certcore.common.reading import flag, read_json, read_only, whole_number, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph, _csr_arrays, pattern
@@ -75,6 +75,8 @@ class Instance:
                 raise InputError(f"the node field has shape {self.node_field.shape}; expected ({n}, {n})")
             # What a field holds is kept as a file keeps it: a pattern. The edge rule has no say beside it.
             object.__setattr__(self, "node_field", pattern(self.node_field))
+            for part in (self.node_field.data, self.node_field.indices, self.node_field.indptr):
+                read_only(part)
             object.__setattr__(self, "layers", None)
             object.__setattr__(self, "edge_field", EdgeField.DEGREES)
         given = np.arange(n) if self.targets is None else self.targets
@@ -176,7 +178,7 @@ class Instance:
         if self.labels is None or self.prediction is None:
             return None
         same = np.asarray(self.labels) == np.asarray(self.prediction)
-        return np.asarray(same & self.base.fronts().certified((0, 0, 0, 0)), dtype=bool)
+        return np.asarray(same & self.base.fronts().clean, dtype=bool)
 
     @property
     def controls(self) -> dict[str, float]:

@@ -7,16 +7,16 @@ from functools import singledispatch
 
 import numpy as np
 
-from certcore import words
+from certcore import messages
 from certcore.domain.perturbations import LABELS
 from certcore.instance.instance import Instance
+from certcore.messages.text import plain
 from certcore.notebook import pictures
 from certcore.pipeline.check_field import FieldCheck
 from certcore.result.certificate import Certificate
 from certcore.sweep.axis import Axis
 from certcore.sweep.curves import Curve
 from certcore.sweep.surface_maps import Surface
-from certcore.words.text import plain
 
 
 @singledispatch
@@ -29,11 +29,11 @@ def card(result: object) -> str:
 def _certificate(certificate: Certificate) -> str:
     """The guarantee, the bracket and how it was found."""
     of = None if certificate.instance is None else _asked(certificate.instance, certificate.threat.targets)
-    said = [words.summary(certificate, of).html]
+    said = [messages.summary(certificate, of).html]
     if certificate.instance is not None:
-        told = words.guarantee(certificate.instance, certificate, of)
-        said = [told.html, *(remark.html for remark in words.remarks(certificate.instance, certificate.threat))]
-    between, meaning = words.bracket(certificate)
+        told = messages.guarantee(certificate.instance, certificate, of)
+        said = [told.html, *(remark.html for remark in messages.remarks(certificate.instance, certificate.threat))]
+    between, meaning = messages.bracket(certificate)
     rows = [
         (
             "certified",
@@ -46,7 +46,7 @@ def _certificate(certificate: Certificate) -> str:
     picture = pictures.bracket_bar(
         certificate.targets, certificate.verified_certified, certificate.naive_certified, certificate.attack_found
     )
-    ended = str(words.status(certificate))
+    ended = str(messages.status(certificate))
     return _card("Collective certificate", said, picture, rows, f"{ended} {meaning}")
 
 
@@ -95,7 +95,7 @@ def _curve(curve: Curve) -> str:
         count = int(curve.certified[at])
         threat = axis.at(curve.threat, curve.values[at].item())
         of = _asked(curve.instance, curve.threat.targets)
-        said.append(words.promise(curve.instance, threat, curve.targets, count, count, of).html)
+        said.append(messages.promise(curve.instance, threat, curve.targets, count, count, of).html)
     rows = [
         ("values", f"{len(curve.values):,}, from {curve.values[0]:g} to {curve.values[-1]:g}"),
         ("targets", f"{curve.targets:,}"),
@@ -168,4 +168,4 @@ def _number(value: float | None) -> str:
 
 def field_text(check: FieldCheck) -> str:
     """What an attempt to falsify a field found."""
-    return str(words.field_words(check))
+    return str(messages.field_words(check))

@@ -8,9 +8,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from certcore.messages.text import plain
 from certcore.notebook.tables import instance_of, nodes_frame
 from certcore.result.certificate import Certificate
-from certcore.words.text import plain
 
 
 def attacked_graph(certificate: Certificate) -> Any:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from certcore.common.display import ask
 from certcore.common.errors import InputError
 from certcore.common.exact import Probability
 from certcore.common.reading import whole_number
-from certcore.common.shown import ask
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked
 from certcore.domain.edge_field import EdgeField

@@ -1,7 +1,7 @@
 """Rows beyond the structure's: families of rows that hold for every real attack, added only where they help.
 
 A family makes rows from tags (here: whole numbers), judges tags that a proof brings, and finds the rows a relaxed
-solution violates. Multipliers, proofs and the exact bound know nothing else about it, so that a further family is a
+solution violates. Dual values, proofs and the exact bound know nothing else about it, so that a further family is a
 further entry of `FAMILIES`: at its end, because proofs number families by their place. The two of today sharpen σ.
 """
 
@@ -41,7 +41,7 @@ class Family(Protocol):
         """Tags of rows that x violates by more than the tolerance, without those present, the worst ones first."""
 
 
-class Links:
+class LinkCut:
     """An edge paid by i needs attacker i entirely, d_ij ≤ a_i. The tag is the flip's column."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
@@ -71,7 +71,7 @@ class Links:
         return np.searchsorted(structure.attackers.nodes, structure.flips.payer[links])
 
 
-class Touches:
+class ReachCut:
     """A touched target needs an attacker within reach: Σ_p s_p ≤ Σ of a over who touches its field. Tag: group."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
@@ -99,7 +99,7 @@ class Touches:
 
 
 #: All families; a proof names them by their place here.
-FAMILIES: tuple[Family, ...] = (Links(), Touches())
+FAMILIES: tuple[Family, ...] = (LinkCut(), ReachCut())
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class Cuts:
         return self.index[self.family == family]
 
     def plus(self, other: Cuts) -> Cuts:
-        """These rows followed by the others: rows are only ever appended, so multipliers keep their places."""
+        """These rows followed by the others: rows are only ever appended, so dual values keep their places."""
         return Cuts(np.concatenate([self.family, other.family]), np.concatenate([self.index, other.index]))
 
     def fit(self, structure: Structure) -> bool:

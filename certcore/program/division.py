@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.errors import InputError
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, UNLIMITED
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, UNLIMITED
 from certcore.program.build import Builder
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Columns, Flips, Groups, Points, Structure
@@ -85,7 +85,7 @@ class DivisionStructure(Structure):
         tokens = np.maximum(x[start : start + len(self.token_node)], 0.0)
         return np.bincount(self.token_node, weights=tokens, minlength=n_nodes)
 
-    def counted(self, amounts: np.ndarray, open_: np.ndarray) -> np.ndarray:
+    def counting_bound(self, amounts: np.ndarray, open_: np.ndarray) -> np.ndarray:
         """How far each target falls if two tokens per flip are spent on the smallest thresholds first (0 to 1)."""
         share = np.zeros(len(self.need))
         order = np.flatnonzero(open_)[np.argsort(self.need[open_], kind="stable")]
@@ -161,7 +161,7 @@ class DivisionBuilder(Builder):
             rows=self.blocks.places,
             matrix=matrix,
             rhs=rhs,
-            supply={},
+            field_capacity={},
             need=self.need,
             reach_adding=reach[0],
             reach_deleting=reach[1],
@@ -182,7 +182,7 @@ class DivisionBuilder(Builder):
         of_target[alive] = np.arange(len(alive))
         self.groups = Groups(of_target, alive, np.ones(len(alive), dtype=np.int64))
         self.need = thresholds[alive]
-        amount = np.zeros((len(alive), 4), dtype=np.int64)
+        amount = np.zeros((len(alive), len(TYPES)), dtype=np.int64)
         self.points = Points(np.arange(len(alive)), amount, np.arange(len(alive)))
 
     def _division_flips(self, near: list[sp.csr_array]) -> Flips:

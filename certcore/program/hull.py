@@ -3,7 +3,7 @@
 In the tight program a group reaches Σ s_p · P_p with Σ s_p ≤ 1, so a point above (or on) the segment between two
 points that are both within reach adds nothing. Leaving its column out makes the solver's program smaller and
 keeps its optimum. Only the solver sees the smaller program: a bound is proven with every point in it, and the
-multipliers pay for a point above the segment as soon as they pay for its two ends.
+dual values pay for a point above the segment as soon as they pay for its two ends.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Hull:
         triples = np.concatenate(parts) if parts else np.zeros((0, 3), dtype=np.int64)
         return triples[:, 0], triples[:, 1], triples[:, 2]
 
-    def thin(self, upper: np.ndarray) -> np.ndarray:
+    def drop_dominated(self, upper: np.ndarray) -> np.ndarray:
         """Upper bounds of all columns, with 0 for points that lie above others within reach."""
         if self._above is None:
             return upper

@@ -25,17 +25,17 @@ from certcore.result.allocation import Allocation, fractional
 from certcore.result.attack import find_attack, improved_attack
 from certcore.result.certificate import Certificate, ProgramSize
 from certcore.solve.engine import Method
-from certcore.solve.solver import Answer, ModelFactory
+from certcore.solve.solver import BoundResult, ModelFactory
 from certcore.solve.status import Status
 from certcore.verify.bound import exact_bound
-from certcore.verify.multipliers import plain_bound, plain_multipliers
+from certcore.verify.duals import plain_bound, plain_duals
 from certcore.verify.proof import certified_count, make_proof, whole_graph_attacked
 
 
 def from_answer(
     problem: Problem,
     structure: Structure,
-    answer: Answer,
+    answer: BoundResult,
     relaxation: Relaxation,
     *,
     started: float,
@@ -105,12 +105,12 @@ def with_bound(
     )
 
 
-def _proof(problem: Problem, structure: Structure, answer: Answer) -> tuple[Fraction, dict[str, Any]]:
-    """The bound as a checker will find it, and the plainest multipliers that prove it."""
-    program = Program(structure, *answer.place)
-    y, cuts = plain_multipliers(program), Cuts.none()
-    if answer.multipliers is not None and answer.bound < plain_bound(program):
-        y, cuts = answer.multipliers.repaired(program), answer.multipliers.cuts
+def _proof(problem: Problem, structure: Structure, answer: BoundResult) -> tuple[Fraction, dict[str, Any]]:
+    """The bound as a checker will find it, and the plainest dual values that prove it."""
+    program = Program(structure, *answer.point)
+    y, cuts = plain_duals(program), Cuts.none()
+    if answer.duals is not None and answer.bound < plain_bound(program):
+        y, cuts = answer.duals.repaired(program), answer.duals.cuts
     bound = structure.constant + exact_bound(replace(program, cuts=cuts), y)
     return bound, make_proof(problem, structure.relaxation, bound, y, cuts)
 

@@ -47,7 +47,7 @@ class _Greedy:
     def __init__(self, problem: Problem, power: float) -> None:
         self.problem, self.power = problem, power
         graph, threat, division = problem.instance.graph, problem.threat, problem.division
-        self.graph, self.division = graph, division
+        self.graph, self.division, self.adjacency = graph, division, graph.adjacency
         self.groups = division.hash.groups
         self.by_node = [sp.csr_array(near.T.tocsr()) for near in division.near]
         self.left = np.array(threat.budgets, dtype=np.int64)
@@ -105,7 +105,7 @@ class _Greedy:
             fits &= self._may_pay(pairs[:, 0]) | self._may_pay(pairs[:, 1])
             for place in np.flatnonzero(fits)[np.argsort(-gain[fits], kind="stable")].tolist():
                 u, v = (int(node) for node in pairs[place])
-                exists = self.graph.adjacency[u, v] or self.graph.adjacency[v, u]
+                exists = self.adjacency[u, v] or self.adjacency[v, u]
                 if not exists and (min(u, v), max(u, v)) not in tried:
                     best = _Step(float(gain[place]), ADJ_ADD, (u, v))
                     break

@@ -3,7 +3,7 @@
 A node is *hit* when flips are spent at it, whether or not its label is counted. A *target* loses its certificate, keeps
 it on its own, had none before, or is not decided by this attack. The two are independent: a node can be hit and keep
 its certificate, and a target can lose its certificate without being hit. On pages the states are said at greater
-length (`certcore.words.state_legend`).
+length (`certcore.messages.state_legend`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""σ in large programs: what every attacker is worth, in closed form, whether it is in the restricted model or not.
+"""σ in large programs: what every attacker is worth, in closed form, whether it is in the restricted master or not.
 
 Prices of the fields, of the touch rows, of pairs and of local and global budgets are given. What is left is one small
-problem per attacker: its own flips, at most as many as its limit. The best multipliers of its payer rows and of its
+problem per attacker: its own flips, at most as many as its limit. The best dual values of its payer rows and of its
 links follow from the flips sorted by worth, and the bound from the σ most valuable attackers.
 """
 
@@ -14,45 +14,45 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.domain.perturbations import ADJ_DEL
-from certcore.program.cuts import FAMILIES, Cuts, Links, Touches
+from certcore.program.cuts import FAMILIES, Cuts, LinkCut, ReachCut
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.first_order import knapsack
 from certcore.verify.bound import scaled
-from certcore.verify.multipliers import Multipliers
+from certcore.verify.duals import IntegerDuals
 
-LINKS = next(i for i, family in enumerate(FAMILIES) if isinstance(family, Links))
-TOUCHES = next(i for i, family in enumerate(FAMILIES) if isinstance(family, Touches))
+LINK_CUT = next(i for i, family in enumerate(FAMILIES) if isinstance(family, LinkCut))
+REACH_CUT = next(i for i, family in enumerate(FAMILIES) if isinstance(family, ReachCut))
 
 
-class Prices(NamedTuple):
-    """Multipliers of all rows of the structure (those of σ and of payers do not matter), and of the touch rows."""
+class Duals(NamedTuple):
+    """Dual values of all rows of the structure (those of σ and of payers do not matter), and of the touch rows."""
 
     rows: np.ndarray
     touch: np.ndarray
 
-    def towards(self, other: Prices, share: float) -> Prices:
-        return Prices(*(a + share * (b - a) for a, b in zip(self, other)))
+    def towards(self, other: Duals, share: float) -> Duals:
+        return Duals(*(a + share * (b - a) for a, b in zip(self, other)))
 
 
 @dataclass(frozen=True, eq=False)
-class Valued:
+class PricingResult:
     """Attackers with their values at some prices."""
 
-    prices: Prices
-    """With the multipliers of payers, pairs and σ that are best for the others."""
+    duals: Duals
+    """With the dual values of payers, pairs and σ that are best for the others."""
     gain: np.ndarray
     """What each flip is worth beyond what budgets and pairs take."""
     threshold: np.ndarray
     """What a flip must be worth to be among those its attacker would choose."""
     value: np.ndarray
     link: np.ndarray
-    """Multiplier of each flip's link."""
+    """Dual value of each flip's link."""
     price: float
     """Of σ."""
 
 
-class AttackerPrices:
+class AttackerPricing:
     """For one structure with σ."""
 
     def __init__(self, structure: Structure) -> None:
@@ -84,13 +84,13 @@ class AttackerPrices:
             pairs = s.matrix[s.rows["pair"]]
             self._ends = sp.csr_array(-pairs[:, s.columns.attackers].T.astype(np.float64))
 
-    def value(self, program: Program, prices: Prices, kept: np.ndarray | None = None) -> Valued:
+    def value(self, program: Program, duals: Duals, kept: np.ndarray | None = None) -> PricingResult:
         """Values at some prices. Of the rows in `kept`, payers without links and pairs keep the prices given.
 
         There flips have upper bounds of their own, with which a solver can do better than the closed form.
         """
         s = self.structure
-        rows = prices.rows.copy()
+        rows = duals.rows.copy()
         directed = self._ends.shape[0] > 0
         pairs = np.zeros(0)
         if directed:
@@ -99,7 +99,7 @@ class AttackerPrices:
         gain = s.incidence.reach(rows[s.field_rows]) - self._by_flip @ rows[self._limits]
         gain[program.upper[s.columns.flips] == 0] = 0.0  # beyond the budget here
         positive = np.maximum(gain, 0.0)
-        value = np.zeros(self.count) if self._touch is None else self._touch @ prices.touch
+        value = np.zeros(self.count) if self._touch is None else self._touch @ duals.touch
         price = np.zeros(len(s.attackers.rows))
         paid = np.flatnonzero(self.entry >= 0)
         if len(paid):
@@ -132,12 +132,12 @@ class AttackerPrices:
         assert program.sigma is not None
         of_sigma = knapsack(value, np.ones(self.count), np.ones(self.count), program.sigma)[1]
         rows[s.rows["sigma"]] = of_sigma
-        return Valued(Prices(rows, prices.touch), gain, threshold, value, link, of_sigma)
+        return PricingResult(Duals(rows, duals.touch), gain, threshold, value, link, of_sigma)
 
-    def multipliers(self, valued: Valued) -> Multipliers | None:
-        """Whole-number multipliers, with the cuts that they need."""
-        links, touched = np.flatnonzero(valued.link > 0), np.flatnonzero(valued.prices.touch > 0)
-        family = np.repeat(np.array([LINKS, TOUCHES], dtype=np.int8), [len(links), len(touched)])
+    def duals(self, priced: PricingResult) -> IntegerDuals | None:
+        """Whole-number dual values, with the cuts that they need."""
+        links, touched = np.flatnonzero(priced.link > 0), np.flatnonzero(priced.duals.touch > 0)
+        family = np.repeat(np.array([LINK_CUT, REACH_CUT], dtype=np.int8), [len(links), len(touched)])
         cuts = Cuts(family, np.concatenate([links, touched]))
-        y = np.concatenate([valued.prices.rows, valued.link[links], valued.prices.touch[touched]])
-        return Multipliers.of(self.structure, scaled(y), cuts)
+        y = np.concatenate([priced.duals.rows, priced.link[links], priced.duals.touch[touched]])
+        return IntegerDuals.of(self.structure, scaled(y), cuts)

@@ -1,4 +1,4 @@
-"""A first-order method for the adversary's program: good multipliers of the fields within seconds, at any size.
+"""A first-order method for the adversary's program: good dual values of the fields within seconds, at any size.
 
 What the adversary gains is Σ_g φ_g(flips in the field of g), maximised over flips within the budgets. With a price y
 for every flip in every field this is at most, and for the best prices exactly,
@@ -7,7 +7,7 @@ for every flip in every field this is at most, and for the best prices exactly,
 
 a saddle point problem: flips move towards what is worth most, prices towards fields that receive too much. The method
 is the primal-dual hybrid gradient (Chambolle and Pock), with steps per row and column, averages and restarts. Rows
-of local edge budgets and of σ are left out here: their multipliers stay 0, which costs quality and never soundness.
+of local edge budgets and of σ are left out here: their dual values stay 0, which costs quality and never soundness.
 Products are taken over the flips in use and over the prices that moved, which soon are few.
 """
 
@@ -109,7 +109,7 @@ class Limits:
     @classmethod
     def of(cls, program: Program, hull: Hull) -> Limits:
         s = program.structure
-        open_ = hull.thin(program.upper)[s.columns.points] > 0
+        open_ = hull.drop_dominated(program.upper)[s.columns.points] > 0
         cap, budget = program.upper[s.columns.flips], program.rhs[s.rows["global"]].astype(np.float64)
         if s.has_sigma and s.attackers.touch is not None:
             assert program.sigma is not None
@@ -188,8 +188,8 @@ class _Run:
         total = np.bincount(m.block, weights=m.cost, minlength=m.types)
         x = np.minimum((self.budget / np.maximum(total, 1.0))[m.block], self.cap)
         if m.shape.has_attackers:
-            # From there it ends sooner, with flips spread over more sites: the restricted model becomes larger, and its
-            # simplex takes three times as long (Cora-ML, 200 edge deletions, σ = 10).
+            # From there it ends sooner, with flips spread over more sites: the restricted master becomes larger, and
+            # its simplex takes three times as long (Cora-ML, 200 edge deletions, σ = 10).
             return x, self.scale / m.types, 1.0
         best = np.zeros(m.types)
         np.maximum.at(best, m.block, self.reach)

@@ -3,14 +3,14 @@
 In most groups a target has no edge. There a token at the target changes its one vote and nothing else, and all such
 groups of a target are alike: their votes, tokens and rows are folded into one, their sum. Additions of all groups share
 one budget and are folded too. Tokens that reach no more than another one of their group are left out. By symmetry the
-optimum stays what it is: a solution is spread evenly over what was folded, and a multiplier is that of every row of its
+optimum stays what it is: a solution is spread evenly over what was folded, and a dual value is that of every row of its
 fold.
 
 Most targets are too strong for the budget. The model begins with the weakest ones; the others stay closed while the
 prices of the tokens and deletions near them make falling cost what it brings. Where they fall short, the targets
 concerned are taken in.
 
-As always nothing of this is believed: solution and multipliers are evaluated on the whole program.
+As always nothing of this is believed: solution and dual values are evaluated on the whole program.
 """
 
 from __future__ import annotations
@@ -120,14 +120,14 @@ class Fold:
         whole[self.added] = ends / 2
         return whole
 
-    def multipliers(self, y: np.ndarray) -> np.ndarray:
+    def duals(self, y: np.ndarray) -> np.ndarray:
         inside = self.row_of >= 0
         whole = np.zeros(len(self.row_of))
         whole[inside] = y[self.row_of[inside]]
         return whole
 
     def pay(self, y: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Set the multipliers of targets that are not in the model, so that falling costs them what it brings.
+        """Set the dual values of targets that are not in the model, so that falling costs them what it brings.
 
         Votes that are alone pay the price of a token. What is missing then comes from the others, as far as the prices
         of tokens and deletions near them leave something. Returns the targets for which that is too little.
@@ -161,7 +161,7 @@ class Fold:
 
 
 class FoldedModel(HighsModel):
-    """The model of a folded program; solutions and multipliers are those of the whole one."""
+    """The model of a folded program; solutions and dual values are those of the whole one."""
 
     def __init__(self, program: Program) -> None:
         assert isinstance(program.structure, DivisionStructure)
@@ -225,20 +225,20 @@ class FoldedModel(HighsModel):
         while True:
             found = super().solve(time_limit=deadline - time.perf_counter(), cancel=cancel, method=method)
             left_out = self._open[~self._inside[self._open]]
-            y = found.multipliers
+            y = found.duals
             if found.x is None or y is None:
                 return found
-            unpaid = self._fold.pay(y, left_out)
-            if found.status is not Status.OPTIMAL or not len(unpaid):
+            positive = self._fold.pay(y, left_out)
+            if found.status is not Status.OPTIMAL or not len(positive):
                 return replace(found, x=self._fold.spread(found.x))
-            many = len(unpaid) > MANY * self._inside.sum()
-            self._inside[unpaid] = True
+            many = len(positive) > MANY * self._inside.sum()
+            self._inside[positive] = True
             self._move(self._bounds(self._program))
             if many:
                 self._h.clearSolver()  # cold, with presolve, in which the closed targets go away
 
     def _multipliers(self, row_dual: object) -> np.ndarray:
-        return self._fold.multipliers(-np.array(row_dual))
+        return self._fold.duals(-np.array(row_dual))
 
 
 def _numbered(stands: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.domain.perturbations import TABLE
 from certcore.program.cuts import Rows
 from certcore.program.hull import Hull
 from certcore.program.program import Program
@@ -21,11 +22,11 @@ from certcore.solve.status import Status
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What the solver proposes: values, multipliers and an objective. Nothing in it has been checked."""
+    """What the solver proposes: values, dual values and an objective. Nothing in it has been checked."""
 
     status: Status
     x: np.ndarray | None
-    multipliers: np.ndarray | None
+    duals: np.ndarray | None
     objective: float
     limit: float
     """The solver's own upper bound on the optimum (integer programs)."""
@@ -44,7 +45,7 @@ class HighsModel:
         self._h = quiet_highs()
         self._integer = integer
         self._hull = Hull(program.structure)
-        self._upper = self._hull.thin(program.upper)
+        self._upper = self._hull.drop_dominated(program.upper)
         self._rhs = program.rhs
         self._coefficients = program.coefficients
         self._n_rows = program.matrix.shape[0]
@@ -67,12 +68,12 @@ class HighsModel:
         lp.a_matrix_.value_ = matrix.data.astype(np.float64)
         if integer:
             self._h.setOptionValue("mip_rel_gap", 0.0)  # by default it would stop a ten-thousandth too early
-            lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
+            lp.integrality_ = _integrality(program.structure)
         self._h.passModel(lp)
 
     def update(self, program: Program) -> None:
         """Move to other budgets of the same structure: changed bounds and attackers' coefficients only."""
-        upper = self._hull.thin(program.upper)
+        upper = self._hull.drop_dominated(program.upper)
         columns = np.flatnonzero(upper != self._upper)
         if len(columns):
             self._h.changeColsBounds(
@@ -118,7 +119,7 @@ class HighsModel:
         return Solution(
             status=status,
             x=x,
-            multipliers=y,
+            duals=y,
             objective=-info.objective_function_value if x is not None else float("nan"),
             limit=limit,
             seconds=time.perf_counter() - started,
@@ -127,13 +128,22 @@ class HighsModel:
         )
 
     def _multipliers(self, row_dual: Any) -> np.ndarray:
-        """Multipliers of all rows of the program and then of the cuts; 0 for rows the solver did not need."""
+        """Dual values of all rows of the program and then of the cuts; 0 for rows the solver did not need."""
         dual = -np.array(row_dual)
         count = len(self._kept)
         y = np.zeros(self._n_rows + len(dual) - count)
         y[self._kept] = dual[:count]
         y[self._n_rows :] = dual[count:]
         return y
+
+
+def _integrality(structure: Structure) -> list[Any]:
+    """Every column is a whole number, except flips of types with real amounts."""
+    whole = [highspy.HighsVarType.kInteger] * structure.columns.count
+    real = [k for k in structure.types if not TABLE[k].whole]
+    for column in np.flatnonzero(np.isin(structure.flips.kind, real)).tolist():
+        whole[column] = highspy.HighsVarType.kContinuous
+    return whole
 
 
 def needed_rows(structure: Structure) -> np.ndarray:

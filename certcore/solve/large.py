@@ -1,9 +1,9 @@
-"""Large programs: a first-order method, then a restricted model that is grown until nothing is missing.
+"""Large programs: a first-order method, then a restricted master that is grown until nothing is missing.
 
 The first-order method tells within a second or two which sites are worth anything and which groups are decided. The
-restricted model holds the rest, a tenth of the program or less, and the simplex method solves it exactly. Every stage
-gives multipliers for all rows of the whole program, and so a proven bound over all of its columns. The solution of the
-restricted model, with the groups outside it filled in, is feasible for the whole program: where bound and solution
+restricted master holds the rest, a tenth of the program or less, and the simplex method solves it exactly. Every stage
+gives dual values for all rows of the whole program, and so a proven bound over all of its columns. The solution of the
+restricted master, with the groups outside it filled in, is feasible for the whole program: where bound and solution
 meet, the program is solved. The next budgets start from the model as it is.
 """
 
@@ -19,14 +19,15 @@ from fractions import Fraction
 import numpy as np
 
 from certcore.common.products import dot
+from certcore.domain.perturbations import TYPES
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
-from certcore.solve.restricted import Proposal, Restricted, reached, tangent_values
+from certcore.solve.restricted_master import Proposal, RestrictedMaster, reached, tangent_values
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
-from certcore.verify.multipliers import Multipliers, plain_bound
+from certcore.verify.duals import IntegerDuals, plain_bound
 
 #: Bound and solution this close, relative to the bound, count as one.
 CLOSE = 1e-7
@@ -34,12 +35,13 @@ CLOSE = 1e-7
 HANDOVER = 0.03
 #: So many models are kept, each at the place where it was used last; the nearest one is moved.
 MAX_MODELS = 6
-#: Beyond this distance (see `effort`) a new model is quicker than the old one moved: one type, several types or σ …
-#: With many entries moving costs more: 14 jumps in two types on PubMed (1.8 million) take 137, 77 and 68 s with 1.2,
-#: 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; but 24 jumps on Cora-ML (0.24 million) 6.4 s with 1.2, 8.8 with 0.4,
-#: and a point of its curve over σ on edges (2.7 million) 0.55 to 0.61 s with 1.2, 0.67 to 0.74 with 0.6.
+#: Beyond this distance (see `budget_distance`) a new model is quicker than moving the old one: with one type, with
+#: several types or σ, and with many entries, where moving costs more. 14 jumps in two types on PubMed (1.8 million)
+#: take 137, 77 and 68 s with 1.2, 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; 24 jumps on Cora-ML (0.24 million)
+#: 6.4 s with 1.2, 8.8 with 0.4, and a point of its curve over σ on edges (2.7 million) 0.55 to 0.61 s with 1.2, 0.67 to
+#: 0.74 with 0.6.
 FAR, FAR_TYPES, FAR_MANY, MANY_ENTRIES = 0.3, 1.2, 0.6, 1_000_000
-#: … and so it is if the moved model turns out to be this far from its answer, relative to the bound. On a map of
+#: So it is if the moved model turns out to be this far from its answer, relative to the bound. On a map of
 #: Cora-ML 0.05 begins anew 71 times, in 20 of 36 s; 0.2 does so 11 times, in 24 s together.
 ASTRAY, ASTRAY_TYPES = 0.05, 0.2
 #: Sites whose worth is this close to the best one, and groups this close to a kink, are in the model from the start.
@@ -54,7 +56,7 @@ MAX_ROUNDS = 100
 #: Reduced costs and gaps below this are rounding.
 HAIR = 1e-9
 
-Publish = Callable[[Multipliers], None]
+Publish = Callable[[IntegerDuals], None]
 
 
 @dataclass(eq=False)
@@ -62,7 +64,7 @@ class Outcome:
     """The best bound so far and what belongs to it."""
 
     bound: Fraction
-    multipliers: Multipliers | None = None
+    duals: IntegerDuals | None = None
     lower: float = -math.inf
     """What a solution of the relaxed program reaches, as far as floating point can tell."""
     x: np.ndarray | None = field(default=None, repr=False)
@@ -74,15 +76,15 @@ class Outcome:
         """How far bound and solution are apart, relative to the bound."""
         return (float(self.bound) - self.lower) / max(1.0, float(self.bound))
 
-    def offer(self, program: Program, multipliers: Multipliers | None) -> bool:
-        """Keep multipliers if they prove more than what is known; whether they do."""
-        if multipliers is None:
+    def offer(self, program: Program, duals: IntegerDuals | None) -> bool:
+        """Keep dual values if they prove more than what is known; whether they do."""
+        if duals is None:
             return False
-        multipliers = multipliers.settled(program)
-        bound = multipliers.bound(program)
-        better = bound < self.bound or (self.multipliers is None and bound == self.bound)
+        duals = duals.repaired_at(program)
+        bound = duals.bound(program)
+        better = bound < self.bound or (self.duals is None and bound == self.bound)
         if better:
-            self.bound, self.multipliers = bound, multipliers
+            self.bound, self.duals = bound, duals
         return better
 
 
@@ -100,7 +102,7 @@ class Large:
         self._simple = len(structure.types) == 1 and not structure.has_sigma
         many = structure.matrix.nnz > MANY_ENTRIES and not structure.has_sigma
         self._far = FAR if self._simple else FAR_MANY if many else FAR_TYPES
-        self._models: list[Restricted] = []
+        self._models: list[RestrictedMaster] = []
         """Those used last come last."""
 
     def forget(self) -> None:
@@ -117,7 +119,7 @@ class Large:
     ) -> Outcome:
         """The best bound within the time limit; `optimal` if the program was solved to its end.
 
-        `publish` is told about every set of multipliers that proves more, while the solve is still under way.
+        `publish` is told about every set of dual values that proves more, while the solve is still under way.
         """
         deadline, self._publish = time.perf_counter() + time_limit, publish
         outcome = Outcome(plain_bound(program))
@@ -147,18 +149,18 @@ class Large:
             self._models = [*self._models, model][-self.most_models :]
         return outcome
 
-    def _nearest(self, program: Program) -> Restricted | None:
+    def _nearest(self, program: Program) -> RestrictedMaster | None:
         """The model from which it is nearest to a place, taken out of those that are kept; None if all are far."""
         if not self._models:
             return None
-        efforts = [effort(model.program, program) for model in self._models]
-        if min(efforts) > self._far:
+        distances = [budget_distance(model.program, program) for model in self._models]
+        if min(distances) > self._far:
             return None
-        return self._models.pop(int(np.argmin(efforts)))
+        return self._models.pop(int(np.argmin(distances)))
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
-    ) -> Restricted | None:
+    ) -> RestrictedMaster | None:
         """A model of what the first-order method leaves open; None if the time is over by then."""
         s = self.structure
         x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
@@ -170,15 +172,15 @@ class Large:
             self._tell(program, outcome, found)
             x[s.columns.flips], y[s.field_rows] = found.x, found.y
         else:
-            y = crude_multipliers(program)
+            y = crude_duals(program)
         if over(deadline, cancel):
             return None
-        model = Restricted(program, y)
+        model = RestrictedMaster(program, y)
         worth = s.incidence.reach(y[s.field_rows]) / s.flips.cost
-        best = np.zeros(4)
+        best = np.zeros(len(TYPES))
         np.maximum.at(best, s.flips.kind, worth)
         near = worth >= (1 - NEAR) * best[s.flips.kind]
-        model.admit(np.flatnonzero((x[s.columns.flips] > 0) | near), undecided(program, x, y))
+        model.add_columns_and_groups(np.flatnonzero((x[s.columns.flips] > 0) | near), undecided(program, x, y))
         return model
 
     def _tell(self, program: Program, outcome: Outcome, found: Found) -> None:
@@ -191,23 +193,23 @@ class Large:
         for k in s.types:
             mine = s.flips.kind == k
             y[s.global_row[k]] = knapsack(worth[mine], s.flips.cost[mine], upper[mine], program.budgets[k])[1]
-        self._offer(program, outcome, Multipliers.of(s, scaled(y)))
+        self._offer(program, outcome, IntegerDuals.of(s, scaled(y)))
 
-    def _offer(self, program: Program, outcome: Outcome, multipliers: Multipliers | None) -> bool:
-        """Keep multipliers that prove more than what is known, and let others know of them; whether they did."""
-        better = outcome.offer(program, multipliers)
+    def _offer(self, program: Program, outcome: Outcome, duals: IntegerDuals | None) -> bool:
+        """Keep dual values that prove more than what is known, and let others know of them; whether they did."""
+        better = outcome.offer(program, duals)
         if better and self._publish is not None:
-            assert outcome.multipliers is not None
-            self._publish(outcome.multipliers)
+            assert outcome.duals is not None
+            self._publish(outcome.duals)
         return better
 
-    def _take(self, model: Restricted, proposal: Proposal, outcome: Outcome) -> bool:
+    def _take(self, model: RestrictedMaster, proposal: Proposal, outcome: Outcome) -> bool:
         """Prove what a proposal gives, keep the best, and take in what it lacked; False if it lacked nothing."""
         program, s = model.program, self.structure
         assert proposal.x is not None
         assert proposal.y is not None
         x, y = proposal.x, proposal.y
-        self._offer(program, outcome, Multipliers.of(s, scaled(y)))
+        self._offer(program, outcome, IntegerDuals.of(s, scaled(y)))
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
@@ -221,7 +223,7 @@ class Large:
             more = np.flatnonzero(absent & (reduced > -0.003 * price))
             sites = more[np.argsort(-reduced[more])[:MAX_SITES]]
         groups = np.flatnonzero(model.gaps(x, y) > HAIR)
-        model.admit(sites, groups)
+        model.add_columns_and_groups(sites, groups)
         return bool(len(sites) or len(groups))
 
 
@@ -229,15 +231,15 @@ def over(deadline: float, cancel: threading.Event | None) -> bool:
     return time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
 
 
-def effort(here: Program, there: Program) -> float:
+def budget_distance(here: Program, there: Program) -> float:
     """How far it is from one place to another: steps count by their ratio, and upwards more, because points come in."""
     sigma = (here.sigma or 0, there.sigma or 0)
     steps = np.log1p([*there.budgets, sigma[1]]) - np.log1p([*here.budgets, sigma[0]])
     return float(np.where(steps > 0, 1.6 * steps, -steps).sum())
 
 
-def crude_multipliers(program: Program) -> np.ndarray:
-    """Multipliers that leave nothing of any group: every flip of its field pays as if it did all of the work."""
+def crude_duals(program: Program) -> np.ndarray:
+    """Dual values that leave nothing of any group: every flip of its field pays as if it did all of the work."""
     s = program.structure
     y = np.zeros(s.matrix.shape[0])
     prices = y[s.field_rows]

@@ -12,17 +12,17 @@ from certcore.common.products import dot
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.attackers import LINKS, TOUCHES, AttackerPrices, Prices, Valued
+from certcore.solve.attackers import LINK_CUT, REACH_CUT, AttackerPricing, Duals, PricingResult
 from certcore.solve.first_order import Found, Limits
-from certcore.solve.large import CLOSE, HAIR, HANDOVER, Large, Outcome, crude_multipliers, over
-from certcore.solve.restricted import Proposal, Restricted
+from certcore.solve.large import CLOSE, HAIR, HANDOVER, Large, Outcome, crude_duals, over
+from certcore.solve.restricted_master import Proposal, RestrictedMaster
 
 #: Attackers worth this share of the last one chosen, and flips worth this share of what an attacker asks of a flip,
 #: are in the model from the start …
 NEAR_VALUE, NEAR_GAIN = 0.85, 0.9
 #: … and these come along when others are missing.
 MORE_VALUE, MORE_GAIN = 0.97, 0.98
-#: Multipliers between the best known ones and the newest are often better than both.
+#: Dual values between the best known ones and the newest are often better than both.
 BLENDS = (0.75, 0.5, 0.25)
 
 
@@ -33,16 +33,16 @@ class LargeWithSigma(Large):
 
     def __init__(self, structure: Structure) -> None:
         super().__init__(structure)
-        self._prices = AttackerPrices(structure)
+        self._pricing = AttackerPricing(structure)
         self._touch = np.zeros(len(structure.groups))
-        """Multipliers of the touch rows of groups outside the model."""
-        self._best: Valued | None = None
+        """Dual values of the touch rows of groups outside the model."""
+        self._best: PricingResult | None = None
         self._cuts = Cuts.none()
         self._reaches = sp.csr_array(structure.attackers.touch.T) if structure.attackers.touch is not None else None
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
-    ) -> Restricted | None:
+    ) -> RestrictedMaster | None:
         s = self.structure
         flow, attackers = np.zeros(len(s.flips)), np.zeros(len(s.attackers.nodes))
         self._best = None
@@ -51,58 +51,58 @@ class LargeWithSigma(Large):
                 Limits.of(program, self._hull), gap=HANDOVER, seconds=deadline - time.perf_counter(), cancel=cancel,
                 report=lambda found: self._tell(program, outcome, found),
             )  # fmt: skip
-            valued = self._offer_found(program, outcome, found)
+            priced = self._offer_found(program, outcome, found)
             flow = found.x[: len(s.flips)]
             if len(found.x) > len(flow):
                 attackers = found.x[len(flow) :]
         else:
-            valued = self._prices.value(program, Prices(crude_multipliers(program), np.zeros(len(s.groups))))
+            priced = self._pricing.value(program, Duals(crude_duals(program), np.zeros(len(s.groups))))
         if over(deadline, cancel):
             return None
-        self._touch = valued.prices.touch.copy()
-        model = Restricted(program, valued.prices.rows)
+        self._touch = priced.duals.touch.copy()
+        model = RestrictedMaster(program, priced.duals.rows)
         self._cuts = Cuts.none()
-        self._admit(
-            model, valued, (valued.value >= NEAR_VALUE * valued.price) | (attackers > 0.01), NEAR_GAIN, flow > 1e-3
+        self._add_columns_and_groups(
+            model, priced, (priced.value >= NEAR_VALUE * priced.price) | (attackers > 0.01), NEAR_GAIN, flow > 1e-3
         )
         return model
 
     def _tell(self, program: Program, outcome: Outcome, found: Found) -> None:
         self._offer_found(program, outcome, found)
 
-    def _offer_found(self, program: Program, outcome: Outcome, found: Found) -> Valued:
+    def _offer_found(self, program: Program, outcome: Outcome, found: Found) -> PricingResult:
         s = self.structure
         rows, touch = np.zeros(s.matrix.shape[0]), np.zeros(len(s.groups))
         count = s.field_rows.stop - s.field_rows.start
         rows[s.field_rows] = found.y[:count]
         if len(found.y) > count:
             touch = found.y[count:]
-        return self._offer_prices(program, outcome, Prices(rows, touch))
+        return self._offer_prices(program, outcome, Duals(rows, touch))
 
     def _offer_prices(
-        self, program: Program, outcome: Outcome, prices: Prices, kept: np.ndarray | None = None
-    ) -> Valued:
+        self, program: Program, outcome: Outcome, duals: Duals, kept: np.ndarray | None = None
+    ) -> PricingResult:
         """Complete some prices and keep them if they prove more."""
-        valued = self._prices.value(program, prices, kept)
-        if self._offer(program, outcome, self._prices.multipliers(valued)) or self._best is None:
-            self._best = valued
-        return valued
+        priced = self._pricing.value(program, duals, kept)
+        if self._offer(program, outcome, self._pricing.duals(priced)) or self._best is None:
+            self._best = priced
+        return priced
 
-    def _take(self, model: Restricted, proposal: Proposal, outcome: Outcome) -> bool:
+    def _take(self, model: RestrictedMaster, proposal: Proposal, outcome: Outcome) -> bool:
         program, s = model.program, self.structure
         assert proposal.x is not None
         assert proposal.y is not None
         x, n_rows = proposal.x, s.matrix.shape[0]
         rows, further = proposal.y[:n_rows], proposal.y[n_rows:]
         touch = np.where(model.group_in, 0.0, self._touch)
-        touched = self._cuts.family == TOUCHES
+        touched = self._cuts.family == REACH_CUT
         touch[self._cuts.index[touched]] = further[touched]
-        prices = Prices(rows, touch)
+        duals = Duals(rows, touch)
         best = self._best
-        valued = self._offer_prices(program, outcome, prices, model.rows_in)
+        priced = self._offer_prices(program, outcome, duals, model.rows_in)
         if best is not None:
             for share in BLENDS:
-                self._offer_prices(program, outcome, best.prices.towards(prices, share), model.rows_in)
+                self._offer_prices(program, outcome, best.duals.towards(duals, share), model.rows_in)
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
@@ -110,35 +110,40 @@ class LargeWithSigma(Large):
             return True
         # The price of σ in the model; an attacker worth more than that, with all of its flips, is missing something.
         asked = float(rows[s.rows["sigma"]][0])
-        missing = valued.value - asked > HAIR * max(asked, 1.0)
+        missing = priced.value - asked > HAIR * max(asked, 1.0)
         if missing.any():
-            missing |= valued.value > MORE_VALUE * asked
-        unpaid = (valued.gain > valued.threshold + HAIR) & ~self._prices.linked
-        grown = self._admit(model, valued, missing, MORE_GAIN, unpaid)
+            missing |= priced.value > MORE_VALUE * asked
+        positive = (priced.gain > priced.threshold + HAIR) & ~self._pricing.linked
+        grown = self._add_columns_and_groups(model, priced, missing, MORE_GAIN, positive)
         groups = np.flatnonzero(model.gaps(x, proposal.y) - self._slack(model, x) > HAIR)
         if len(groups):
             self._add_groups(model, groups)
         return grown or bool(len(groups))
 
-    def _slack(self, model: Restricted, x: np.ndarray) -> np.ndarray:
+    def _slack(self, model: RestrictedMaster, x: np.ndarray) -> np.ndarray:
         """What the touch rows of groups outside the model take from their tangents."""
         return np.where(model.group_in, 0.0, self._touch)
 
-    def _admit(
-        self, model: Restricted, valued: Valued, who: np.ndarray, share: float, others: np.ndarray | None = None
+    def _add_columns_and_groups(
+        self,
+        model: RestrictedMaster,
+        priced: PricingResult,
+        who: np.ndarray,
+        share: float,
+        others: np.ndarray | None = None,
     ) -> bool:
         """Take in the flips that some attackers would choose, those who pay for them, and whom they touch."""
         s = self.structure
-        attacker = self._prices.attacker
-        wanted = (valued.gain >= share * valued.threshold) & (valued.gain > 0)
+        attacker = self._pricing.attacker
+        wanted = (priced.gain >= share * priced.threshold) & (priced.gain > 0)
         wanted &= np.where(attacker >= 0, who[np.maximum(attacker, 0)] if len(who) else False, True)
         flips = np.flatnonzero(wanted if others is None else wanted | others)
         flips = flips[~model.has(flips)]
         if not len(flips):
             return False
-        model.admit(flips)
-        linked = flips[self._prices.linked[flips]]
-        self._add_cuts(model, LINKS, linked)
+        model.add_columns_and_groups(flips)
+        linked = flips[self._pricing.linked[flips]]
+        self._add_cuts(model, LINK_CUT, linked)
         inside = model.has(np.arange(s.columns.attackers.start, s.columns.attackers.stop))
         if self._reaches is not None:
             groups = np.unique(self._reaches[np.flatnonzero(inside)].indices)
@@ -152,12 +157,12 @@ class LargeWithSigma(Large):
         self._add_groups(model, groups[~model.group_in[groups]])
         return True
 
-    def _add_groups(self, model: Restricted, groups: np.ndarray) -> None:
-        model.admit(groups=groups)
+    def _add_groups(self, model: RestrictedMaster, groups: np.ndarray) -> None:
+        model.add_columns_and_groups(groups=groups)
         if self._reaches is not None:
-            self._add_cuts(model, TOUCHES, groups)
+            self._add_cuts(model, REACH_CUT, groups)
 
-    def _add_cuts(self, model: Restricted, family: int, tags: np.ndarray) -> None:
+    def _add_cuts(self, model: RestrictedMaster, family: int, tags: np.ndarray) -> None:
         if len(tags):
             new = Cuts(np.full(len(tags), family, dtype=np.int8), tags)
             model.add_rows(*new.rows(self.structure))

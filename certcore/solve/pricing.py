@@ -1,8 +1,8 @@
-"""Columns missing in the restricted model of a strong search, and what multipliers are worth over all columns.
+"""Columns missing in the restricted master of a strong search, and what dual values are worth over all columns.
 
-With σ a missing flip comes with its attacker. Rows that tie missing flips to attackers have no multiplier in the model,
+With σ a missing flip comes with its attacker. Rows that tie missing flips to attackers have no dual value in the model,
 so that each such flip would look as if everybody could make it. `complete` gives these rows, and links d_ij ≤ a_i, the
-multipliers that are best for the attacker: what its most valuable flips are worth is charged to the attacker alone.
+dual values that are best for the attacker: what its most valuable flips are worth is charged to the attacker alone.
 Who is then worth more than nothing is missing, with these flips.
 """
 
@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
-from certcore.solve.attackers import LINKS
-from certcore.solve.restricted import Restricted
+from certcore.solve.attackers import LINK_CUT
+from certcore.solve.restricted_master import RestrictedMaster
 
 #: Reduced costs below this are rounding.
 PAYS = 1e-7
@@ -26,21 +26,21 @@ FLIPS_EACH = 4
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """Multipliers of all rows, with further links and theirs, and what they leave unpaid."""
+    """Dual values of all rows, with further links and theirs, and what they leave unpaid."""
 
     y: np.ndarray
     links: Cuts
     values: np.ndarray
     gain: np.ndarray
     """What each missing flip was worth before."""
-    surplus: np.ndarray
+    reduced_costs: np.ndarray
     """objective − yᵀA for all columns."""
 
 
 class Pricing:
     """For the model of one search at one place."""
 
-    def __init__(self, program: Program, model: Restricted) -> None:
+    def __init__(self, program: Program, model: RestrictedMaster) -> None:
         s = program.structure
         self.program, self.structure, self.model = program, s, model
         self.upper = program.upper[s.columns.flips].astype(np.float64)
@@ -65,11 +65,11 @@ class Pricing:
 
     def complete(self, y: np.ndarray) -> Completed:
         s = self.structure
-        surplus = self.model.reduced_costs(y)
-        gain = np.maximum(surplus[s.columns.flips], 0.0)
+        reduced_costs = self.model.reduced_costs(y)
+        gain = np.maximum(reduced_costs[s.columns.flips], 0.0)
         gain[self.model.has(np.arange(len(s.flips))) | (self.upper <= 0)] = 0.0
         if not len(self._rows):
-            return Completed(y, Cuts.none(), np.zeros(0), gain, surplus)
+            return Completed(y, Cuts.none(), np.zeros(0), gain, reduced_costs)
         y = y.copy()
         price, link = np.zeros(len(self._rows)), np.zeros(len(gain))
         worth = np.flatnonzero(gain > 0)
@@ -84,12 +84,12 @@ class Pricing:
             price[row[setting]] = gain[linked[setting]]
             link[linked] = np.maximum(gain[linked] - price[row], 0.0)
         y[self._rows] += price
-        surplus[s.columns.flips] -= price[self._row_of] + link
-        surplus[s.columns.attackers] += self._limits @ price
+        reduced_costs[s.columns.flips] -= price[self._row_of] + link
+        reduced_costs[s.columns.attackers] += self._limits @ price
         chosen = np.flatnonzero(link)
-        np.add.at(surplus, s.columns.attackers.start + self._payer[chosen], link[chosen])
-        links = Cuts(np.full(len(chosen), LINKS, dtype=np.int8), chosen)
-        return Completed(y, links, link[chosen], gain, surplus)
+        np.add.at(reduced_costs, s.columns.attackers.start + self._payer[chosen], link[chosen])
+        links = Cuts(np.full(len(chosen), LINK_CUT, dtype=np.int8), chosen)
+        return Completed(y, links, link[chosen], gain, reduced_costs)
 
     def missing(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
         """Flips outside the model that would pay, the best first, and about how much the model lacks by them."""
@@ -105,7 +105,7 @@ class Pricing:
         return missing[np.argsort(-gain[missing], kind="stable")[: most * len(s.types)]], lack
 
     def _with_attackers(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
-        value = found.surplus[self.structure.columns.attackers]
+        value = found.reduced_costs[self.structure.columns.attackers]
         paying = np.flatnonzero(value > PAYS)
         paying = paying[np.argsort(-value[paying], kind="stable")]
         chosen = np.zeros(len(value))
@@ -119,11 +119,11 @@ class Pricing:
         return np.union1d(several, first), float(value[paying[: self.program.sigma or 0]].sum())
 
     def bound(self, found: Completed, rhs: np.ndarray) -> float:
-        """The bound of multipliers over all columns, in floating point; `rhs` is that of the further rows."""
-        s, program, surplus = self.structure, self.program, np.maximum(found.surplus, 0.0)
+        """The bound of dual values over all columns, in floating point; `rhs` is that of the further rows."""
+        s, program, reduced_costs = self.structure, self.program, np.maximum(found.reduced_costs, 0.0)
         first = s.matrix.shape[0]
         total = s.constant + float(found.y[:first] @ program.rhs) + float(found.y[first:] @ rhs)
-        flips = surplus[s.columns.flips]
+        flips = reduced_costs[s.columns.flips]
         for k in s.types:
             mine = s.flips.kind == k
             if mine.any():
@@ -131,9 +131,9 @@ class Pricing:
                 together = float((flips[mine] / s.flips.cost[mine]).max()) * program.budgets[k]
                 total += min(separately, together)
         if s.has_sigma:
-            attackers = surplus[s.columns.attackers]
+            attackers = reduced_costs[s.columns.attackers]
             total += min(float(attackers.sum()), float(attackers.max(initial=0.0)) * (program.sigma or 0))
-        points = np.where(program.open, surplus[s.columns.points], 0.0)
+        points = np.where(program.open, reduced_costs[s.columns.points], 0.0)
         if len(s.groups):
             total += float(np.maximum.reduceat(points, s.points.first).sum())
-        return total + float(surplus[s.columns.count :].sum())
+        return total + float(reduced_costs[s.columns.count :].sum())

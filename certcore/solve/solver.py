@@ -1,7 +1,7 @@
 """One live program, and the one way to a number: solve, check exactly, try the other method, cut, solve again.
 
-What a solver says is a proposal. Its multipliers are rounded to integers and their bound is evaluated exactly
-(`certcore.verify.multipliers`); the value of its solution only tells whether that bound is as good as it can be.
+What a solver says is a proposal. Its dual values are rounded to integers and their bound is evaluated exactly
+(`certcore.verify.duals`); the value of its solution only tells whether that bound is as good as it can be.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL
 from certcore.program.building import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
 from certcore.program.problem import Problem
-from certcore.program.program import Place, Program
+from certcore.program.program import BudgetPoint, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.solve.engine import Method
@@ -34,9 +34,9 @@ from certcore.solve.large import Large
 from certcore.solve.large_sigma import large_program
 from certcore.solve.status import Status
 from certcore.verify.bound import scaled
-from certcore.verify.multipliers import Multipliers, counted, plain_bound
+from certcore.verify.duals import IntegerDuals, counting_bound, plain_bound
 
-#: Bases kept to start from, multipliers kept for previews, answers kept as they are, and those with an allocation.
+#: Bases kept to start from, dual values kept for previews, answers kept as they are, and those with an allocation.
 MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
 #: Beyond this distance from every known basis a cold start is the faster one.
 FAR = 3.0
@@ -57,7 +57,7 @@ DENSE_ROW = 100
 #: … and beyond this many rows in any case.
 IPM_ROWS = 15_000
 
-#: Programs with more groups than this, or with σ and more entries than this, go by way of a restricted model. Smaller
+#: Programs with more groups than this, or with σ and more entries than this, go by way of a restricted master. Smaller
 #: ones are as quick as a whole from the second budget on, because then a basis of all of it is at hand.
 LARGE_GROUPS, LARGE_ENTRIES_WITH_SIGMA = 5_000, 1_000_000
 #: So do attribute additions and deletions together from this many entries on: at 235,000 (Cora-ML) the first cell takes
@@ -69,10 +69,10 @@ ModelFactory = Callable[..., HighsModel]
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class BoundResult:
     """A proven bound at one place, what proves it, and how good it is at best."""
 
-    place: Place
+    point: BudgetPoint
     bound: Fraction
     """How many targets can be attacked at most."""
     lower: float
@@ -80,7 +80,7 @@ class Answer:
     status: Status
     x: np.ndarray | None
     """The relaxed solution: a proposal, used for pictures and as a start for attacks."""
-    multipliers: Multipliers | None
+    duals: IntegerDuals | None
     """None if the bound follows without any, or from another place."""
     seconds: float
     solves: int
@@ -94,9 +94,9 @@ class _Attempt:
     value: float
     """How many targets the solution breaks; nothing if it is not feasible."""
     bound: Fraction | None
-    multipliers: Multipliers | None
+    duals: IntegerDuals | None
     trusted: bool
-    """Not so if the solver failed, or calls something optimal that its multipliers do not prove."""
+    """Not so if the solver failed, or calls something optimal that its dual values do not prove."""
 
     @property
     def finished(self) -> bool:
@@ -104,7 +104,7 @@ class _Attempt:
 
 
 class Solver:
-    """A structure with its model in HiGHS, known bases and known multipliers. Thread-safe.
+    """A structure with its model in HiGHS, known bases and known dual values. Thread-safe.
 
     One solve runs at a time; `best` answers from what is known without waiting for it.
     """
@@ -125,60 +125,60 @@ class Solver:
         self._model: HighsModel | None = None
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
-        self._at: Place | None = None
-        self._bases: list[tuple[Place, int, Any]] = []
-        self._known: tuple[tuple[Place, Multipliers], ...] = ()
-        self._answers: OrderedDict[Place, Answer] = OrderedDict()
-        self._with_x: deque[Place] = deque()
+        self._at: BudgetPoint | None = None
+        self._bases: list[tuple[BudgetPoint, int, Any]] = []
+        self._known: tuple[tuple[BudgetPoint, IntegerDuals], ...] = ()
+        self._answers: OrderedDict[BudgetPoint, BoundResult] = OrderedDict()
+        self._with_x: deque[BudgetPoint] = deque()
         self._free: Solver | None = None
         """The program without σ, made where the solver fails."""
         self.solves = 0
 
     # What is known without solving.
 
-    def program(self, place: Place) -> Program:
+    def program(self, point: BudgetPoint) -> Program:
         """The program at a place, without cuts."""
-        return Program(self.structure, *place)
+        return Program(self.structure, *point)
 
-    def answer_at(self, place: Place) -> Answer | None:
+    def answer_at(self, point: BudgetPoint) -> BoundResult | None:
         """The final answer at a place, if there is one."""
-        return self._answers.get(place)
+        return self._answers.get(point)
 
-    def best(self, place: Place) -> tuple[Fraction, Multipliers | None]:
+    def best(self, point: BudgetPoint) -> tuple[Fraction, IntegerDuals | None]:
         """The best bound at a place that follows from what is known."""
-        program = self.program(place)
+        program = self.program(point)
         best, by = plain_bound(program), None
-        for _, multipliers in self._known:
-            bound = multipliers.bound(program)
+        for _, duals in self._known:
+            bound = duals.bound(program)
             if bound < best:
-                best, by = bound, multipliers
+                best, by = bound, duals
         for answer in list(self._answers.values()):
             # An attacker with more budget can do all that one with less can.
-            if covers(answer.place, place) and answer.bound < best:
+            if covers(answer.point, point) and answer.bound < best:
                 best, by = answer.bound, None
         return best, by
 
     # Solving.
 
     def solve(
-        self, place: Place, *, time_limit: float, cancel: threading.Event | None = None, want_x: bool = False
-    ) -> Answer:
+        self, point: BudgetPoint, *, time_limit: float, cancel: threading.Event | None = None, want_x: bool = False
+    ) -> BoundResult:
         """The proven bound at a place; from memory if it is there."""
         started = time.perf_counter()
         while not self._lock.acquire(timeout=0.02):
             if cancel is not None and cancel.is_set():
-                return self._unsolved(place, Status.INTERRUPTED)
+                return self._unsolved(point, Status.INTERRUPTED)
             if time.perf_counter() - started > time_limit:
-                return self._unsolved(place, Status.TIME_LIMIT)
+                return self._unsolved(point, Status.TIME_LIMIT)
         try:
-            found = self._answers.get(place)
+            found = self._answers.get(point)
             if found is not None and (found.x is not None or not want_x):
                 return found
-            answer = self._solve(place, time_limit - (time.perf_counter() - started), cancel)
+            answer = self._solve(point, time_limit - (time.perf_counter() - started), cancel)
             if answer.status.is_final:
                 self._remember(answer)
-            elif answer.multipliers is not None:
-                self._know(place, answer.multipliers)
+            elif answer.duals is not None:
+                self._know(point, answer.duals)
             return replace(answer, seconds=time.perf_counter() - started)
         finally:
             self._lock.release()
@@ -196,30 +196,30 @@ class Solver:
             with self._lock:
                 self._bases = [entry for entry in other._bases if entry[1] == 0]
 
-    def _unsolved(self, place: Place, status: Status) -> Answer:
-        bound, multipliers = self.best(place)
-        return Answer(place, bound, 0.0, status, None, multipliers, 0.0, 0)
+    def _unsolved(self, point: BudgetPoint, status: Status) -> BoundResult:
+        bound, duals = self.best(point)
+        return BoundResult(point, bound, 0.0, status, None, duals, 0.0, 0)
 
-    def _solve(self, place: Place, time_limit: float, cancel: threading.Event | None) -> Answer:
+    def _solve(self, point: BudgetPoint, time_limit: float, cancel: threading.Event | None) -> BoundResult:
         """Solve at a place; with σ, add the cuts that the solution violates and solve again, until there are none."""
         deadline = time.perf_counter() + time_limit
-        program = self.program(place)
+        program = self.program(point)
         best, by = plain_bound(program), None
         lower = float(self.structure.constant)
         if best == self.structure.constant:
-            return Answer(place, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
-        settled = counted(program)
-        if settled is not None:
-            bound = settled[0].bound(program)
-            return Answer(place, bound, float(bound), Status.OPTIMAL, settled[1], settled[0], 0.0, 0)
+            return BoundResult(point, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
+        repaired_at = counting_bound(program)
+        if repaired_at is not None:
+            bound = repaired_at[0].bound(program)
+            return BoundResult(point, bound, float(bound), Status.OPTIMAL, repaired_at[1], repaired_at[0], 0.0, 0)
         if self._large is not None:
             answer = self._solve_large(self._large, program, deadline, cancel)
             if answer.status is not Status.FAILED:
                 return answer
-            best, by = answer.bound, answer.multipliers
+            best, by = answer.bound, answer.duals
         if len(self._cuts) > MAX_CUTS:
             self._forget_cuts()
-        method = self._start(place, program)
+        method = self._start(point, program)
         status, solves, x, basis, recomputed = Status.TIME_LIMIT, 0, None, None, False
         for _ in range(MAX_ROUNDS):
             attempt = self._attempt(program, method, deadline, cancel)
@@ -227,14 +227,14 @@ class Solver:
             if not attempt.trusted:
                 # No answer, or one that does not stand up to its check: once more, cold, by the other method.
                 if attempt.bound is not None and attempt.bound < best:
-                    best, by = attempt.bound, attempt.multipliers
+                    best, by = attempt.bound, attempt.duals
                 self._forget_model()
                 self._fresh(program)
                 other = Method.INTERIOR_POINT if method is Method.SIMPLEX else Method.SIMPLEX
                 attempt = self._attempt(program, other, deadline, cancel)
                 solves, recomputed = solves + 1, True
             if attempt.bound is not None and (attempt.bound < best or (by is None and attempt.bound == best)):
-                best, by = attempt.bound, attempt.multipliers  # of equal ones, those with fewer cuts
+                best, by = attempt.bound, attempt.duals  # of equal ones, those with fewer cuts
             if not attempt.finished or not attempt.trusted:
                 status = Status.FAILED if attempt.finished else attempt.solution.status
                 break
@@ -248,23 +248,23 @@ class Solver:
             method = Method.SIMPLEX
         self.solves += solves
         if status.is_final:
-            self._keep_basis(place, basis)
+            self._keep_basis(point, basis)
         else:
-            best, by = min((best, by), self.best(place), key=lambda pair: pair[0])
+            best, by = min((best, by), self.best(point), key=lambda pair: pair[0])
             if status is Status.FAILED or attempt.solution.basis is None:
                 self._forget_model()
             if status is Status.FAILED and self.structure.has_sigma:
-                # Of bounds that certify as many targets, the first: one with multipliers before one without.
+                # Of bounds that certify as many targets, the first: one with dual values before one without.
                 known = [(best, by), *self._without_sigma(program, deadline, cancel)]
                 best, by = min(known, key=lambda pair: math.floor(pair[0]))
-        return Answer(place, best, lower, status, x, by, 0.0, solves)
+        return BoundResult(point, best, lower, status, x, by, 0.0, solves)
 
     def _without_sigma(
         self, program: Program, deadline: float, cancel: threading.Event | None
-    ) -> list[tuple[Fraction, Multipliers | None]]:
+    ) -> list[tuple[Fraction, IntegerDuals | None]]:
         """What is proven for attackers without number, who can do all that σ of them can.
 
-        The program without σ has the rows of this one but those about attackers: its multipliers do here, too, with
+        The program without σ has the rows of this one but those about attackers: its dual values do here, too, with
         what an edge is worth beyond its price on the row that lets one end pay for it, and both ends of an addition
         priced alike. A block of another length (nodes where tokens may stand) is left out: that is never
         wrong and may prove less, so that the number itself is given too.
@@ -276,28 +276,30 @@ class Solver:
             self._free = Solver(like, s.relaxation, s.extent, factory=self._factory)
         left = deadline - time.perf_counter()
         answer = self._free.solve((program.budgets, None), time_limit=left, cancel=cancel, want_x=True)
-        result: list[tuple[Fraction, Multipliers | None]] = [(answer.bound, None)]
-        if answer.multipliers is None:
+        result: list[tuple[Fraction, IntegerDuals | None]] = [(answer.bound, None)]
+        if answer.duals is None:
             return result
         y = np.zeros(s.matrix.shape[0], dtype=np.int64)
         for name, rows in self._free.structure.rows.items():
             for block in [s.rows[name], *([s.rows["other_ends"]] if name == "tokens" else [])]:
                 if block.stop - block.start == rows.stop - rows.start:
-                    y[block] = answer.multipliers.y[rows]
-        found = Multipliers.of(s, y)
+                    y[block] = answer.duals.y[rows]
+        found = IntegerDuals.of(s, y)
         if found is not None and "pair" in s.rows and s.rhs[s.rows["pair"]].any():
             pairs = sp.csr_array(s.matrix[s.rows["pair"]])
-            y[s.rows["pair"]] = np.maximum(found.surplus[pairs.indices[pairs.indptr[:-1]]], 0)
-            found = Multipliers.of(s, y)
+            y[s.rows["pair"]] = np.maximum(found.reduced_costs[pairs.indices[pairs.indptr[:-1]]], 0)
+            found = IntegerDuals.of(s, y)
         return result if found is None else [(found.bound(program), found), *result]
 
-    def _solve_large(self, large: Large, program: Program, deadline: float, cancel: threading.Event | None) -> Answer:
-        """The same by a restricted model; failed if its solution does not stand up to its check."""
-        place = (program.budgets, program.sigma)
+    def _solve_large(
+        self, large: Large, program: Program, deadline: float, cancel: threading.Event | None
+    ) -> BoundResult:
+        """The same by a restricted master; failed if its solution does not stand up to its check."""
+        point = (program.budgets, program.sigma)
         left = deadline - time.perf_counter()
-        found = large.solve(program, time_limit=left, cancel=cancel, publish=lambda m: self._know(place, m))
+        found = large.solve(program, time_limit=left, cancel=cancel, publish=lambda m: self._know(point, m))
         self.solves += found.solves
-        best, by, status = found.bound, found.multipliers, found.status
+        best, by, status = found.bound, found.duals, found.status
         lower = float(self.structure.constant)
         if found.x is not None:
             lower = max(lower, self.structure.constant + self._objective(program, found.x))
@@ -306,8 +308,8 @@ class Solver:
         if status is Status.FAILED:
             large.forget()
         if not status.is_final:
-            best, by = min((best, by), self.best(place), key=lambda pair: pair[0])
-        return Answer(place, best, lower, status, found.x, by, 0.0, found.solves)
+            best, by = min((best, by), self.best(point), key=lambda pair: pair[0])
+        return BoundResult(point, best, lower, status, found.x, by, 0.0, found.solves)
 
     def _attempt(self, program: Program, method: Method, deadline: float, cancel: threading.Event | None) -> _Attempt:
         """One solve and its check."""
@@ -315,34 +317,34 @@ class Solver:
         left = deadline - time.perf_counter()
         solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
         objective = self._objective(program, solution.x)
-        y = solution.multipliers
-        multipliers = bound = None
+        y = solution.duals
+        duals = bound = None
         if y is not None and len(y) == self.structure.matrix.shape[0] + len(self._cuts):
-            multipliers = Multipliers.of(self.structure, scaled(y), self._cuts, self._cut_rows)
-        if multipliers is not None:
-            multipliers = multipliers.settled(program)
-            bound = multipliers.bound(program)
+            duals = IntegerDuals.of(self.structure, scaled(y), self._cuts, self._cut_rows)
+        if duals is not None:
+            duals = duals.repaired_at(program)
+            bound = duals.bound(program)
         constant = self.structure.constant
         agrees = bound is not None and float(bound - constant) <= objective + 1e-3 + 1e-5 * abs(objective)
         trusted = agrees if solution.status is Status.OPTIMAL else solution.status is not Status.FAILED
-        return _Attempt(solution, constant + objective, bound, multipliers, trusted)
+        return _Attempt(solution, constant + objective, bound, duals, trusted)
 
-    def _start(self, place: Place, program: Program) -> Method:
+    def _start(self, point: BudgetPoint, program: Program) -> Method:
         """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
-        effort = efforts([entry[0] for entry in self._bases], place)
-        nearest = int(np.argmin(effort)) if len(effort) else -1
+        budget_distance = distances([entry[0] for entry in self._bases], point)
+        nearest = int(np.argmin(budget_distance)) if len(budget_distance) else -1
         if self._model is None:
             self._fresh(program)
             self._at = None
         else:
             self._model.update(program)
         assert self._model is not None
-        if nearest < 0 or effort[nearest] > (FAR_WITH_SIGMA if self.structure.has_sigma else FAR):
+        if nearest < 0 or budget_distance[nearest] > (FAR_WITH_SIGMA if self.structure.has_sigma else FAR):
             self._model.clear()
             self._at = None
             return cold_method(self.structure)
         # The model's own basis comes with a factorisation: it is preferred unless another one is clearly nearer.
-        if self._at is None or effort[nearest] < 0.7 * efforts([self._at], place)[0]:
+        if self._at is None or budget_distance[nearest] < 0.7 * distances([self._at], point)[0]:
             self._set_basis(*self._bases[nearest][1:])
         return Method.SIMPLEX
 
@@ -390,39 +392,39 @@ class Solver:
 
     # Memory.
 
-    def _remember(self, answer: Answer) -> None:
-        self._answers[answer.place] = answer
-        self._answers.move_to_end(answer.place)
+    def _remember(self, answer: BoundResult) -> None:
+        self._answers[answer.point] = answer
+        self._answers.move_to_end(answer.point)
         while len(self._answers) > MAX_ANSWERS:
             self._answers.popitem(last=False)
         if answer.x is not None:
-            self._with_x.append(answer.place)
+            self._with_x.append(answer.point)
         while len(self._with_x) > MAX_ALLOCATIONS:
-            place = self._with_x.popleft()
-            if place in self._answers and place not in self._with_x:
-                self._answers[place] = replace(self._answers[place], x=None, multipliers=None)
-        if answer.multipliers is not None:
-            self._know(answer.place, answer.multipliers)
+            point = self._with_x.popleft()
+            if point in self._answers and point not in self._with_x:
+                self._answers[point] = replace(self._answers[point], x=None, duals=None)
+        if answer.duals is not None:
+            self._know(answer.point, answer.duals)
 
-    def _know(self, place: Place, multipliers: Multipliers) -> None:
-        """Keep multipliers for `best`, in the place of those that were known there if they prove as much."""
-        if any(known is multipliers for _, known in self._known):
+    def _know(self, point: BudgetPoint, duals: IntegerDuals) -> None:
+        """Keep dual values for `best`, in the place of those that were known there if they prove as much."""
+        if any(known is duals for _, known in self._known):
             return
-        before = next((known for at, known in self._known if at == place), None)
-        if before is not None and before.bound(program := self.program(place)) < multipliers.bound(program):
+        before = next((known for at, known in self._known if at == point), None)
+        if before is not None and before.bound(program := self.program(point)) < duals.bound(program):
             return
-        entries = [entry for entry in self._known if entry[0] != place]
-        entries.append((place, multipliers))
+        entries = [entry for entry in self._known if entry[0] != point]
+        entries.append((point, duals))
         if len(entries) > MAX_KNOWN:
             entries.pop(_crowded([known for known, _ in entries]))
         self._known = tuple(entries)
 
-    def _keep_basis(self, place: Place, basis: Any) -> None:
-        self._at = place if basis is not None else None
+    def _keep_basis(self, point: BudgetPoint, basis: Any) -> None:
+        self._at = point if basis is not None else None
         if basis is None:
             return
-        self._bases = [entry for entry in self._bases if entry[0] != place]
-        self._bases.append((place, len(self._cuts), basis))
+        self._bases = [entry for entry in self._bases if entry[0] != point]
+        self._bases.append((point, len(self._cuts), basis))
         if len(self._bases) > MAX_BASES:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
 
@@ -450,20 +452,20 @@ def cold_method(structure: Structure) -> Method:
 
 
 @lru_cache(maxsize=4096)
-def coordinates(place: Place) -> np.ndarray:
+def coordinates(point: BudgetPoint) -> np.ndarray:
     """Where a place is, on a scale on which distances are roughly proportional to the effort of getting there."""
-    return np.log1p(np.array([*place[0], place[1] or 0], dtype=np.float64))
+    return np.log1p(np.array([*point[0], point[1] or 0], dtype=np.float64))
 
 
-def efforts(places: Sequence[Place], to: Place) -> np.ndarray:
+def distances(places: Sequence[BudgetPoint], to: BudgetPoint) -> np.ndarray:
     """How hard it is to get from each place to another one; upwards is harder, because points come in."""
     if not places:
         return np.zeros(0)
-    steps = coordinates(to) - np.array([coordinates(place) for place in places])
+    steps = coordinates(to) - np.array([coordinates(point) for point in places])
     return np.asarray(np.where(steps > 0, UPWARDS * steps, -steps).sum(axis=1))
 
 
-def covers(larger: Place, smaller: Place) -> bool:
+def covers(larger: BudgetPoint, smaller: BudgetPoint) -> bool:
     """Whether every attack within the smaller budgets is one within the larger budgets."""
     if (larger[1] is None) != (smaller[1] is None):
         return False
@@ -471,9 +473,9 @@ def covers(larger: Place, smaller: Place) -> bool:
     return sigma and all(x >= y for x, y in zip(larger[0], smaller[0]))
 
 
-def _crowded(places: list[Place]) -> int:
+def _crowded(places: list[BudgetPoint]) -> int:
     """The entry (not the newest) that is missed least: the one with the nearest neighbour."""
-    at = np.array([coordinates(place) for place in places])
+    at = np.array([coordinates(point) for point in places])
     gaps = np.abs(at[:, None] - at[None]).sum(axis=2)
     np.fill_diagonal(gaps, np.inf)
     return int(np.argmin(gaps.min(axis=1)[:-1]))

@@ -8,7 +8,7 @@ from enum import StrEnum
 class Status(StrEnum):
     """How a solve ended: what the solver says of itself and, after the check, what is said of the bound.
 
-    `certcore.words` says what it means for the number beside it.
+    `certcore.messages` says what it means for the number beside it.
     """
 
     OPTIMAL = "optimal"

@@ -1,4 +1,4 @@
-"""The anytime search of the strong form: a restricted model, rows where they are violated, sets where rows run out.
+"""The anytime search of the strong form: a restricted master, rows where they are violated, sets where rows run out.
 
 Nothing in the search needs trust. Whatever it proposes is rounded to integers and evaluated over all columns and rows
 of the whole program before it is called a bound (`certcore.verify.strong`).
@@ -25,13 +25,13 @@ from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.solve.pricing import Completed, Pricing
-from certcore.solve.restricted import Proposal, Restricted
+from certcore.solve.restricted_master import Proposal, RestrictedMaster
 from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.shifts import Shifts
-from certcore.solve.solver import Answer, Solver
+from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.verify.bound import SCALE, scaled
-from certcore.verify.strong import StrongMultipliers, repaired, strong_bound, used_only
+from certcore.verify.strong import StrongDuals, repaired, strong_bound, used_only
 
 #: New rows in one round, and covers: where local limits or capacities of one make them the main thing, all there are.
 MAX_ROWS, MAX_COVERS = 500, 2000
@@ -94,14 +94,16 @@ class StrongSearch:
     """One search for one threat model; it can be stopped and continued. Not thread-safe."""
 
     def __init__(self, problem: Problem, attack: Attack | None = None, seeds: Seeds | None = None) -> None:
+        if not problem.has_strong_rows:
+            raise ValueError("strong rows do not hold for this problem; the tight program answers it")
         self.problem, self.attack = problem, attack
         self.solver = Solver(problem, Relaxation.TIGHT)
         self.structure = self.solver.structure
-        self.place = (problem.threat.budgets, problem.threat.sigma)
-        self.program = Program(self.structure, *self.place)
-        self.tight: Answer | None = None
+        self.point = (problem.threat.budgets, problem.threat.sigma)
+        self.program = Program(self.structure, *self.point)
+        self.tight: BoundResult | None = None
         self.bound: Fraction | None = None
-        self.by: StrongMultipliers | None = None
+        self.by: StrongDuals | None = None
         """What proves the bound; None as long as the tight program does."""
         self.status = Status.TIME_LIMIT
         self.seconds, self.rounds = 0.0, 0
@@ -152,7 +154,7 @@ class StrongSearch:
 
         if self.tight is None or not self.tight.status.is_final:
             answer = self.solver.solve(
-                self.place, time_limit=max(deadline - began, 0.05) if clock else 1e6, cancel=cancel, want_x=True
+                self.point, time_limit=max(deadline - began, 0.05) if clock else 1e6, cancel=cancel, want_x=True
             )
             self.tight, self.x, self.status = answer, answer.x, answer.status
             self.bound = answer.bound if self.bound is None else min(answer.bound, self.bound)
@@ -261,25 +263,25 @@ class _Core:
                 self._seed(new)
         self._seed_covers(seeds.covers)
 
-    def _begin(self, answer: Answer) -> Restricted:
+    def _begin(self, answer: BoundResult) -> RestrictedMaster:
         s, program = self.structure, self.program
         y = np.zeros(s.matrix.shape[0])
-        if answer.multipliers is not None:
-            y = answer.multipliers.y[: s.matrix.shape[0]] / SCALE
-            if len(answer.multipliers.cuts):
-                self.cuts = answer.multipliers.cuts
+        if answer.duals is not None:
+            y = answer.duals.y[: s.matrix.shape[0]] / SCALE
+            if len(answer.duals.cuts):
+                self.cuts = answer.duals.cuts
         else:
             y[s.rows["choose"]] = s.groups.weight
-        model = Restricted(program, y, thin=len(s.types) == 1)
+        model = RestrictedMaster(program, y, drop_dominated=len(s.types) == 1)
         assert answer.x is not None
         flips = answer.x[s.columns.flips]
         chosen = [np.flatnonzero(flips > 1e-9)]
-        worth = model.reduced_costs(y)[s.columns.flips] if answer.multipliers is not None else -flips
+        worth = model.reduced_costs(y)[s.columns.flips] if answer.duals is not None else -flips
         for k in s.types:
             mine = np.flatnonzero(s.flips.kind == k)
             chosen.append(mine[np.argsort(-worth[mine], kind="stable")[:FIRST_SITES]])
         groups = np.arange(len(s.groups))
-        model.admit(np.concatenate(chosen), groups)
+        model.add_columns_and_groups(np.concatenate(chosen), groups)
         if len(self.cuts):
             cuts, self.cuts = self.cuts, Cuts.none()
             self._add_cuts(model, cuts)
@@ -376,7 +378,7 @@ class _Core:
         flips, lack = self.pricing.missing(found, NEW_SITES)
         if not len(flips) or (turn >= 2 and lack < 0.05):
             return False
-        self.model.admit(flips)
+        self.model.add_columns_and_groups(flips)
         return True
 
     # Rows and sets.
@@ -400,7 +402,7 @@ class _Core:
         rows = self.levels.rows(tags)
         self._append(self.model, rows, list(tags))
 
-    def _append(self, model: Restricted, rows: Rows, tags: list[Any]) -> None:
+    def _append(self, model: RestrictedMaster, rows: Rows, tags: list[Any]) -> None:
         model.add_rows(rows.matrix, rows.rhs)
         width = self.levels.count
         before = sp.csr_array((self.rows.data, self.rows.indices, self.rows.indptr), (self.rows.shape[0], width))
@@ -410,7 +412,7 @@ class _Core:
         self.idle = np.concatenate([self.idle, np.zeros(len(tags), dtype=np.int64)])
         self.tags += tags
 
-    def _add_cuts(self, model: Restricted, cuts: Cuts) -> None:
+    def _add_cuts(self, model: RestrictedMaster, cuts: Cuts) -> None:
         self._append(model, cuts.rows(self.structure), [None] * len(cuts))
         self.cuts = self.cuts.plus(cuts)
 

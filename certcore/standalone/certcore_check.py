@@ -1,7 +1,7 @@
 """Check a proof of a collective robustness certificate: `python certcore_check.py PROOF INSTANCE`.
 
 A proof claims: whatever an attacker does to this graph within these budgets, at least C of T labels stay. This one file
-goes from the instance (graph, fields, base certificate) to the attacker's program and evaluates the proof's multipliers
+goes from the instance (graph, fields, base certificate) to the attacker's program and evaluates the proof's dual values
 on it in whole numbers, with Python, numpy, no solver, and no code of the engine that writes proofs. What it does is in
 docs/soundness.md, section "The proof file, exactly"; division voting has a second file, certcore_check_division.py,
 beside this one. Exit code 0: accepted, 1: rejected (with the reason), 2: unreadable.
@@ -34,7 +34,7 @@ TYPES = ("attr_add", "attr_del", "adj_add", "adj_del")
 LABELS = ("attribute additions", "attribute deletions", "edge additions", "edge deletions")
 ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
 UNLIMITED = 2**40  # more than any number of flips
-SCALE_BITS = 40  # multipliers are whole numbers over 2**40
+SCALE_BITS = 40  # dual values are whole numbers over 2**40
 MAX_AXIS = 1024  # votes certify no budget with more flips of one type (unless flips have no effect)
 MAX_BUDGET, MAX_BYTES = 10**9, 2**28
 PRECISION = 120
@@ -490,9 +490,9 @@ class Program:
         return len(self.columns) - 1
 
     def add(self, rhs: int, entries: Iterable[tuple[int, int]], y: int | None = None) -> None:
-        """Add a row, weighed by its multiplier: a given one, or that of the next number."""
+        """Add a row, weighed by its dual value: a given one, or that of the next number."""
         if y is None:
-            y, self.count = self.multipliers.get(self.count, 0), self.count + 1
+            y, self.count = self.duals.get(self.count, 0), self.count + 1
         if y:
             self.fixed += y * rhs
             for column, coefficient in entries:
@@ -538,7 +538,7 @@ class Program:
         need(fits and is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another form")
         chosen = whole_list(given["rows"], 0, 2**62, "rows", rising=True)
         values = whole_list(given["values"], 1, 2**62, "values")
-        self.multipliers = dict(zip(chosen, values))
+        self.duals = dict(zip(chosen, values))
         self._rows()
         self._cuts(given["cuts_touch"], given["cuts_index"])
         need(len(chosen) == len(values) and max(chosen, default=-1) < self.count, "rows and values do not fit")

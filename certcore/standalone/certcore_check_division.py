@@ -3,7 +3,7 @@
 A hash puts every pair of nodes into one of T groups, and a classifier has voted once per group. A flipped pair changes
 at most the vote of its own group, and only for targets near one of its ends. From the votes this file computes labels
 and thresholds, from the graph the groups and who is near whom, and from both the rows of the attacker's program; what
-multipliers prove on them is evaluated in certcore_check.py. It needs Python and numpy and shares no code with the
+dual values prove on them is evaluated in certcore_check.py. It needs Python and numpy and shares no code with the
 engine. What it does is said in docs/division.md, section "The proof file, exactly".
 """
 
@@ -94,7 +94,7 @@ class Division:
 class DivisionProgram(Program):
     """Columns: additions per group, deletions, attackers, targets, changed votes, ends of additions, flips per group.
 
-    Multipliers are numbered by rows only, so the order of the columns is nobody's business.
+    Dual values are numbered by rows only, so the order of the columns is nobody's business.
     """
 
     def __init__(

@@ -2,16 +2,16 @@
 
 from certcore.sweep import Session, curve, surface, radius, defend
 
-session = Session(instance)                       # keeps programs, bases and multipliers for the next request
+session = Session(instance)                       # keeps programs, bases and dual values for the next request
 session.certify(ThreatModel(attr_del=50))         # like certcore.certify, from the nearest known basis
 session.preview(ThreatModel(attr_del=51))         # a sound bound within milliseconds
 curve(session, ThreatModel(), "attr_del", range(201))
 """
 
-from certcore.common.splits import average_radius
+from certcore.common.statistics import average_radius
 from certcore.sweep.curves import Curve, curve
 from certcore.sweep.defences import Defence, defend
-from certcore.sweep.many import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
+from certcore.sweep.parallel import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
 from certcore.sweep.radii import Radius, radius
 from certcore.sweep.session import Preview, Session
 from certcore.sweep.strengthen import strengthen_curve, strengthen_surface

@@ -1,4 +1,4 @@
-"""What a sweep varies: one of the four global budgets, σ, or a local budget."""
+"""What a sweep varies: one of the global budgets, σ, or a local budget."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from certcore.common.errors import InputError, did_you_mean
 from certcore.common.numbers import MAX_VALUES
 from certcore.common.reading import whole_numbers
 from certcore.domain.fronts import Fronts
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TYPES, canonical
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
-from certcore.program.program import Place
+from certcore.program.program import BudgetPoint
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Axis:
 
     @classmethod
     def parse(cls, name: str, *, local: bool = True) -> Axis:
-        """Read a name; dashes and underscores are the same, and an edge may be called that (`edge_del`: adj_del)."""
-        plain = str(name).strip().lower().replace("-", "_").replace("edge_", "adj_")
+        """Read a name; dashes and underscores are the same, and aliases do as well (`edge_del`: adj_del)."""
+        plain = canonical(str(name).strip().lower().replace("-", "_"))
         known = [*TYPES, "sigma", *(f"local_{kind}" for kind in TYPES if local)]
         if plain not in known:
             hint = did_you_mean(plain, known)
@@ -55,9 +55,9 @@ class Axis:
         """The threat model with this quantity changed."""
         return threat.replace(**{self.name: value})
 
-    def move(self, place: Place, value: int) -> Place:
+    def move(self, point: BudgetPoint, value: int) -> BudgetPoint:
         """A place in the space of budgets with this quantity changed."""
-        budgets, sigma = place
+        budgets, sigma = point
         if self.is_sigma:
             return budgets, value
         return (*budgets[: self.kind], value, *budgets[self.kind + 1 :]), sigma

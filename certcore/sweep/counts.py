@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.common.shown import Shown
+from certcore.common.display import Display
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
@@ -17,7 +17,7 @@ from certcore.solve.status import Status
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Counts(ABC, Shown):
+class Counts(ABC, Display):
     """Certified and naive counts at many places, beside the number of targets."""
 
     targets: int

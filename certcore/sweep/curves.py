@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from certcore.common.splits import average_radius
+from certcore.common.statistics import average_radius
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel
@@ -27,10 +27,10 @@ from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.counts import Counts
-from certcore.sweep.effort import Effort
 from certcore.sweep.interrupt import interruptible
 from certcore.sweep.line import LineOfBounds, sweep_line
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
+from certcore.sweep.solve_options import SolveOptions
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.
@@ -120,13 +120,13 @@ def curve(
     for each solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other
     bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
     """
-    effort = Effort.read(relaxation, time_limit, rounds)
+    options = SolveOptions.read(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    job = _CurveWork(session, threat, axis, numbers, effort, cancel, progress)
+    job = _CurveWork(session, threat, axis, numbers, options, cancel, progress)
 
     def work(stop: threading.Event | None) -> LineOfBounds:
         stoppable = replace(job, cancel=stop)
@@ -138,14 +138,15 @@ def curve(
     naive = naive_counts(problem.fronts, problem.targets, problem.threat.budgets, axis, numbers)
     return Curve(
         vary=axis.name,
-        values=np.array([float(v) if axis.is_local and not isinstance(v, int) else v for v in numbers]),
+        # A share may be written as a quotient (1/3), which only the threat model can read.
+        values=np.array([v if isinstance(v, int) else float(axis.of(axis.at(threat, v))) for v in numbers]),
         targets=targets,
         certified=np.array([certified_count(targets, b) for b in line.bounds]),
         naive=naive,
         bounds=tuple(line.bounds),
         final=np.array(line.final),
         status=line.status,
-        relaxation=effort.relaxation,
+        relaxation=options.relaxation,
         threat=threat,
         solves=line.solves,
         seconds=time.perf_counter() - started,
@@ -164,11 +165,11 @@ def _resumed(job: _CurveWork, path: str | os.PathLike[str]) -> LineOfBounds:
         "threat": {**job.threat.to_json(), "vary": job.axis.name, job.axis.name: None},
         "targets": None if own is None else np.asarray(own).tolist(),
         "values": [str(v) for v in job.values],
-        "relaxation": job.effort.relaxation,
-        **({} if job.effort.rounds is None else {"rounds": job.effort.rounds}),
+        "relaxation": job.options.relaxation,
+        **({} if job.options.rounds is None else {"rounds": job.options.rounds}),
     }
     # Until 0.2.0 strong curves took bounds of smaller attackers for plateaus: files of those are refused.
-    strong = job.effort.relaxation is Relaxation.STRONG
+    strong = job.options.relaxation is Relaxation.STRONG
     saved = Checkpoint(path, key | {"plateaus": 2} if strong else key, (len(job.values), 1), key if strong else None)
     final, bounds = saved.load() or (np.zeros(saved.shape, dtype=bool), np.zeros(saved.shape, dtype=object))
     # What is not reached (a 0 in the file) counts every target as attacked; larger values may know better.
@@ -198,12 +199,12 @@ class _CurveWork:
     threat: ThreatModel
     axis: Axis
     values: list[Any]
-    effort: Effort
+    options: SolveOptions
     cancel: threading.Event | None
     progress: Callable[[float], None] | None
 
     def run(self) -> LineOfBounds:
-        if self.effort.relaxation.is_timed or self.axis.is_local:
+        if self.options.relaxation.is_timed or self.axis.is_local:
             return self._one_by_one()
         return self._together()
 
@@ -218,13 +219,13 @@ class _CurveWork:
             types = [k for k in range(len(TYPES)) if self.axis.at(self.threat, head[-1]).budgets[k] > 0]
             start = self.axis.at(self.threat, head[-1])
             try:
-                solver = self.session.solver(start, self.effort.relaxation, types, self.cancel)
+                solver = self.session.solver(start, self.options.relaxation, types, self.cancel)
             except Cancelled:
                 line = self._unsolved(largest, head)
             else:
                 line = sweep_line(
                     solver, (start.budgets, start.sigma), self.axis, head,
-                    time_limit=self.effort.seconds, cancel=self.cancel, progress=self.progress,
+                    time_limit=self.options.seconds, cancel=self.cancel, progress=self.progress,
                 )  # fmt: skip
         for value in self.values[len(head) :]:
             problem = Problem(self.session.instance, self.axis.at(self.threat, value), largest)
@@ -248,13 +249,13 @@ class _CurveWork:
         for value in self.values:
             threat = self.axis.at(self.threat, value)
             problem = Problem(self.session.instance, threat)
-            if self.effort.relaxation.is_proven and before is not None and can_do_no_more(threat, before[0], graph):
+            if self.options.relaxation.is_proven and before is not None and can_do_no_more(threat, before[0], graph):
                 # More at a node than exists there, or than the global budget pays for, is no more: a plateau.
                 line = line.plus(line.bounds[-1], final=line.final[-1], status=line.status)
             else:
                 solver = self._warm(problem, before[1] if before is not None else None)
                 before = threat, solver
-                certificate = self.session.certify(threat, **self.effort.arguments, attack=False, cancel=self.cancel)
+                certificate = self.session.certify(threat, **self.options.arguments, attack=False, cancel=self.cancel)
                 status = certificate.status
                 line = line.plus(certificate.bound, final=status.is_final, status=status, solves=certificate.solves)
             if self.progress is not None:
@@ -262,10 +263,10 @@ class _CurveWork:
         return line.monotone()
 
     def _warm(self, problem: Problem, before: Solver | None) -> Solver | None:
-        if self.effort.relaxation.is_timed or problem.whole_graph:
+        if self.options.relaxation.is_timed or problem.whole_graph:
             return None
         try:
-            solver = self.session.solver(problem.threat, self.effort.relaxation, (), self.cancel)
+            solver = self.session.solver(problem.threat, self.options.relaxation, (), self.cancel)
         except Cancelled:
             return None
         if before is not None:

@@ -1,4 +1,4 @@
-"""Which nodes to protect: greedy, candidates ranked by the multipliers, every step with its verified gain."""
+"""Which nodes to protect: greedy, candidates ranked by the dual values, every step with its verified gain."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from certcore.instance.instance import Instance
 from certcore.program.division import DivisionStructure
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
-from certcore.solve.solver import Answer, Solver
+from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
-from certcore.sweep.effort import Effort
 from certcore.sweep.session import Session, as_session
+from certcore.sweep.solve_options import SolveOptions
 from certcore.verify.bound import SCALE
 
 #: How many of the best ranked candidates are tried in each step.
@@ -95,11 +95,11 @@ def defend(
 ) -> Defence:
     """Choose up to k nodes whose protection raises the certified count most, one after the other.
 
-    A node's rank is what the relaxed adversary gains through it at the prices of the multipliers. The `tries` best
+    A node's rank is what the relaxed adversary gains through it at the prices of the dual values. The `tries` best
     are solved for, and the one that leaves the adversary least is taken. Ends early when no node helps any more.
     """
-    effort = Effort.read(relaxation, time_limit, rounds)
-    form = effort.relaxation
+    options = SolveOptions.read(relaxation, time_limit, rounds)
+    form = options.relaxation
     if not form.is_proven:
         raise InputError("defend works with the relaxations tight, strong and paper; every step is then verified")
     k = whole_number(k, "the number of nodes to protect", 1, 1000)
@@ -112,17 +112,17 @@ def defend(
         allowed[:] = False
         allowed[whole_numbers(candidates, "candidates", 0, instance.graph.n_nodes - 1)] = True
     scratch = Session(instance, max_solvers=2)
-    first = _look(session, threat, effort, cancel)
+    first = _look(session, threat, options, cancel)
     steps: list[Step] = []
     now, bound, current = first, first.bound, threat
     status = first.status
     while len(steps) < k and _usable(status, form):
         allowed[current.protected] = False
         ranked = [node for node in _ranking(now) if allowed[node]][:tries]
-        best: tuple[_Look, int] | None = None
+        best: tuple[_Candidate, int] | None = None
         for node in ranked:
             wider = current.replace(protected=np.append(np.asarray(current.protected), node))
-            look = _look(scratch, wider, effort, cancel)
+            look = _look(scratch, wider, options, cancel)
             status = look.status
             if not _usable(status, form):
                 break
@@ -148,7 +148,7 @@ def defend(
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _Candidate:
     """One solved threat model, with the relaxed adversary's flips and the prices of the global budgets."""
 
     threat: ThreatModel
@@ -157,7 +157,7 @@ class _Look:
     bound: Fraction
     status: Status
     solver: Solver | None
-    answer: Answer | None
+    answer: BoundResult | None
 
 
 def _usable(status: Status, relaxation: Relaxation) -> bool:
@@ -168,26 +168,26 @@ def _usable(status: Status, relaxation: Relaxation) -> bool:
 def _look(
     session: Session,
     threat: ThreatModel,
-    effort: Effort,
+    options: SolveOptions,
     cancel: threading.Event | None,
-) -> _Look:
+) -> _Candidate:
     problem = Problem(session.instance, threat)
     if problem.whole_graph:
         raise InputError(
             "with edge additions every field is the whole graph and no node matters more than another; "
             "set their budget to 0"
         )
-    certificate = session.certify(threat, **effort.arguments, attack=False, cancel=cancel)
+    certificate = session.certify(threat, **options.arguments, attack=False, cancel=cancel)
     solver = answer = None
     if any(threat.budgets) and certificate.status is not Status.INTERRUPTED:
-        solver = session.solver(threat, effort.relaxation.relaxed)
-        answer = solver.solve((threat.budgets, threat.sigma), time_limit=effort.seconds, cancel=cancel, want_x=True)
-    return _Look(
+        solver = session.solver(threat, options.relaxation.relaxed)
+        answer = solver.solve((threat.budgets, threat.sigma), time_limit=options.seconds, cancel=cancel, want_x=True)
+    return _Candidate(
         threat, certificate.targets, certificate.certified, certificate.bound, certificate.status, solver, answer
     )
 
 
-def _ranking(look: _Look) -> list[int]:
+def _ranking(look: _Candidate) -> list[int]:
     """Nodes through which the relaxed adversary gains something, the most valuable first.
 
     What a flip is worth is the price of its budget. Where the budget is more than the adversary needs, it has no
@@ -198,9 +198,9 @@ def _ranking(look: _Look) -> list[int]:
         return []
     if isinstance(solver.structure, DivisionStructure):
         return _division_ranking(solver, solver.structure, answer.x)
-    if answer.multipliers is None:
+    if answer.duals is None:
         return []
-    s, y = solver.structure, answer.multipliers.y.astype(np.float64)
+    s, y = solver.structure, answer.duals.y.astype(np.float64)
     flips = np.maximum(answer.x[s.columns.flips], 0.0)
     worth = _at_nodes(solver, flips * y[s.global_row][s.flips.kind] * s.flips.cost)
     broken = s.attacked(answer.x) * s.groups.weight

@@ -1,7 +1,7 @@
-"""Bounds along one axis of a structure: solve where it matters, re-evaluate multipliers everywhere else.
+"""Bounds along one axis of a structure: solve where it matters, re-evaluate dual values everywhere else.
 
 Between two values with the same points within reach and the same coefficients (a stretch) the relaxed optimum is
-concave: it lies above the chord between two solved values and below the bounds that their multipliers give. Where
+concave: it lies above the chord between two solved values and below the bounds that their dual values give. Where
 both have the same whole part, the bound is the best this relaxation has to give, and nothing is solved. The chord is
 never used as a bound.
 """
@@ -18,11 +18,11 @@ from itertools import pairwise
 import numpy as np
 
 from certcore.program.division import DivisionStructure
-from certcore.program.program import Place, Program
-from certcore.solve.solver import Answer, Solver
+from certcore.program.program import BudgetPoint, Program
+from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
-from certcore.verify.multipliers import plain_bound
+from certcore.verify.duals import plain_bound
 
 #: An optimum this close below a whole number counts as that number when a solve is to be saved.
 HAIR = 1e-6
@@ -53,7 +53,7 @@ class LineOfBounds:
 
 def sweep_line(
     solver: Solver,
-    place: Place,
+    point: BudgetPoint,
     axis: Axis,
     values: list[int],
     *,
@@ -62,7 +62,7 @@ def sweep_line(
     progress: Callable[[float], None] | None = None,
 ) -> LineOfBounds:
     """Bounds at all values (ascending) of one budget or of σ."""
-    return _Sweep(solver, place, axis, values, time_limit, cancel, progress).run()
+    return _Sweep(solver, point, axis, values, time_limit, cancel, progress).run()
 
 
 class _Stopped(Exception):
@@ -73,16 +73,16 @@ class _Sweep:
     def __init__(
         self,
         solver: Solver,
-        place: Place,
+        point: BudgetPoint,
         axis: Axis,
         values: list[int],
         time_limit: float,
         cancel: threading.Event | None,
         progress: Callable[[float], None] | None,
     ) -> None:
-        self.solver, self.place, self.axis, self.values = solver, place, axis, values
+        self.solver, self.point, self.axis, self.values = solver, point, axis, values
         self.time_limit, self.cancel, self.progress = time_limit, cancel, progress
-        self.answers: dict[int, Answer] = {}
+        self.answers: dict[int, BoundResult] = {}
         self.bounds: list[Fraction | None] = [None] * len(values)
         self.final = [False] * len(values)
         self.status = Status.OPTIMAL
@@ -101,8 +101,8 @@ class _Sweep:
         """What has not been reached gets the plain bound: every target with a point within reach."""
         return [plain_bound(self._program(i)) if bound is None else bound for i, bound in enumerate(self.bounds)]
 
-    def _place(self, i: int) -> Place:
-        return self.axis.move(self.place, self.values[i])
+    def _place(self, i: int) -> BudgetPoint:
+        return self.axis.move(self.point, self.values[i])
 
     def _program(self, i: int) -> Program:
         return self.solver.program(self._place(i))
@@ -112,7 +112,7 @@ class _Sweep:
         s = self.solver.structure
         if self.axis.is_sigma or isinstance(s, DivisionStructure):  # points open by more than their own amounts
             programs = [self._program(i) for i in range(len(self.values))]
-            same = [a.same_stretch(b) for a, b in pairwise(programs)]
+            same = [a.same_rhs_range(b) for a, b in pairwise(programs)]
         else:
             k = self.axis.kind
             coordinates = np.unique(s.points.amount[:, k])
@@ -126,7 +126,7 @@ class _Sweep:
         edges = [0, *(i + 1 for i, flag in enumerate(same) if not flag), len(self.values)]
         return [(a, b - 1) for a, b in pairwise(edges)]
 
-    def _solve(self, i: int) -> Answer:
+    def _solve(self, i: int) -> BoundResult:
         found = self.answers.get(i)
         if found is not None:
             return found
@@ -153,15 +153,15 @@ class _Sweep:
             self._solve(to)
             self._fill(at, to)
             for i in range(at, to):
-                if i in self.answers:  # their multipliers have done their work
-                    self.answers[i] = replace(self.answers[i], multipliers=None)
+                if i in self.answers:  # their dual values have done their work
+                    self.answers[i] = replace(self.answers[i], duals=None)
             between = self.solves - before - 1
             step = step * 2 if between <= 0 else step if between == 1 else max(1, step // 2)
             at = to
             self._report(at)
 
     def _look_ahead(self, at: int, last: int) -> int:
-        """The first value beyond a solved one that its multipliers do not settle; most curves end in a plateau."""
+        """The first value beyond a solved one that its dual values do not settle; most curves end in a plateau."""
         ahead, chunk = at, 8
         while ahead < last:
             end = min(last, ahead + chunk)
@@ -183,22 +183,22 @@ class _Sweep:
             self._fill(middle, right)
 
     def _settle(self, left: int, first: int, last: int, right: int | None = None) -> None:
-        """Bounds between (or beyond) solved values from their multipliers; final where nothing better is possible."""
+        """Bounds between (or beyond) solved values from their dual values; final where nothing better is possible."""
         inside = [i for i in range(first + 1, last + 1) if not self.final[i]]
         if not inside:
             return
         a, b = self.answers[left], self.answers[right] if right is not None else None
-        stretch = self.solver.program(a.place)
-        total = plain_bound(stretch)
+        rhs_range = self.solver.program(a.point)
+        total = plain_bound(rhs_range)
         chosen = [self.values[i] for i in inside]
         kind = None if self.axis.is_sigma else self.axis.kind
         candidates = [
-            answer.multipliers.bounds(stretch, kind, chosen)
+            answer.duals.bounds(rhs_range, kind, chosen)
             for answer in (a, b)
-            if answer is not None and answer.multipliers is not None
+            if answer is not None and answer.duals is not None
         ]
-        for place, i in enumerate(inside):
-            upper = min([total, *(c[place] for c in candidates)])
+        for point, i in enumerate(inside):
+            upper = min([total, *(c[point] for c in candidates)])
             lower = a.lower
             if b is not None and right is not None:
                 upper = min(upper, b.bound)

@@ -14,14 +14,14 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.exact import bounded_decimal
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_DEL, TABLE
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
-from certcore.sweep.effort import Effort
 from certcore.sweep.session import Session, as_session, threat_for
+from certcore.sweep.solve_options import SolveOptions
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def radius(
 
     What stays fixed is a `ThreatModel`, or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
     """
-    effort = Effort.read(relaxation, time_limit, rounds)
+    options = SolveOptions.read(relaxation, time_limit, rounds)
     started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
@@ -101,7 +101,7 @@ def radius(
     problem = Problem(session.instance, axis.at(threat, 0))
     targets = len(problem.targets)
     needed = max(0, math.ceil(share * targets))
-    search = _RadiusSearch(session, threat, axis, effort, cancel)
+    search = _RadiusSearch(session, threat, axis, options, cancel)
     largest, all_there_is = largest_useful(problem, axis)
     low, high = -1, largest + 1  # certified enough at `low`, not at `high`
     if search.enough(0, needed):
@@ -134,8 +134,8 @@ def radius(
         next_certified=search.counts.get(high),
         targets=targets,
         needed=needed,
-        relaxation=effort.relaxation,
-        verified=effort.relaxation.is_proven or problem.whole_graph,
+        relaxation=options.relaxation,
+        verified=options.relaxation.is_proven or problem.whole_graph,
         status=search.status,
         solves=search.solves,
         seconds=time.perf_counter() - started,
@@ -172,13 +172,13 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
         amounts, paid = np.ones(graph.n_edges, np.int64), problem.edge_costs
     else:
         amounts = problem.capacities[axis.kind]
-        paid = np.ones(len(amounts), np.int64) if axis.kind == ADJ_ADD else problem.node_costs
+        paid = np.ones(len(amounts), np.int64) if not TABLE[axis.kind].at_nodes else problem.node_costs
     # In Python's integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
     exists = sum(int(amounts[paid == cost].sum()) * cost for cost in np.unique(paid).tolist())
     asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(paid.max(initial=1))
     # What is said here must be what `certify` says at any budget: its relaxed programs do not always count the
     # attributes that exist, and any budget for edge additions makes the fields global, even if nobody can add one.
-    last = max(exists, asked) if axis.kind in (ATTR_ADD, ATTR_DEL) else max(exists, int(axis.kind == ADJ_ADD))
+    last = max(exists, asked) if TABLE[axis.kind].at_nodes else max(exists, int(TABLE[axis.kind].adds_edges))
     return min(last, MAX_BUDGET), min(exists, asked) <= MAX_BUDGET
 
 
@@ -188,10 +188,10 @@ class _RadiusSearch:
         session: Session,
         threat: ThreatModel,
         axis: Axis,
-        effort: Effort,
+        options: SolveOptions,
         cancel: threading.Event | None,
     ) -> None:
-        self.session, self.threat, self.axis, self.effort, self.cancel = session, threat, axis, effort, cancel
+        self.session, self.threat, self.axis, self.options, self.cancel = session, threat, axis, options, cancel
         self.counts: dict[int, int] = {}
         self.status = Status.OPTIMAL
         self.solves = 0
@@ -199,7 +199,7 @@ class _RadiusSearch:
     def enough(self, value: int, needed: int) -> bool:
         """Whether the value certifies enough; a preview that shows it already saves the solve."""
         if value not in self.counts:
-            preview = self.session.preview(self.axis.at(self.threat, value), relaxation=self.effort.relaxation)
+            preview = self.session.preview(self.axis.at(self.threat, value), relaxation=self.options.relaxation)
             if preview.certified >= needed and not preview.final:
                 return True
         return self.count(value) >= needed
@@ -207,7 +207,7 @@ class _RadiusSearch:
     def count(self, value: int) -> int:
         if value not in self.counts:
             certificate = self.session.certify(
-                self.axis.at(self.threat, value), **self.effort.arguments, attack=False, cancel=self.cancel
+                self.axis.at(self.threat, value), **self.options.arguments, attack=False, cancel=self.cancel
             )
             self.solves += certificate.solves
             self.status = self.status.then(certificate.status)

@@ -14,7 +14,7 @@ from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
-from certcore.program.program import Place
+from certcore.program.program import BudgetPoint
 from certcore.program.relaxation import Relaxation
 from certcore.result.allocation import Allocation
 from certcore.result.assemble import from_answer, from_totals, with_bound
@@ -24,9 +24,9 @@ from certcore.solve.highs import HighsModel
 from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
-from certcore.sweep.effort import Effort
 from certcore.sweep.family import ThreatFamily
 from certcore.sweep.interrupt import interruptible
+from certcore.sweep.solve_options import SolveOptions
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
@@ -86,7 +86,7 @@ class Session:
         self._solvers: OrderedDict[Any, Solver] = OrderedDict()
         self._past_solves = 0
         self._searches = Searches()
-        self._attacks: OrderedDict[tuple[ThreatFamily, Place], Allocation] = OrderedDict()
+        self._attacks: OrderedDict[tuple[ThreatFamily, BudgetPoint], Allocation] = OrderedDict()
 
     def certify(
         self,
@@ -107,26 +107,26 @@ class Session:
         the best bound known. A strong search is continued where an earlier request for the same threat model left it:
         `time_limit` and `rounds` are what it may take in all. `progress` sees each proven improvement of it.
         """
-        effort = Effort.read(relaxation, time_limit, rounds)
-        form = effort.relaxation
+        options = SolveOptions.read(relaxation, time_limit, rounds)
+        form = options.relaxation
         started = time.perf_counter()
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
-            if form is Relaxation.STRONG and problem.by_division:
-                # It has a program of its own, to which strong rows do not apply: the tight one answers, and is named.
-                tight = Effort(Relaxation.TIGHT, effort.seconds)
+            if form is Relaxation.STRONG and not problem.has_strong_rows:
+                # Strong rows do not apply to its program: the tight one answers, and is named.
+                tight = SolveOptions(Relaxation.TIGHT, options.seconds)
                 return self._certify(problem, tight, attack, proof, cancel, started)
             if form is Relaxation.STRONG and not problem.whole_graph:
-                return self._strong(problem, effort, proof, cancel, started, progress)
-            return self._certify(problem, effort, attack, proof, cancel, started)
+                return self._strong(problem, options, proof, cancel, started, progress)
+            return self._certify(problem, options, attack, proof, cancel, started)
 
         if cancel is None or self._once:
             return work()
         return self._cancellable(work, cancel, lambda: self._interrupted(problem, form, started))
 
     def preview(self, threat: ThreatModel, *, relaxation: str = "tight") -> Preview:
-        """A sound bound within milliseconds: from stored multipliers, from larger budgets, or one by one."""
+        """A sound bound within milliseconds: from stored dual values, from larger budgets, or one by one."""
         started = time.perf_counter()
         form = Relaxation.parse(relaxation, "the relaxation")
         problem = Problem(self.instance, threat)
@@ -215,13 +215,13 @@ class Session:
     def _certify(
         self,
         problem: Problem,
-        effort: Effort,
+        options: SolveOptions,
         attack: bool,
         proof: bool,
         cancel: threading.Event | None,
         started: float,
     ) -> Certificate:
-        threat, relaxation, limit = problem.threat, effort.relaxation, effort.seconds
+        threat, relaxation, limit = problem.threat, options.relaxation, options.seconds
         if problem.whole_graph:
             certificate = from_totals(problem, relaxation, started=started, attack=attack, proof=proof)
             self._keep_attack(problem, certificate)
@@ -232,7 +232,7 @@ class Session:
         if not answer.status.is_final and not self._once:
             known, _ = self._best_known(problem, relaxation)
             if known < answer.bound:
-                answer = replace(answer, bound=known, multipliers=None)
+                answer = replace(answer, bound=known, duals=None)
         certificate = from_answer(
             replace(problem, like=solver.problem),
             solver.structure,
@@ -254,7 +254,7 @@ class Session:
     def _strong(
         self,
         problem: Problem,
-        effort: Effort,
+        options: SolveOptions,
         proof: bool,
         cancel: threading.Event | None,
         started: float,
@@ -265,12 +265,12 @@ class Session:
             problem,
             ThreatFamily.of(problem.threat),
             started=started,
-            limit=effort.seconds,
-            rounds=effort.rounds,
+            limit=options.seconds,
+            rounds=options.rounds,
             proof=proof,
             cancel=cancel,
             progress=progress,
-            attacks=self._known_attacks(problem) if effort.rounds is None else [],
+            attacks=self._known_attacks(problem) if options.rounds is None else [],
         )
         self._keep_attack(problem, certificate)
         bound = certificate.bound if proof else min(certificate.bound, self._best_known(problem, Relaxation.STRONG)[0])
@@ -279,9 +279,9 @@ class Session:
 
     def _known_attacks(self, problem: Problem) -> list[Allocation]:
         """The best attacks found at smaller budgets of the same threat model, the strongest first."""
-        family, place = ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
+        family, point = ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
         with self._lock:
-            found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(place, at)]
+            found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(point, at)]
         return sorted(found, key=lambda attack: -float(attack.attacked.sum()))[:4]
 
     def best_attack(self, threat: ThreatModel) -> int:
@@ -313,11 +313,11 @@ class Session:
             missing = any(threat.budgets[k] > solver.structure.extent[k] for k in range(len(TYPES)))
             if missing or of_relaxation is not relaxation.relaxed or not of_family.holds_for(family):
                 continue
-            place: Place = (threat.budgets, threat.sigma if of_family.sigma else None)
-            answer = solver.answer_at(place)
+            point: BudgetPoint = (threat.budgets, threat.sigma if of_family.sigma else None)
+            answer = solver.answer_at(point)
             if answer is not None:
                 final |= of_family == family
-            best = min(best, solver.best(place)[0] if answer is None else answer.bound)
+            best = min(best, solver.best(point)[0] if answer is None else answer.bound)
         if relaxation is Relaxation.STRONG:
             found, done = self._searches.best(family, (threat.budgets, threat.sigma))
             return best if found is None else min(best, found), done

@@ -14,6 +14,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
+from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.curves import Curve
 from certcore.sweep.session import Session
@@ -33,14 +34,16 @@ def strengthen_curve(
     progress: Told | None = None,
 ) -> Iterator[Curve]:
     """The curve with better bounds, after each point; every bound is proven, and the curve stays monotone."""
-    _same_instance(session, found)
+    _can_start_from(session, found)
     if found.vary.startswith("local_"):
         return
     threats = [found.threat.replace(**{found.vary: int(value)}) for value in found.values.tolist()]
+    if not Problem(session.instance, threats[-1]).has_strong_rows:
+        return
     bounds = list(found.bounds)
-    for place, bound in _points(session, threats, bounds, time_limit, cancel, progress):
-        bounds[place] = min(bounds[place], bound)
-        for smaller in range(place - 1, -1, -1):
+    for point, bound in _points(session, threats, bounds, time_limit, cancel, progress):
+        bounds[point] = min(bounds[point], bound)
+        for smaller in range(point - 1, -1, -1):
             bounds[smaller] = min(bounds[smaller], bounds[smaller + 1])
         yield replace(
             found,
@@ -59,22 +62,32 @@ def strengthen_surface(
     progress: Told | None = None,
 ) -> Iterator[Surface]:
     """The map with better bounds, after each cell; a bound at larger budgets holds at all smaller ones."""
-    _same_instance(session, found)
+    _can_start_from(session, found)
     xs, ys = found.x_values.tolist(), found.y_values.tolist()
     cells = [(i, j) for i in range(len(xs)) for j in range(len(ys))]
     threats = [found.threat.replace(**{found.x: int(xs[i]), found.y: int(ys[j])}) for i, j in cells]
+    if not Problem(session.instance, threats[-1]).has_strong_rows:
+        return
     bounds = found.bounds.copy()
     start = [bounds[cell] for cell in cells]
-    for place, bound in _points(session, threats, start, time_limit, cancel, progress):
-        i, j = cells[place]
+    for point, bound in _points(session, threats, start, time_limit, cancel, progress):
+        i, j = cells[point]
         smaller = bounds[: i + 1, : j + 1]
         smaller[smaller > bound] = bound
         certified = np.array([[certified_count(found.targets, b) for b in row] for row in bounds])
         yield replace(found, bounds=bounds.copy(), certified=certified, relaxation=Relaxation.STRONG)
 
 
-def _same_instance(session: Session, found: Curve | Surface) -> None:
-    """Bounds of one instance say nothing about another, not even about the same votes under another base rule."""
+def _can_start_from(session: Session, found: Curve | Surface) -> None:
+    """Bounds of one instance say nothing about another, not even about the same votes under another base rule.
+
+    What is yielded counts as proven, so nothing in it may be the word of an integer solver.
+    """
+    if not found.verified.all():
+        raise InputError(
+            f"the bounds of relaxation {found.relaxation} are the solver's word; expected proven ones to strengthen: "
+            "compute the curve or map with the relaxation tight"
+        )
     if found.instance is not None and found.instance.digest != session.instance.digest:
         raise InputError(
             "the session is of another instance than the curve or map; strengthen it with a session of its own"
@@ -91,14 +104,14 @@ def _points(
 ) -> Iterator[tuple[int, Fraction]]:
     """Points with their strong bounds, the widest bracket first; those that need nothing are passed over."""
     found = [session.best_attack(threat) for threat in threats]
-    open_ = [place for place, bound in enumerate(bounds) if int(bound) > found[place] and any(threats[place].budgets)]
-    order = sorted(open_, key=lambda place: (found[place] - bounds[place], place))
-    for done, place in enumerate(order):
+    open_ = [point for point, bound in enumerate(bounds) if int(bound) > found[point] and any(threats[point].budgets)]
+    order = sorted(open_, key=lambda point: (found[point] - bounds[point], point))
+    for done, point in enumerate(order):
         if cancel is not None and cancel.is_set():
             return
         if progress is not None:
             progress(done, len(order))
         certificate = session.certify(
-            threats[place], relaxation=Relaxation.STRONG, time_limit=time_limit, cancel=cancel
+            threats[point], relaxation=Relaxation.STRONG, time_limit=time_limit, cancel=cancel
         )
-        yield place, certificate.bound
+        yield point, certificate.bound

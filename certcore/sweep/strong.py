@@ -17,7 +17,7 @@ import numpy as np
 
 from certcore.program.cuts import Cuts
 from certcore.program.problem import Problem
-from certcore.program.program import Place, Program
+from certcore.program.program import BudgetPoint, Program
 from certcore.program.relaxation import Relaxation
 from certcore.result.allocation import Allocation, fractional
 from certcore.result.anneal import Annealer
@@ -28,9 +28,9 @@ from certcore.solve.solver import coordinates, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress, Seeds, StrongSearch
 from certcore.sweep.family import ThreatFamily
-from certcore.verify.multipliers import plain_multipliers
+from certcore.verify.duals import plain_duals
 from certcore.verify.proof import make_proof
-from certcore.verify.strong import StrongMultipliers, strong_bound
+from certcore.verify.strong import StrongDuals, strong_bound
 
 #: Searches kept to be continued, and results kept of those that are not.
 MAX_SEARCHES, MAX_RESULTS = 8, 512
@@ -43,7 +43,7 @@ class Searches:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[ThreatFamily, Place, bool], _KeptSearch] = OrderedDict()
+        self._entries: OrderedDict[tuple[ThreatFamily, BudgetPoint, bool], _KeptSearch] = OrderedDict()
 
     def certify(
         self,
@@ -70,15 +70,15 @@ class Searches:
         finally:
             entry.lock.release()
 
-    def best(self, family: ThreatFamily, place: Place) -> tuple[Fraction | None, bool]:
+    def best(self, family: ThreatFamily, point: BudgetPoint) -> tuple[Fraction | None, bool]:
         """The best bound that any search has proven at a place, or at larger ones, and whether its own is finished."""
         found: Fraction | None = None
         finished = False
         for entry in self._all():
             bound = entry.known
-            if bound is not None and entry.family.holds_for(family) and covers(entry.place, _like(place, entry.place)):
+            if bound is not None and entry.family.holds_for(family) and covers(entry.point, _like(point, entry.point)):
                 found = bound if found is None else min(found, bound)
-            finished |= entry.finished and entry.family == family and entry.place == place
+            finished |= entry.finished and entry.family == family and entry.point == point
         return found, finished
 
     def _work(
@@ -110,12 +110,12 @@ class Searches:
     # Memory.
 
     def _entry(self, problem: Problem, family: ThreatFamily, rounds: int | None) -> _KeptSearch:
-        place: Place = (problem.threat.budgets, problem.threat.sigma)
-        key = (family, place, rounds is not None)
+        point: BudgetPoint = (problem.threat.budgets, problem.threat.sigma)
+        key = (family, point, rounds is not None)
         with self._lock:
             found = self._entries.get(key)
             if found is None:
-                found = self._entries[key] = _KeptSearch(family, place, rounds is not None)
+                found = self._entries[key] = _KeptSearch(family, point, rounds is not None)
             self._entries.move_to_end(key)
             while len(self._entries) > MAX_RESULTS:
                 self._entries.popitem(last=False)
@@ -129,9 +129,9 @@ class Searches:
 
     def _neighbours(self, entry: _KeptSearch) -> list[_KeptSearch]:
         """Other searches of the same kind, the nearest first."""
-        here = coordinates(entry.place)
+        here = coordinates(entry.point)
         others = [o for o in self._all() if o is not entry and o.family == entry.family and o.counted == entry.counted]
-        return sorted(others, key=lambda other: float(np.abs(coordinates(other.place) - here).sum()))
+        return sorted(others, key=lambda other: float(np.abs(coordinates(other.point) - here).sum()))
 
     def _seeds(self, entry: _KeptSearch) -> Seeds:
         found = [other.seeds for other in self._neighbours(entry) if other.seeds is not None]
@@ -144,13 +144,13 @@ class Searches:
 class _KeptSearch:
     """One search, or what is left of it."""
 
-    def __init__(self, family: ThreatFamily, place: Place, counted: bool) -> None:
-        self.family, self.place, self.counted = family, place, counted
+    def __init__(self, family: ThreatFamily, point: BudgetPoint, counted: bool) -> None:
+        self.family, self.point, self.counted = family, point, counted
         self.lock = threading.Lock()
         self.search: StrongSearch | None = None
         self.annealer: Annealer  # comes with the search
         self.known: Fraction | None = None
-        self.by: StrongMultipliers | None = None
+        self.by: StrongDuals | None = None
         self.attack: Allocation | None = None
         self.seeds: Seeds | None = None
         self.greedy = self.finished = False
@@ -202,16 +202,16 @@ def _certificate(
     return replace(certificate, seconds=time.perf_counter() - started)
 
 
-def _tight_multipliers(search: StrongSearch) -> StrongMultipliers:
+def _tight_multipliers(search: StrongSearch) -> StrongDuals:
     """What proves the tight bound, for a proof without any strong row."""
-    program = Program(search.structure, *search.place)
-    y, cuts = plain_multipliers(program), Cuts.none()
+    program = Program(search.structure, *search.point)
+    y, cuts = plain_duals(program), Cuts.none()
     answer = search.tight
-    if answer is not None and answer.multipliers is not None:
-        y, cuts = answer.multipliers.repaired(program), answer.multipliers.cuts
-    return StrongMultipliers(y, cuts, (), (), np.zeros(0, dtype=np.int64))
+    if answer is not None and answer.duals is not None:
+        y, cuts = answer.duals.repaired(program), answer.duals.cuts
+    return StrongDuals(y, cuts, (), (), np.zeros(0, dtype=np.int64))
 
 
-def _like(place: Place, other: Place) -> Place:
+def _like(point: BudgetPoint, other: BudgetPoint) -> BudgetPoint:
     """The place without σ if the other one has none: who may control everybody can do what σ nodes can."""
-    return (place[0], None) if other[1] is None else place
+    return (point[0], None) if other[1] is None else point

@@ -14,7 +14,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TABLE, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, by_division, whole_graph
@@ -25,9 +25,9 @@ from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, naive_counts, whole_values
 from certcore.sweep.checkpoint import Checkpoint, exact
 from certcore.sweep.counts import Counts
-from certcore.sweep.effort import Effort
 from certcore.sweep.interrupt import interruptible
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
+from certcore.sweep.solve_options import SolveOptions
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
 Cell = tuple[int, int]
@@ -159,13 +159,13 @@ def surfaces(
     `scheduler`, share the cells. A `coarser` surface of the same question is refined: its cells are taken over, and its
     bounds hold at all smaller budgets. With `near`, cells around those two values come first.
     """
-    effort = Effort.read(relaxation, time_limit, rounds)
+    options = SolveOptions.read(relaxation, time_limit, rounds)
     session = as_session(source)
     axes = Axis.parse(x, local=False), Axis.parse(y, local=False)
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    task = _SurfaceSpec(threat, axes, values, effort)
+    task = _SurfaceSpec(threat, axes, values, options)
     grid = _Grid(session, task)
     saved = None
     if checkpoint is not None:
@@ -231,7 +231,7 @@ class _SurfaceSpec:
     threat: ThreatModel
     axes: tuple[Axis, Axis]
     values: tuple[list[int], list[int]]
-    effort: Effort
+    options: SolveOptions
 
     def threat_at(self, cell: Cell) -> ThreatModel:
         changes = {axis.name: values[c] for axis, values, c in zip(self.axes, self.values, cell)}
@@ -250,8 +250,8 @@ class _SurfaceSpec:
             "targets": None if own is None else np.asarray(own).tolist(),
             "axes": [axis.name for axis in self.axes],
             "values": list(self.values),
-            "relaxation": self.effort.relaxation,
-            **({} if self.effort.rounds is None else {"rounds": self.effort.rounds}),
+            "relaxation": self.options.relaxation,
+            **({} if self.options.rounds is None else {"rounds": self.options.rounds}),
         }
 
 
@@ -291,7 +291,7 @@ class _Grid:
         axes = Axis.parse(coarser.x, local=False), Axis.parse(coarser.y, local=False)
         theirs = replace(self.task, threat=coarser.threat, axes=axes)
         of = self.session.instance if coarser.instance is None else coarser.instance
-        same = coarser.instance is not None and coarser.relaxation == self.task.effort.relaxation
+        same = coarser.instance is not None and coarser.relaxation == self.task.options.relaxation
         if not same or theirs.key(of) != self.task.key(self.session.instance):
             raise InputError("the coarser surface answers another question; refine it with what it was made of")
         for cell in np.ndindex(*self.shape):
@@ -309,9 +309,10 @@ class _Grid:
         """One program for all cells whose fields are not the whole graph."""
         if self._solver is None:
             last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
-            local = last if by_division(self.session.instance, last) else last.replace(adj_add=0)
+            no_new = {entry.name: 0 for entry in TABLE if entry.adds_edges}
+            local = last if by_division(self.session.instance, last) else last.replace(**no_new)
             types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
-            self._solver = self.session.solver(local, self.task.effort.relaxation, types, cancel)
+            self._solver = self.session.solver(local, self.task.options.relaxation, types, cancel)
         return self._solver
 
     def solve(self, cell: Cell, cancel: threading.Event | None) -> tuple[Fraction, Status, int]:
@@ -323,22 +324,22 @@ class _Grid:
         # Cells without attribute flips have a program of their own against division voting.
         last = self.task.threat_at((self.shape[0] - 1, self.shape[1] - 1))
         alone = by_division(self.session.instance, threat) and not by_division(self.session.instance, last)
-        if alone or self.task.effort.relaxation.is_timed:
-            certificate = self.session.certify(threat, **self.task.effort.arguments, attack=False, cancel=cancel)
+        if alone or self.task.options.relaxation.is_timed:
+            certificate = self.session.certify(threat, **self.task.options.arguments, attack=False, cancel=cancel)
             return certificate.bound, certificate.status, certificate.solves
         try:
             solver = self.solver(cancel)
         except Cancelled:
             return self.bounds[cell], Status.INTERRUPTED, 0
         place = (threat.budgets, threat.sigma)
-        answer = solver.solve(place, time_limit=self.task.effort.seconds, cancel=cancel)
+        answer = solver.solve(place, time_limit=self.task.options.seconds, cancel=cancel)
         return answer.bound, answer.status, answer.solves
 
     def enter(self, cell: Cell, bound: Fraction, status: Status, solves: int) -> None:
         self.solves += solves
         self.bounds[cell] = min(self.bounds[cell], bound)
         # More than its time is not spent on a search or an integer program again.
-        enough = status is Status.TIME_LIMIT and self.task.effort.relaxation.is_timed
+        enough = status is Status.TIME_LIMIT and self.task.options.relaxation.is_timed
         self.done[cell] = status.is_final or enough
         self.status = self.status.then(status)
 
@@ -358,7 +359,7 @@ class _Grid:
             bounds=bounds,
             done=self.done.copy(),
             status=self.status,
-            relaxation=self.task.effort.relaxation,
+            relaxation=self.task.options.relaxation,
             threat=self.task.threat,
             solves=self.solves,
             seconds=time.perf_counter() - self.started,

@@ -47,6 +47,10 @@ class MarginBound:
         return Edges.of(self.graph).symmetric
 
     @cached_property
+    def _attributes(self) -> sp.csr_array:
+        return self.graph.attributes
+
+    @cached_property
     def _own(self) -> tuple[Tensor, Tensor]:
         """Every node's attributes in rows of one length, and which of them are real."""
         graph = self.graph
@@ -85,7 +89,7 @@ class MarginBound:
 
         Which flips those are is found without gradients; only their own values enter the loss.
         """
-        sign = torch.from_numpy(2 * self.graph.attributes[far].toarray().astype(np.float32) - 1)
+        sign = torch.from_numpy(2 * self._attributes[far].toarray().astype(np.float32) - 1)
         n_attrs = len(first)
         totals = []
         for part in arriving:

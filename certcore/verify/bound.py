@@ -1,11 +1,11 @@
 """Upper bounds on the adversary's optimum, proven by weak duality in exact integer arithmetic.
 
-For any multipliers y ≥ 0 of the rows matrix · x ≤ rhs, and 0 ≤ x ≤ upper,
+For any dual values y ≥ 0 of the rows matrix · x ≤ rhs, and 0 ≤ x ≤ upper,
 
     objective · x  ≤  y · rhs + Σ_j max(0, objective_j − (yᵀ matrix)_j) · upper_j.
 
 All data are integers and y is a vector of integers over a power of two, so the right-hand side is an exact
-fraction. Wrong multipliers make it larger, never wrong: no solver has to be trusted.
+fraction. Wrong dual values make it larger, never wrong: no solver has to be trusted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
-#: Multipliers are integers over 2**SCALE_BITS.
+#: Dual values are integers over 2**SCALE_BITS.
 SCALE_BITS = 40
 SCALE = 1 << SCALE_BITS
 _SAFE = float(2**61)
@@ -35,19 +35,19 @@ class Linear(Protocol):
     def objective(self) -> np.ndarray: ...
 
 
-def scaled(multipliers: np.ndarray) -> np.ndarray:
-    """Floating-point multipliers as integers over SCALE; anything negative or not finite becomes 0."""
-    clean = np.where(np.isfinite(multipliers), multipliers, 0.0)
+def scaled(duals: np.ndarray) -> np.ndarray:
+    """Floating-point dual values as integers over SCALE; anything negative or not finite becomes 0."""
+    clean = np.where(np.isfinite(duals), duals, 0.0)
     return np.rint(np.clip(clean, 0.0, 2.0**20) * SCALE).astype(np.int64)
 
 
 def exact_bound(program: Linear, y: np.ndarray) -> Fraction:
-    """The weak-duality bound for integer multipliers y over SCALE, as an exact fraction."""
+    """The weak-duality bound for integer dual values y over SCALE, as an exact fraction."""
     if len(y) != program.matrix.shape[0] or (len(y) and y.min() < 0):
         raise ValueError("one multiplier of at least 0 is needed for every row")
-    surplus = _reduced(program, y)
-    positive = np.flatnonzero(surplus > 0)
-    total = _exact_dot(y, program.rhs) + _exact_dot(surplus[positive], program.upper[positive])
+    reduced_costs = _reduced(program, y)
+    positive = np.flatnonzero(reduced_costs > 0)
+    total = _exact_dot(y, program.rhs) + _exact_dot(reduced_costs[positive], program.upper[positive])
     return Fraction(total, SCALE)
 
 

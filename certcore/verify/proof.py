@@ -1,4 +1,4 @@
-"""Proofs: a JSON file with multipliers from which anybody can recompute a certified count without a solver."""
+"""Proofs: a JSON file with dual values from which anybody can recompute a certified count without a solver."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.verify.bound import SCALE_BITS, exact_bound
-from certcore.verify.strong import StrongMultipliers, strong_bound
+from certcore.verify.strong import StrongDuals, strong_bound
 
 FORMAT = "certcore-proof-1"
-#: Proofs of the strong form: sets, tags of rows and their multipliers come in addition.
+#: Proofs of the strong form: sets, tags of rows and their dual values come in addition.
 STRONG_FORMAT = "certcore-proof-2"
 MAX_BYTES = 256 * 2**20
 _KEYS = {
@@ -37,7 +37,7 @@ _KEYS = {
 }  # fmt: skip
 
 
-_MULTIPLIERS = {"scale_bits", "rows", "values", "cuts_touch", "cuts_index"}
+_DUALS = {"scale_bits", "rows", "values", "cuts_touch", "cuts_index"}
 _STRONG = {"sets", "strong_rows", "strong_values"}
 
 
@@ -71,17 +71,17 @@ def make_proof(
     bound: Fraction,
     y: np.ndarray | None,
     cuts: Cuts,
-    strong: StrongMultipliers | None = None,
+    strong: StrongDuals | None = None,
 ) -> dict[str, Any]:
-    """Write down what proves the bound; no multipliers y where fields are the whole graph and totals suffice.
+    """Write down what proves the bound; no dual values y where fields are the whole graph and totals suffice.
 
     With `strong` the proof has format 2; `y` and `cuts` are then those of the tight program in it.
     """
     own = problem.threat.targets
-    multipliers: dict[str, Any] | None = None
+    duals: dict[str, Any] | None = None
     if y is not None:
         rows = np.flatnonzero(y)
-        multipliers = {
+        duals = {
             "scale_bits": SCALE_BITS,
             "rows": rows.tolist(),
             "values": y[rows].tolist(),
@@ -89,7 +89,7 @@ def make_proof(
             "cuts_index": cuts.index.tolist(),
         }
         if strong is not None:
-            multipliers |= {
+            duals |= {
                 "sets": [[new.kind, new.sites.tolist(), new.levels] for new in strong.sets],
                 "strong_rows": [list(tag) for tag in strong.tags],
                 "strong_values": strong.values.tolist(),
@@ -104,7 +104,7 @@ def make_proof(
         "relaxation": relaxation,
         "bound": [bound.numerator, bound.denominator],
         "certified": certified_count(len(problem.targets), bound),
-        "multipliers": multipliers,
+        "multipliers": duals,
     }
     proof["digest"] = digest_of(proof)
     return proof
@@ -210,52 +210,52 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
     return Verdict(True, "accepted", count, len(problem.targets), bound)
 
 
-def _recompute(problem: Problem, format_: Any, relaxation: Any, multipliers: Any) -> Fraction:
+def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> Fraction:
     strong = format_ == STRONG_FORMAT
     expected = (Relaxation.STRONG,) if strong else (Relaxation.PAPER, Relaxation.TIGHT)
     if relaxation not in expected:
         raise InputError(f"the relaxation is {relaxation!r}; expected {' or '.join(map(repr, expected))}")
     if problem.whole_graph:
-        if multipliers is not None:
+        if duals is not None:
             raise InputError("multipliers are given although the fields are the whole graph")
         return Fraction(whole_graph_attacked(problem))
-    if strong and problem.by_division:
-        raise InputError("strong rows do not apply to division voting")
-    if not isinstance(multipliers, dict) or set(multipliers) != _MULTIPLIERS | (_STRONG if strong else set()):
+    if strong and not problem.has_strong_rows:
+        raise InputError("strong rows apply neither to division voting nor to real amounts")
+    if not isinstance(duals, dict) or set(duals) != _DUALS | (_STRONG if strong else set()):
         raise InputError("the multipliers are not in the form that certify --proof writes")
-    if type(multipliers["scale_bits"]) is not int or multipliers["scale_bits"] != SCALE_BITS:
-        raise InputError(f"the multipliers have scale 2^{multipliers['scale_bits']}; expected 2^{SCALE_BITS}")
+    if type(duals["scale_bits"]) is not int or duals["scale_bits"] != SCALE_BITS:
+        raise InputError(f"the multipliers have scale 2^{duals['scale_bits']}; expected 2^{SCALE_BITS}")
     structure = build_structure(problem, Relaxation.TIGHT if strong else Relaxation(relaxation))
-    family = _integers(multipliers["cuts_touch"], 1)
-    index = _integers(multipliers["cuts_index"], max(len(structure.groups), len(structure.flips), 1) - 1)
+    family = _integers(duals["cuts_touch"], 1)
+    index = _integers(duals["cuts_index"], max(len(structure.groups), len(structure.flips), 1) - 1)
     cuts = Cuts(family, index)
     if len(family) != len(index) or not cuts.fit(structure):
         raise InputError("the cuts do not fit the program")
     n_rows = structure.matrix.shape[0] + len(cuts)
-    rows = _integers(multipliers["rows"], n_rows - 1)
-    values = _integers(multipliers["values"], 2**62)
+    rows = _integers(duals["rows"], n_rows - 1)
+    values = _integers(duals["values"], 2**62)
     if len(rows) != len(values) or (np.diff(rows) <= 0).any() or (values == 0).any():
         raise InputError("rows and values of the multipliers do not fit together")
     y = np.zeros(n_rows, dtype=np.int64)
     y[rows] = values
     program = Program(structure, problem.threat.budgets, problem.threat.sigma, cuts)
     if strong:
-        return strong_bound(problem, replace(program, cuts=Cuts.none()), _strong(multipliers, y, cuts))
+        return strong_bound(problem, replace(program, cuts=Cuts.none()), _strong(duals, y, cuts))
     return structure.constant + exact_bound(program, y)
 
 
-def _strong(multipliers: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongMultipliers:
+def _strong(duals: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongDuals:
     """What only format 2 has, read; whether sets and tags fit is seen when rows are made of them."""
     sets = []
-    for entry in _list(multipliers["sets"]):
+    for entry in _list(duals["sets"]):
         if len(_list(entry)) != 3 or type(entry[0]) is not int or type(entry[2]) is not int:
             raise InputError("a set of the proof is not in the form type, sites, levels")
         sets.append(LevelSet(entry[0], _integers(entry[1], 2**62), entry[2]))
-    values = _integers(multipliers["strong_values"], 2**62)
-    tags = [_list(tag) for tag in _list(multipliers["strong_rows"])]
+    values = _integers(duals["strong_values"], 2**62)
+    tags = [_list(tag) for tag in _list(duals["strong_rows"])]
     if len(tags) != len(values) or (values == 0).any():
         raise InputError("strong rows and their multipliers do not fit together")
-    return StrongMultipliers(y, cuts, tuple(sets), tuple(tags), values)
+    return StrongDuals(y, cuts, tuple(sets), tuple(tags), values)
 
 
 def whole_graph_attacked(problem: Problem) -> int:

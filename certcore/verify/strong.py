@@ -14,12 +14,12 @@ from certcore.program.levels import Levels, LevelSet, StrongProgram, Tag
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.verify.bound import exact_bound
-from certcore.verify.multipliers import Multipliers
+from certcore.verify.duals import IntegerDuals
 
 
 @dataclass(frozen=True, eq=False)
-class StrongMultipliers:
-    """What proves a strong bound at one place: multipliers of the tight program's rows, sets, tags and theirs."""
+class StrongDuals:
+    """What proves a strong bound at one place: dual values of the tight program's rows, sets, tags and theirs."""
 
     y: np.ndarray
     """One per row of the structure and then one per cut."""
@@ -30,7 +30,7 @@ class StrongMultipliers:
     """One per tag, at least 1."""
 
 
-def strong_bound(problem: Problem, program: Program, by: StrongMultipliers) -> Fraction:
+def strong_bound(problem: Problem, program: Program, by: StrongDuals) -> Fraction:
     """Rebuild every row from its tag and evaluate the bound; refuses tags that do not fit."""
     levels = Levels(problem, program)
     for new in by.sets:
@@ -44,7 +44,7 @@ def strong_bound(problem: Problem, program: Program, by: StrongMultipliers) -> F
 def repaired(
     program: Program, y: np.ndarray, cuts: Cuts, cut_rows: Rows | None, values: np.ndarray, rows: Rows
 ) -> np.ndarray | None:
-    """Multipliers y of the tight rows, raised where a cheap row pays for many columns; None if they are too large."""
+    """Dual values y of the tight rows, raised where a cheap row pays for many columns; None if they are too large."""
     structure = program.structure
     width = structure.columns.count
     own = Rows(sp.csr_array(rows.matrix[:, :width]), rows.rhs)
@@ -53,18 +53,18 @@ def repaired(
             sp.csr_array(sp.vstack([cut_rows.matrix, own.matrix], format="csr")),
             np.concatenate([cut_rows.rhs, own.rhs]),
         )
-    found = Multipliers.of(structure, np.concatenate([y, values]), cuts, own)
+    found = IntegerDuals.of(structure, np.concatenate([y, values]), cuts, own)
     return None if found is None else found.repaired(program)[: len(y)]
 
 
 def used_only(
     y: np.ndarray, cuts: Cuts, sets: Sequence[LevelSet], tags: Sequence[Tag], values: np.ndarray
-) -> StrongMultipliers:
-    """Only tags with a multiplier and the sets they name, numbered anew: what a proof holds."""
+) -> StrongDuals:
+    """Only tags with a dual value and the sets they name, numbered anew: what a proof holds."""
     kept = [i for i in range(len(tags)) if values[i] > 0]
     named = sorted({number for i in kept for number in _sets_of(tags[i])})
     new = {old: place for place, old in enumerate(named)}
-    return StrongMultipliers(
+    return StrongDuals(
         y,
         cuts,
         tuple(sets[old] for old in named),

@@ -5,7 +5,7 @@ python docs/examples/verify_proof.py PROOF.json INSTANCE.npz
 
 import sys
 
-from certcore import ThreatModel, load_instance, read_proof, verify_proof, words
+from certcore import ThreatModel, load_instance, messages, read_proof, verify_proof
 
 proof = read_proof(sys.argv[1])
 instance = load_instance(sys.argv[2], base_rule=proof["base_rule"])
@@ -13,4 +13,4 @@ verdict = verify_proof(proof, instance)
 if not verdict.accepted:
     sys.exit(f"rejected: {verdict.reason}")
 threat = ThreatModel.from_json(proof["threat"])
-print(f"accepted: {words.accepted(instance, threat, verdict.certified, verdict.targets)}")
+print(f"accepted: {messages.accepted(instance, threat, verdict.certified, verdict.targets)}")

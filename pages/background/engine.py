@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.common.errors import SoundnessError
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
@@ -22,8 +22,8 @@ from certcore.sweep import Defence, Session, defend
 from certcore.sweep.session import Preview
 from certcore.verify.proof import certified_count
 
+from ..messages.text import listing
 from ..state.state import View, within_base
-from ..words.text import listing
 from .jobs import Job
 from .work import Work, ask
 
@@ -72,7 +72,7 @@ def strengthened(view: View, result: Certificate) -> Work:
         def told(step: Progress) -> None:
             better = min(step.bound, result.bound)
             proven = certified_count(result.targets, better)
-            note = words.strengthening(result.verified_certified, proven, result.targets)
+            note = messages.strengthening(result.verified_certified, proven, result.targets)
             part = replace(
                 result, bound=better, certified=proven, verified_certified=proven,
                 relaxation=Relaxation.STRONG, attack=None, status=Status.TIME_LIMIT, rounds=step.rounds,
@@ -134,7 +134,7 @@ def preview(view: View) -> str:
     if found is None:
         return ""
     whole = found.targets if view.counted is None else len(view.counted)
-    return str(words.known_already(found.certified, whole))
+    return str(messages.known_already(found.certified, whole))
 
 
 def per_class(view: View) -> Work:

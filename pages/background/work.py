@@ -19,7 +19,7 @@ from certcore.result.certificate import Certificate
 from certcore.result.tripwire import check
 from certcore.sweep.counts import Counts
 
-from ..words.text import markdown, seconds
+from ..messages.text import markdown, seconds
 from .delivery import keep_in_order
 from .jobs import URGENT, Job, JobState, Pool
 

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from certcore import words
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore import messages
+from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.figures.style import STATES
 from certcore.instance.instance import Instance
+from certcore.result.attack_effects import NO_TARGET, Reach
 from certcore.result.certificate import Certificate
-from certcore.result.reach import NO_TARGET, Reach
 from certcore.result.states import NOTHING
 
-from ..words.names import class_name, node_name
-from ..words.text import SHORT, count, plain
+from ..messages.names import class_name, node_name
+from ..messages.text import SHORT, count, plain
 from .view import pack
 
 #: Entries of fields that travel with one attack; sites beyond are drawn and counted, without a list of their targets.
@@ -42,7 +42,7 @@ def data(
     assert allocation is not None
     controlled = np.flatnonzero(allocation.attackers > NOTHING) if result.threat.sigma is not None else np.zeros(0, int)
     most = result.targets - result.verified_certified
-    said = words.attack_words(
+    said = messages.attack_words(
         found, lambda node: _name_of(instance, node), most, result.threat.budgets, relaxed=relaxed
     )
     sent: dict[str, Any] = {
@@ -51,8 +51,9 @@ def data(
         "kinds": [
             {
                 "type": k,
+                "edge": not TABLE[k].at_nodes,
                 "label": LABELS[TYPES[k]],
-                "one": LABELS[TYPES[k]].removesuffix("s"),
+                "one": TABLE[k].singular,
                 "short": SHORT[TYPES[k]],
                 "budget": int(result.threat.budgets[k]),
             }

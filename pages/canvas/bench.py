@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from certcore import words
+from certcore import messages
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.figures.style import RAMP, SHARES, axis_label
 from certcore.instance.instance import Instance
+from certcore.messages import short
+from certcore.messages.attacker import limits_on
 from certcore.result.certificate import Certificate
 from certcore.result.partition import Partition, partition_of
 from certcore.result.states import TargetState
 from certcore.sweep import Curve, Surface
-from certcore.sweep.bracket import best_below
-from certcore.words import short
-from certcore.words.attacker import limits_on
+from certcore.sweep.attack_curve import best_below
 
 from ..background.sweeps import Attacks
 from ..state import state
@@ -32,7 +32,7 @@ c: charts · /: find a node · e: export · m: More
 In the graph: arrows walk the sites, Enter opens a node, a zooms to the attack, + − 0 zoom, Shift+arrow moves, Esc"""
 
 
-def pieces(text: words.Text) -> list[dict[str, str]]:
+def pieces(text: messages.Text) -> list[dict[str, str]]:
     return [{"text": piece.text, "kind": piece.kind} for piece in text.pieces]
 
 
@@ -57,7 +57,7 @@ def family(view: View, axis: str) -> str:
 
 def before(view: View) -> int:
     """Targets without a certificate even without an attack."""
-    speaks = view.instance.base.fronts().certified((0, 0, 0, 0))[view.targets]
+    speaks = view.instance.base.fronts().clean[view.targets]
     return int(len(view.targets) - speaks.sum())
 
 
@@ -73,7 +73,7 @@ def parts(view: View, result: Certificate, found: int = 0) -> Partition:
 
 def vocabulary(view: View) -> dict[str, Any]:
     """The engine's words with places for numbers, so that the browser can fill them at every budget a slider passes."""
-    sure = words.short_sure(view.instance)
+    sure = messages.short_sure(view.instance)
     places = ("{n}", "{of}", "{share}")
     at_all = view.threat.replace(**{name: MAX_BUDGET for name in names_of(view) if name in TYPES}, sigma=None)
     return {
@@ -179,7 +179,7 @@ def whose(what: str, old: ThreatModel, new: ThreatModel) -> str:
     differ = [t for t in TYPES if getattr(old, t) != getattr(new, t)]
     if len(differ) == 1 and old.sigma == new.sigma and str(old.local) == str(new.local):
         return f"{what} for {getattr(old, differ[0]):,}, not {getattr(new, differ[0]):,}"
-    return f"{what} for {words.short_threat(old)}"
+    return f"{what} for {messages.short_threat(old)}"
 
 
 def bar(parts: Partition | None) -> dict[str, int] | None:

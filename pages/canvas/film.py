@@ -16,17 +16,17 @@ from certcore import figures
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.figures.style import BLUE, WIDTHS
 from certcore.instance.instance import Instance
+from certcore.messages.text import some
+from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
-from certcore.result.reach import reach
 from certcore.sweep.axis import Axis
-from certcore.words.text import some
 
 from ..background.engine import session
 from ..background.jobs import Job
 from ..background.work import Work, ask
+from ..messages.text import count
 from ..state.sliders import slider_end, stops
 from ..state.state import View
-from ..words.text import count
 from . import attack
 from . import view as canvas
 

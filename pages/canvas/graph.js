@@ -97,6 +97,7 @@ class Attack {
     this.ends = decode(data.ends, Uint32Array);
     this.amounts = decode(data.amounts, Float64Array);
     this.count = this.ends.length / 2;
+    this.width = this.amounts.length / Math.max(1, this.count);  // types of perturbation
     // Counted by the engine: the lists that follow may end before the last site.
     this.reach = decode(data.reach, Uint32Array);
     this.breaks = decode(data.breaks, Uint32Array);
@@ -122,8 +123,8 @@ class Attack {
     this.siteOf = new Map();
     for (let s = 0; s < this.count; s++) {
       let most = -1;
-      for (let k = 0; k < 4; k++) {
-        const here = this.amounts[4 * s + k];
+      for (let k = 0; k < this.width; k++) {
+        const here = this.amounts[this.width * s + k];
         this.flips[s] += here;
         if (here > 0) this.types[s] |= 1 << k;
         if (here > most) { most = here; this.kind[s] = k; }
@@ -179,7 +180,7 @@ class Attack {
   // What is spent at a site: −3 deletions, +2 additions; both where it is both.
   signed(s) {
     let more = 0, less = 0;
-    for (let k = 0; k < 4; k++) { const here = this.amounts[4 * s + k]; if (k % 2) less += here; else more += here; }
+    for (const { type, label } of this.kinds) { const here = this.amounts[this.width * s + type]; if (label.includes("deletion")) less += here; else more += here; }
     return [more ? `+${amount(more)}` : "", less ? `−${amount(less)}` : ""].filter(Boolean).join(" ");
   }
   // Of several combinations that a lost target was reached by one is told; types that only others are made of.
@@ -203,7 +204,7 @@ class Attack {
     return `${where}; the bound counts ${thousands(number)} of them${sum === null ? "" : `, by fractions that add up to ${thousands(Number(sum.toFixed(2)))}`}`;
   }
   spent(s, separator = ", ") {
-    return this.kinds.map((kind) => [this.amounts[4 * s + kind.type], kind]).filter(([value]) => value > 0)
+    return this.kinds.map((kind) => [this.amounts[this.width * s + kind.type], kind]).filter(([value]) => value > 0)
       .map(([value, kind]) => `${amount(value)} ${value === 1 ? kind.one : kind.label}`).join(separator);
   }
 }

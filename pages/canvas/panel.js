@@ -478,7 +478,7 @@ class Panel {
     c.fillStyle = o.paper; c.fillText(text, x, y + size * 0.05);
     if (o.bench.helps() && o.chosen && o.siteIn(attack, o.chosen) === s) { c.strokeStyle = o.ink; c.lineWidth = 1.5; c.beginPath(); c.arc(x, y, r + 4.5, 0, 6.2832); c.stroke(); }
     taken.push([x - outer, y - outer, x + outer, y + outer]);
-    seen.sites.push({ site: s, ends: [attack.ends[2 * s], attack.ends[2 * s + 1]], name: o.siteName(attack, s), text, flips: attack.flips[s], amounts: Array.from(attack.amounts.subarray(4 * s, 4 * s + 4)), kind: attack.kind[s], colour, x, y, radius: r, alpha });
+    seen.sites.push({ site: s, ends: [attack.ends[2 * s], attack.ends[2 * s + 1]], name: o.siteName(attack, s), text, flips: attack.flips[s], amounts: Array.from(attack.amounts.subarray(attack.width * s, attack.width * (s + 1))), kind: attack.kind[s], colour, x, y, radius: r, alpha });
   }
 
   // Names beside marks, the largest first, each only where it covers nothing; where few are named, a line leads to one

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
+from certcore.messages import threat_words
 from certcore.result.certificate import Certificate
-from certcore.words import threat_words
 
 from ..background.engine import session
 from ..background.jobs import Job

@@ -23,8 +23,8 @@ from certcore.figures.kinds.graph import positions_of
 from certcore.figures.style import CLASSES, CLOSENESS, TOKENS
 from certcore.instance.instance import Instance
 
-from ..words.names import class_name
-from ..words.text import plain
+from ..messages.names import class_name
+from ..messages.text import plain
 
 _HERE = Path(__file__).parent
 SCRIPTS = ("bus", "graph", "hand", "panel", "beside", "stage", "answer", "curve", "player", "bench")
@@ -144,7 +144,7 @@ def graph_data(instance: Instance) -> dict[str, Any]:
         data["classes"] = names
         data["groups"] = [{"label": name, "light": tone.light, "dark": tone.dark} for name, tone in zip(names, CLASSES)]
         if instance.right is not None:
-            speaks = instance.base.fronts().certified((0, 0, 0, 0))
+            speaks = instance.base.fronts().clean
             data["right"] = pack(np.where(speaks, instance.right, 2), np.uint8)
     seen = hashlib.sha256()
     for name in sorted(data):

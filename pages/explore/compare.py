@@ -5,17 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from certcore import figures, words
+from certcore import figures, messages
 from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_down, share_down
 from certcore.domain.perturbations import LABELS, TYPES
 
 from ..background import sweeps, work
 from ..files import bundles
+from ..messages.text import count, listing, markdown, plain
 from ..parts import charts, exports, frames
 from ..state import controls, state
 from ..state.state import View
-from ..words.text import count, listing, markdown, plain
 
 TITLE = "Compare"
 LEAD = "Models, datasets, base certificates or splits on the same axes."
@@ -149,11 +149,11 @@ def draw(view: View) -> None:
             "other lines have the local budgets of the sidebar."
         )
     if accuracy:
-        trained = [member.name for member in family if words.has_training_nodes(member.instances[0])]
+        trained = [member.name for member in family if messages.has_training_nodes(member.instances[0])]
         st.caption(
             "Certified accuracy: labels that stay and are right, as a share of all targets of each file; each line "
             "begins at its accuracy without an attack."
-            + (f" {words.not_for_training()} ({markdown(', '.join(trained), 300)})" if trained else "")
+            + (f" {messages.not_for_training()} ({markdown(', '.join(trained), 300)})" if trained else "")
         )
     values = sweeps.values_to(end and int(end), to_zero, view.instance, vary)
     task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
@@ -167,7 +167,7 @@ def draw(view: View) -> None:
                 len(member.instances[0].select_targets(None)) if accuracy else None,
             )
             for member, line in zip(family, lines)
-            for right in [words.accuracy(member.instances[0])]
+            for right in [messages.accuracy(member.instances[0])]
         ]
         drawn = list(instances)[: len(lines)]
         again = exports.recipe(
@@ -255,7 +255,7 @@ def draw(view: View) -> None:
                 icon=":material/balance:",
             )
         st.caption(
-            f"{NOW.capitalize()}{' (right labels only)' if accuracy else ''}: {words.threat_words(free)}."
+            f"{NOW.capitalize()}{' (right labels only)' if accuracy else ''}: {messages.threat_words(free)}."
             + (
                 " r̄: average certifiable radius, over all budgets up to where nothing is certified any more."
                 if with_radii
@@ -265,9 +265,9 @@ def draw(view: View) -> None:
             )
         )
         if ignoring:
-            st.caption(words.why_control_columns().markdown)
+            st.caption(messages.why_control_columns().markdown)
         elif not accuracy and any(instance.controls for instance in instances.values()):
-            st.caption(words.why_accuracy().markdown)
+            st.caption(messages.why_accuracy().markdown)
         if now.running:
             work.watch_all([("", now)])
         if radii is not None:

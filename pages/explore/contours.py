@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from certcore import figures, words
+from certcore import figures, messages
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Surface
-from certcore.sweep.bracket import best_within
+from certcore.sweep.attack_curve import best_within
 
 from ..background import sweeps, work
 from ..parts import charts, exports
@@ -77,7 +77,7 @@ def _asked(view: View) -> Asked:
         bar, "Up to ", 1, 20_000, key="y_to", width=100, placeholder=str(y_default), help="End of the vertical axis."
     )
     second = st.container(horizontal=True, vertical_alignment="bottom")
-    shown = [name for name in SHOW if name != "paper" or words.votes_over_groups(view.instance) is None]
+    shown = [name for name in SHOW if name != "paper" or messages.votes_over_groups(view.instance) is None]
     if st.session_state["show"] not in shown:
         state.replace("show", "ratio", "the publication defines no relaxation for votes over groups of edges")
     titles = SHOW if view.counted is None else SHOW | {"ratio": "Certified accuracy"}

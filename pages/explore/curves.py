@@ -7,20 +7,20 @@ from typing import Any
 
 import streamlit as st
 
-from certcore import figures, words
+from certcore import figures, messages
 from certcore.common.errors import InputError
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 
 from ..background import engine, sweeps, work
 from ..files import bundles
+from ..messages.names import class_name
+from ..messages.text import markdown
 from ..parts import charts, exports
 from ..parts.promise import promise
 from ..state import controls, state
 from ..state.sliders import stops
 from ..state.state import View
-from ..words.names import class_name
-from ..words.text import markdown
 
 TITLE = "Curves"
 LEAD = "What stays certified as one budget grows, everything else as above."
@@ -122,7 +122,7 @@ def _asked(view: View) -> Asked:
 def _switches(view: View) -> tuple[bool, bool, bool, list[str]]:
     """The paper's relaxation, a logarithmic axis, whether it ends at zero, and the splits to take the mean of."""
     switches = st.container(horizontal=True)
-    votes = words.votes_over_groups(view.instance) is not None
+    votes = messages.votes_over_groups(view.instance) is not None
     if votes and st.session_state["paper"]:
         state.replace("paper", False, "the publication defines no relaxation for votes over groups of edges")
     paper = controls.toggle(
@@ -195,9 +195,9 @@ def _chart(
     )
     clicked = charts.show(figure, key="curve", height=470, select=True, note=note)
     if beside:
-        st.caption(words.why_controls().markdown)
+        st.caption(messages.why_controls().markdown)
     elif view.instance.controls and view.counted is None:
-        st.caption(words.why_accuracy().markdown)
+        st.caption(messages.why_accuracy().markdown)
         if st.button("Show certified accuracy beside models that ignore edges", key="controls"):
             state.move(right=True)
     if clicked is not None:

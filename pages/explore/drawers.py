@@ -11,22 +11,22 @@ import streamlit as st
 
 from certcore import figures
 from certcore.result.assemble import result_facts
+from certcore.result.attack_effects import Reach
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
-from certcore.result.reach import Reach
 from certcore.result.states import TargetState
 from certcore.sweep import Curve, Surface
-from certcore.sweep.bracket import best_below
+from certcore.sweep.attack_curve import best_below
 
 from ..background import sweeps, work
 from ..canvas import attack, film
+from ..messages.text import count
 from ..parts import exports, frames, headline
 from ..parts.charts import is_dark
 from ..parts.protect import suggestions
 from ..parts.selection import selected_nodes
 from ..state import state
 from ..state.state import View
-from ..words.text import count
 
 #: A curve is drawn at every integer if it does not reach further.
 MOST_FINE = 200

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.figures.style import STATES
+from certcore.messages import short
+from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
-from certcore.result.reach import reach
 from certcore.result.states import FORMER, TargetState
 from certcore.sweep.session import Preview
-from certcore.words import short
 
 from ..background import engine, sweeps, work
 from ..canvas import attack, bench, film, situation
 from ..canvas import view as canvas
+from ..messages.text import count, markdown
 from ..parts import headline
 from ..state import controls, menu, state
 from ..state.state import View
-from ..words.text import count, markdown
 from . import drawers
 from .drawers import Picture
 
@@ -171,22 +171,22 @@ def _told(view: View, now: Now, found: int) -> dict[str, Any]:
     result, preview = now.result, now.preview
     parts = None if result is None else bench.parts(view, result, found if now.fresh else 0)
     told: dict[str, Any] = {"fresh": now.fresh, "partsOf": "", "open": "", "act": now.stopped}
-    remarks = [] if result is None else [str(one) for one in words.short_remarks(view.instance, view.threat)]
+    remarks = [] if result is None else [str(one) for one in messages.short_remarks(view.instance, view.threat)]
     told["notes"] = [*now.notes, *remarks]
     if now.fresh and result is not None and parts is not None:
         proven, claimed = result.verified_certified, result.certified
-        head = words.short_head(view.threat, proven, result.targets, counted)
-        sub = words.short_sub(view.instance, view.threat, proven, claimed)
-        told["open"] = str(words.short_open(result, parts))
-        if "short.settled" in words.short_open(result, parts).keys and proven < result.targets:
+        head = messages.short_head(view.threat, proven, result.targets, counted)
+        sub = messages.short_sub(view.instance, view.threat, proven, claimed)
+        told["open"] = str(messages.short_open(result, parts))
+        if "short.settled" in messages.short_open(result, parts).keys and proven < result.targets:
             sub += " · " + str(short.settled())
     elif preview is not None and preview.certified:
         head = short.so_far(count(preview.certified), count(asked))
-        sub = short.proven_already(words.short_threat(view.threat), words.short_sure(view.instance))
+        sub = short.proven_already(messages.short_threat(view.threat), messages.short_sure(view.instance))
     else:
         head, sub = short.waiting(count(asked)), short.solving()
     if not now.fresh and result is not None:
-        told["partsOf"] = f"at {words.short_threat(result.threat)}"
+        told["partsOf"] = f"at {messages.short_threat(result.threat)}"
     return told | {
         "head": bench.pieces(head),
         "sub": bench.pieces(sub),
@@ -270,7 +270,7 @@ def _pictures(view: View, now: Now) -> tuple[list[Picture], dict[str, str]]:
         fractions = reach(view.instance, result, relaxed=True)
         assert fractions is not None
         titles = (attack.title(result, relaxed=False), attack.title(result, relaxed=True))
-        now.notes.append(str(words.why_larger(found, fractions)))
+        now.notes.append(str(messages.why_larger(found, fractions)))
         shown = [Picture(result, found, False, titles[0]), Picture(result, fractions, True, titles[1])]
     elif adversary == "attack" and st.session_state["beside"]:
         shown = _two_situations(view, now, shown[0])

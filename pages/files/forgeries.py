@@ -51,7 +51,7 @@ class Forgery:
 def forge(proof: dict[str, Any], instance: Instance) -> Iterator[Forgery]:
     """One forgery of each kind, for a proof that is accepted.
 
-    A change that the multipliers still prove is no forgery (a larger budget that breaks nothing more, say): then the
+    A change that the dual values still prove is no forgery (a larger budget that breaks nothing more, say): then the
     next variant is tried, and a kind without any false variant is left out.
     """
     for what, (check, variants) in KINDS.items():
@@ -97,12 +97,12 @@ def _bound(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
         yield change, _sign(proof, bound=bound, certified=certified), instance
 
 
-def _multiplier(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
+def _dual_value(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
     values = (proof["multipliers"] or {}).get("values", [])
     for k in np.argsort([-value for value in values], kind="stable").tolist():
         if values[k] > 1:
             changed = [*values[:k], values[k] // 2, *values[k + 1 :]]
-            forged = _sign(proof, multipliers=proof["multipliers"] | {"values": changed})
+            forged = _sign(proof, duals=proof["multipliers"] | {"values": changed})
             yield f"It halves the multiplier of row {proof['multipliers']['rows'][k]:,}", forged, instance
 
 
@@ -143,7 +143,7 @@ def _edge(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
 KINDS: dict[str, tuple[str, Callable[[dict[str, Any], Instance], Iterator[Claim]]]] = {
     "count": ("certified", _count),
     "bound": ("bound", _bound),
-    "multiplier": ("bound", _multiplier),
+    "multiplier": ("bound", _dual_value),
     "budget": ("bound", _budget),
     "edge": ("bound", _edge),
 }

@@ -12,10 +12,10 @@ from certcore.common.errors import SoundnessError
 
 from ..background import work
 from ..files import bundles
+from ..messages.text import markdown
 from ..server import uploads
-from ..server.gate import gate
+from ..server.login import login
 from ..state import menu, state
-from ..words.text import markdown
 from . import buttons, sidebar
 
 #: Of our own: icons by name would be fetched from a font server, and a file is gone when a run overtakes its request.
@@ -35,7 +35,7 @@ def run() -> None:
         initial_sidebar_state="collapsed",
     )
     uploads.guard()
-    gate()
+    login()
     module = entry.module()
     with st.container(key="top", horizontal=True, vertical_alignment="center", wrap=False):
         buttons.brand(picture=getattr(module, "PICTURE", False))

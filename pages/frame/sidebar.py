@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
@@ -18,10 +18,10 @@ from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 
 from ..files import bundles
+from ..messages.names import class_name
+from ..messages.text import markdown
 from ..state import controls, state
 from ..state.state import SHARED, Control, View
-from ..words.names import class_name
-from ..words.text import markdown
 from . import buttons, strip
 
 TARGETS = {
@@ -199,7 +199,7 @@ def _only_right(instance: Instance, targets: np.ndarray | None) -> tuple[np.ndar
 
 
 def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:
-    votes = words.votes_over_groups(instance) is not None
+    votes = messages.votes_over_groups(instance) is not None
     if votes and st.session_state["relaxation"] == Relaxation.PAPER:
         state.replace("relaxation", "tight", "the publication defines none for votes over groups of edges")
     relaxation = controls.segmented_control(

@@ -7,15 +7,15 @@ from typing import Any
 
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.instance import Instance
 
 from ..files import bundles
+from ..messages.text import count
 from ..state import controls, menu, state
 from ..state.sliders import slider_end, stops
 from ..state.state import MAX_BUDGET, START
-from ..words.text import count
 from . import slider
 
 ALL = "all"
@@ -90,7 +90,7 @@ def beside_controls(instance: Instance) -> None:
 def first_budget(instance: Instance) -> dict[str, int]:
     """The one budget above zero at the start: deletions if covered, they are what the paper shows first."""
     covered = state.covered(instance)
-    if words.votes_over_groups(instance) is not None:
+    if messages.votes_over_groups(instance) is not None:
         return {"adj_add": 10}
     name = next((name for name in START if name in covered), None)
     return {} if name is None else {name: START[name]}
@@ -133,7 +133,7 @@ def pair(
 def _budget(instance: Instance, name: str) -> None:
     label = LABELS[name].capitalize()
     missing = name not in instance.base.axes
-    more = str(words.not_covered(LABELS[name])) if missing else ""
+    more = str(messages.not_covered(LABELS[name])) if missing else ""
     with st.container(key=f"budget_{name}", width=300 if st.session_state[name] else 230, gap=None):
         pair(
             name,
@@ -219,7 +219,7 @@ def _sigma(instance: Instance) -> None:
 
 def _uncovered(instance: Instance, missing: list[str], reasons: dict[str, str | None]) -> None:
     """Types without a slider: why, and where to go."""
-    chip, why = words.short_uncovered(instance, missing)
+    chip, why = messages.short_uncovered(instance, missing)
     with st.popover(f"{chip} Why?", type="tertiary", key="uncovered", help="Why there is no slider, and where to go."):
         st.markdown(next((reason for name in missing if (reason := reasons[name])), why.markdown))
         stem = st.session_state["instance"].split("-")[0]

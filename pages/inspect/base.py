@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from certcore import figures, words
+from certcore import figures, messages
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.base_rule import BaseRule
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import FLIPS, LABELS, TYPES
 
+from ..messages.text import budget_words, count, markdown, samples
 from ..parts import charts, exports, groups, why
 from ..state import controls, state
 from ..state.state import View
-from ..words.text import budget_words, count, markdown, samples
 
 TITLE = "Base certificate"
 LEAD = "What is known about each node alone. The collective certificate is built on this and can never repair it."
@@ -27,11 +27,11 @@ OWN: dict[str, state.Control] = {
 def draw(view: View) -> None:
     instance = view.instance
     facts, fronts = instance.base.facts, instance.base.fronts()
-    clean = fronts.certified((0, 0, 0, 0))
+    clean = fronts.clean
 
     with st.container(key="numbers"):
         columns = st.columns(4)
-    kind, source = words.base_kind(instance)
+    kind, source = messages.base_kind(instance)
     columns[0].metric("Kind", kind, help=source)
     if "alpha" in facts:
         number = int(facts.get("samples", facts.get("n_samples", 0)))
@@ -46,19 +46,19 @@ def draw(view: View) -> None:
             share_down(int(clean.sum()), len(clean)),
             help="The rest is uncertified before any attack and stays so at every budget.",
         )
-    right = words.accuracy(instance)
+    right = messages.accuracy(instance)
     if right is not None:
         columns[3].metric(
             "Accuracy, abstaining is wrong",
             share_down(right.right, right.nodes),
-            help=words.accuracy_words(right).markdown,
+            help=messages.accuracy_words(right).markdown,
         )
     theta = facts.get("theta")
     if theta is not None:
-        noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(TYPES, theta))
+        noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(FLIPS, theta))
         st.caption(f"Flip probabilities θ: {noise}. Rule: {markdown(facts.get('rule', 'binary'))}.")
 
-    votes = words.votes_over_groups(instance)
+    votes = messages.votes_over_groups(instance)
     if votes is not None:
         groups.draw(view, votes)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from certcore import figures, words
+from certcore import figures, messages
 from certcore.domain.perturbations import LABELS
 from certcore.figures.kinds.front import two_axes
 from certcore.result.attack_text import attack_text
 from certcore.result.influence import influence
 from certcore.result.states import TargetState
 
+from ..messages.names import class_name, node_name
+from ..messages.text import count, markdown, plain
 from ..parts import charts, exports, headline, neighbourhood, why
 from ..parts.search import search
 from ..state import controls, menu, state
 from ..state.state import View
-from ..words.names import class_name, node_name
-from ..words.text import count, markdown, plain
 
 TITLE = "One node"
 HOPS = {"field": "Its field", "1": "1 hop", "2": "2 hops", "3": "3 hops"}
@@ -68,9 +68,9 @@ def draw(view: View) -> None:
     found_here = influence(instance, result, node)
     received = None if found_here is None else found_here.received
     with st.container(border=True, key="why"):
-        told = [words.state_words(instance, result, node, received)]
+        told = [messages.state_words(instance, result, node, received)]
         if found_here is not None:
-            told += words.node_words(found_here, lambda other: node_name(instance, other))
+            told += messages.node_words(found_here, lambda other: node_name(instance, other))
         st.markdown("\n\n".join(one.markdown for one in told))
 
     marks = neighbourhood.marks_of(instance, result)

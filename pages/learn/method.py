@@ -10,9 +10,9 @@ import streamlit as st
 from certcore import figures
 
 from ..background import engine, work
+from ..messages.text import count
 from ..parts import charts, method_text
 from ..state.state import View
-from ..words.text import count
 
 TITLE = "How it works"
 LEAD = "How many labels can one attacker break at once? Five steps, on the live instance."

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance, load_instance
@@ -16,8 +16,8 @@ from certcore.verify.proof import read_proof, verify_proof
 from ..background import engine, work
 from ..background.jobs import Job
 from ..files.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
+from ..messages.text import listing, markdown
 from ..state.state import View
-from ..words.text import listing, markdown
 
 TITLE = "Check a proof"
 LEAD = "Drop a proof and the instance it speaks about. The bound is recomputed in exact integers, without a solver."
@@ -119,7 +119,7 @@ def _accepted(claim: CheckedProof) -> bool:
         return False
     threat = ThreatModel.from_json(proof["threat"])
     st.success(
-        f"**Accepted.** {words.accepted(instance, threat, verdict.certified, verdict.targets).markdown}",
+        f"**Accepted.** {messages.accepted(instance, threat, verdict.certified, verdict.targets).markdown}",
         icon=":material/verified:",
     )
     st.caption(

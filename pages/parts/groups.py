@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.base.division import ABSTAINS, DivisionBase
 from certcore.domain.perturbations import UNLIMITED
 
+from ..messages.text import count
 from ..state.state import View
-from ..words.text import count
 
 PICTURE = Path(__file__).with_name("picture-groups.svg")
 #: Label, another class, nothing: the colours of the other charts.
@@ -22,7 +22,7 @@ MOST_GROUPS = 30
 
 def draw(view: View, base: DivisionBase) -> None:
     """How division votes, how the groups voted here, and how many votes must change."""
-    said = words.how_it_votes(base.n_groups, base.fixed_weight, bool((base.votes == ABSTAINS).any()))
+    said = messages.how_it_votes(base.n_groups, base.fixed_weight, bool((base.votes == ABSTAINS).any()))
     st.markdown(said.markdown)
     st.image(
         str(PICTURE),

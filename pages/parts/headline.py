@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.common.rounding import rounded_up, share_down
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 
 from ..background import engine, work
 from ..files import bundles
+from ..messages.text import count, seconds
 from ..state import menu
 from ..state.state import View
-from ..words.text import count, seconds
 
 
 def in_full(view: View, result: Certificate | None, fresh: bool) -> None:
@@ -25,7 +25,7 @@ def in_full(view: View, result: Certificate | None, fresh: bool) -> None:
     if result is None:
         st.markdown("Solving the first certificate.")
         return
-    st.markdown(words.guarantee(view.instance, result, _asked(view, result)).markdown)
+    st.markdown(messages.guarantee(view.instance, result, _asked(view, result)).markdown)
     if fresh:
         st.caption(f"{result.relaxation.capitalize()}, answered in {seconds(result.seconds)}")
     remarks(view, result)
@@ -36,10 +36,10 @@ def panel(view: View, result: Certificate | None, fresh: bool) -> None:
     if result is None:
         st.caption("There is no certificate yet.")
         return
-    st.markdown(words.guarantee(view.instance, result, _asked(view, result)).markdown)
+    st.markdown(messages.guarantee(view.instance, result, _asked(view, result)).markdown)
     st.caption(_done(result))
     remarks(view, result)
-    st.markdown(words.not_per_node().markdown)
+    st.markdown(messages.not_per_node().markdown)
     _checked(result)
     if fresh:
         _proof(view)
@@ -83,9 +83,9 @@ def _strengthened(view: View, result: Certificate) -> work.Work | None:
 def remarks(view: View, result: Certificate) -> None:
     """What must be said beside the number: certified accuracy, uncovered types, the paper's edge rule."""
     if view.counted is not None and _asked(view, result) is not None:
-        told = words.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
+        told = messages.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
         st.info(told.markdown, icon=":material/target:")
-    for remark in words.remarks(view.instance, result.threat):
+    for remark in messages.remarks(view.instance, result.threat):
         st.warning(remark.markdown, icon=":material/warning:")
 
 
@@ -124,9 +124,9 @@ def with_attack(view: View) -> Certificate | None:
         work.line(task, "", engine.preview(view) if task.running else "")
     else:
         asked = _asked(view, result)
-        text = words.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
+        text = messages.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
         line = (
-            f"{words.summary(result, asked).markdown} · "
+            f"{messages.summary(result, asked).markdown} · "
             f"node by node {share_down(result.naive_certified, result.targets if asked is None else asked)} · "
             f"left uncertified: {text} · "
             + ("integer program" if result.relaxation == Relaxation.EXACT else f"{result.relaxation} relaxation")
@@ -142,7 +142,7 @@ def with_attack(view: View) -> Certificate | None:
 def _done(result: Certificate) -> str:
     ended = result.status.is_final
     icon = ":material/hourglass_bottom:" if not ended else ":material/info:" if result.unproven else ":material/check:"
-    return f"{icon} {words.status(result).markdown}"
+    return f"{icon} {messages.status(result).markdown}"
 
 
 def report(view: View, ready: bool) -> None:

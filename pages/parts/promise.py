@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 
 from ..background import sweeps, work
 from ..state import controls, state
@@ -33,7 +33,7 @@ def promise(view: View, vary: str) -> None:
     if not task.fresh:
         return
     found = task.result
-    said = words.radius(view.instance, view.threat, found, view.counted).markdown
+    said = messages.radius(view.instance, view.threat, found, view.counted).markdown
     if found.value is None:
         st.warning(f"{said} Try a smaller share.", icon=":material/block:")
         return

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from certcore import words
+from certcore import messages
 from certcore.result.certificate import Certificate
 from certcore.sweep.defences import TRIES
 
 from ..background import engine, work
 from ..background.jobs import Job
+from ..messages.names import node_name
+from ..messages.text import count, markdown
 from ..state import state
 from ..state.state import View
-from ..words.names import node_name
-from ..words.text import count, markdown
 
 #: Nodes suggested at a time.
 ASKED = 5
@@ -73,7 +73,7 @@ def suggestions(view: View, result: Certificate) -> None:
     if task.fresh and task.result is not None:
         plan = task.result
         if len(plan.steps) < ASKED:
-            st.caption(words.defence_ended(TRIES, plan.status, plan.relaxation).markdown)
+            st.caption(messages.defence_ended(TRIES, plan.status, plan.relaxation).markdown)
         if not plan.steps:
             return
         st.markdown(

@@ -8,10 +8,10 @@ import streamlit as st
 
 from certcore.result.certificate import Certificate
 
+from ..messages.names import class_name, node_name
+from ..messages.text import count
 from ..state import state
 from ..state.state import View
-from ..words.names import class_name, node_name
-from ..words.text import count
 from . import frames
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import streamlit as st
 
+from certcore.messages import dataset_title
 from certcore.models.registry import MODELS
-from certcore.words import dataset_title
 
 from ..background import training
 from ..background.jobs import Job, JobState
 from ..background.work import owner
 from ..files import bundles
 from ..files.bundles import import_folder
-from ..words.text import markdown, seconds
+from ..messages.text import markdown, seconds
 
 DATASETS = ("citeseer", "cora", "pubmed", "cora_ml")
 

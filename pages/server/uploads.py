@@ -24,7 +24,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette import starlette_app, starlette_server
 
-from .gate import admitted
+from .login import admitted
 
 MB = 2**20
 #: Files of all visitors together, unless CERTCORE_UPLOADS_MB says something else, and how much of it one may have.

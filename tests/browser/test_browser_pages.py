@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from certcore import ThreatModel, certify
-from certcore.result.reach import reach
+from certcore.result.attack_effects import reach
 from tests.browser.conftest import Watched
 from tests.pages.toys import grid_instance
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from certcore import ThreatModel, certify
+from certcore.result.attack_effects import reach
 from certcore.result.attack_text import read_attack
-from certcore.result.reach import reach
 from tests.browser.workbench import VIEW, Visit, drawn, engine, opened, quiet, site_of
 from tests.pages.toys import grid_instance
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from certcore import Certificate, ThreatModel, certify
 from certcore.instance.instance import Instance
-from certcore.result.reach import Reach, reach
+from certcore.result.attack_effects import Reach, reach
 from pages.canvas import film
 from tests.browser.conftest import Watched
 from tests.pages import films

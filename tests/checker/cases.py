@@ -113,7 +113,7 @@ def forged(rng: np.random.Generator, proof: dict[str, Any], within: str = "") ->
     result = copy.deepcopy(proof)
     for _ in range(int(rng.integers(1, 3))):
         paths = [p for p in leaves(result) if p and p[0] not in ("digest", "format") and within in ("", p[0])]
-        # Every part is as likely as the long lists of multipliers.
+        # Every part is as likely as the long lists of dual values.
         part = sorted({p[:2] for p in paths})[int(rng.integers(len({p[:2] for p in paths})))] if paths else ()
         paths = [p for p in paths if p[: len(part)] == part]
         path = paths[int(rng.integers(len(paths)))]

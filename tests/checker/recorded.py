@@ -39,7 +39,7 @@ def recorded(instance: small.Instance, threat: dict[str, Any], targets: list[int
 
 
 def optimum(program: Recorded) -> tuple[float, np.ndarray]:
-    """The optimum of the program with all its rows, constant included, and the rows' multipliers."""
+    """The optimum of the program with all its rows, constant included, and the rows' dual values."""
     upper, worth, _ = np.array(program.columns, dtype=float).reshape(-1, 3).T
     if not worth.any():
         return float(program.constant), np.zeros(len(program.kept))

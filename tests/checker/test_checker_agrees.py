@@ -16,7 +16,7 @@ from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 from certcore.verify import proof as proof_module
 from tests.checker.cases import accepts, as_seen, forged, signed, votes_case
-from tests.second_opinion import random_case, truth
+from tests.oracle.plain import random_case, truth
 
 
 @contextlib.contextmanager
@@ -97,7 +97,7 @@ def test_what_has_another_form_is_rejected_by_both() -> None:
     seen = as_seen(instance)
     proof = json.loads(json.dumps(certify(instance, threat, attack=False).proof))
     assert accepts(proof, seen)
-    given, multipliers = proof["threat"], proof["multipliers"]
+    given, duals = proof["threat"], proof["multipliers"]
     changes: list[dict[str, Any]] = [
         {"bound": [2 * part for part in proof["bound"]]}, {"bound": proof["bound"][0]}, {"bound": None},
         {"certified": float(proof["certified"])}, {"certified": True}, {"targets": str(proof["targets"])},
@@ -108,12 +108,12 @@ def test_what_has_another_form_is_rejected_by_both() -> None:
         {"threat": given | {"protected": []}}, {"threat": given | {"protected": [0, 0]}},
         {"threat": given | {"node_costs": None}}, {"threat": given | {"node_costs": [0] * case.n}},
         {"threat": given | {"attr_del": 10**9 + 1}}, {"threat": {}}, {"threat": None},
-        {"multipliers": None}, {"multipliers": multipliers | {"scale_bits": 41}},
-        {"multipliers": multipliers | {"cuts_touch": [2], "cuts_index": [0]}},
-        {"multipliers": multipliers | {"cuts_touch": [0], "cuts_index": [10**6]}},
-        {"multipliers": multipliers | {"rows": [10**6], "values": [1]}},
-        {"multipliers": multipliers | {"rows": [0], "values": [0]}},
-        {"multipliers": multipliers | {"sets": []}},
+        {"multipliers": None}, {"multipliers": duals | {"scale_bits": 41}},
+        {"multipliers": duals | {"cuts_touch": [2], "cuts_index": [0]}},
+        {"multipliers": duals | {"cuts_touch": [0], "cuts_index": [10**6]}},
+        {"multipliers": duals | {"rows": [10**6], "values": [1]}},
+        {"multipliers": duals | {"rows": [0], "values": [0]}},
+        {"multipliers": duals | {"sets": []}},
     ]  # fmt: skip
     for change in changes:
         claim = signed(proof | change)

@@ -63,9 +63,9 @@ def example() -> tuple[Path, dict[str, Any]]:
 
 def forgeries(proof: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Claims that are not true, or not proven, each with a digest that fits."""
-    multipliers, threat = proof["multipliers"], proof["threat"]
+    duals, threat = proof["multipliers"], proof["threat"]
     name = next(key for key in ("attr_del", "attr_add", "adj_add", "adj_del") if threat[key])
-    values = [value + (i == 0) * 2**39 for i, value in enumerate(multipliers["values"])]
+    values = [value + (i == 0) * 2**39 for i, value in enumerate(duals["values"])]
     changes: dict[str, dict[str, Any]] = {
         "count": {"certified": proof["certified"] + 1},
         "bound": {
@@ -74,7 +74,7 @@ def forgeries(proof: dict[str, Any]) -> dict[str, dict[str, Any]]:
         },
         "budget": {"threat": threat | {name: threat[name] + 1}},
         "targets": {"target_nodes": list(range(proof["targets"]))},
-        "multiplier": {"multipliers": multipliers | {"values": values}},
+        "multiplier": {"multipliers": duals | {"values": values}},
         "instance": {"instance_digest": "0" * 64},
     }
     return {key: signed(proof | change) for key, change in changes.items()} | {"digest": proof | {"digest": "0" * 64}}

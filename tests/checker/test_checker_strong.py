@@ -13,7 +13,7 @@ import pytest
 from certcore import verify_proof
 from tests.checker.cases import as_seen, forged, signed
 from tests.checker.recorded import Recorded, optimum, recorded
-from tests.second_opinion import Case, random_case, truth
+from tests.oracle.plain import Case, random_case, truth
 
 SCALE = 2**small.SCALE_BITS
 
@@ -203,7 +203,7 @@ def test_a_coefficient_moved_by_one_is_caught() -> None:
 
 
 def strong_proof(seed: int) -> tuple[Case, small.Instance, dict[str, Any] | None]:
-    """A proof of format 2 with the best multipliers for rows written at random; None if there is nothing to prove."""
+    """A proof of format 2 with the best dual values for rows written at random; None if there is nothing to prove."""
     rng = np.random.default_rng(seed)
     case = local_case(rng) if seed % 2 else sharp_case(rng)
     described, seen, program = program_of(case)
@@ -220,7 +220,7 @@ def strong_proof(seed: int) -> tuple[Case, small.Instance, dict[str, Any] | None
         touch = [0] * len(links) + [1] * len(program.points)
         index = links + list(range(len(program.points)))
     kept = [i for i in range(numbered) if y[i]]
-    # Rows that do not help stay with the least multiplier: they are read all the same.
+    # Rows that do not help stay with the least dual value: they are read all the same.
     values = [max(1, y[numbered + i]) for i in range(len(tags))]
     given = {
         "scale_bits": 40, "rows": kept, "values": [y[i] for i in kept], "cuts_touch": touch, "cuts_index": index,
@@ -234,7 +234,7 @@ def strong_proof(seed: int) -> tuple[Case, small.Instance, dict[str, Any] | None
 
 
 def claimed(proof: dict[str, Any], seen: small.Instance) -> dict[str, Any] | None:
-    """The proof with the very bound that its multipliers prove; None if they are refused."""
+    """The proof with the very bound that its dual values prove; None if they are refused."""
     targets = np.array(proof["target_nodes"], dtype=np.int64)
     try:
         program = small.Program(seen, small.Threat(proof["threat"], seen), targets, "strong")
@@ -246,7 +246,7 @@ def claimed(proof: dict[str, Any], seen: small.Instance) -> dict[str, Any] | Non
 
 
 def test_no_bound_is_below_the_truth() -> None:
-    """The best multipliers for random rows: what they prove is never less than what an attack does."""
+    """The best dual values for random rows: what they prove is never less than what an attack does."""
     better = 0
     for seed in range(80):
         case, seen, proof = strong_proof(seed)
@@ -259,7 +259,7 @@ def test_no_bound_is_below_the_truth() -> None:
 
 
 def test_forged_rows_prove_nothing_false() -> None:
-    """Tags, sets, levels, blocks and multipliers changed: what is not refused still does not claim too much."""
+    """Tags, sets, levels, blocks and dual values changed: what is not refused still does not claim too much."""
     refused = kept = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)

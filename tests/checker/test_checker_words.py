@@ -13,20 +13,20 @@ import certcore_check as small
 import numpy as np
 import pytest
 
-from certcore import Graph, InputError, Instance, ThreatModel, certify, words
+from certcore import Graph, InputError, Instance, ThreatModel, certify, messages
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.exact import read_probability
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.instance import instance_from_arrays, instance_to_arrays
 from pages.files import validation
 from tests.checker.cases import as_seen, division_case, votes_case
-from tests.second_opinion import random_case
+from tests.oracle.plain import random_case
 
 
 def verdicts(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
     """The same proof, as `certcore verify` and as `certcore-check` put it."""
     proof = json.loads(json.dumps(certify(instance, threat, attack=False).proof))
-    mine = str(words.accepted(instance, threat, proof["certified"], proof["targets"]))
+    mine = str(messages.accepted(instance, threat, proof["certified"], proof["targets"]))
     return mine, small.check(proof, as_seen(instance, proof["base_rule"]))
 
 
@@ -143,9 +143,9 @@ def test_every_guarantee_on_explicit_fields_says_whose_they_are() -> None:
     hops = replace(instance, node_field=None, layers=1)
     for threat in (ThreatModel(), ThreatModel(attr_del=1)):
         found = certify(instance, threat)
-        for said in (words.guarantee(instance, found), words.statement(instance, found)):
+        for said in (messages.guarantee(instance, found), messages.statement(instance, found)):
             assert given in str(said)
-        assert given not in str(words.guarantee(hops, certify(hops, threat)))
+        assert given not in str(messages.guarantee(hops, certify(hops, threat)))
         assert all(given in said for said in verdicts(instance, threat))
 
 
@@ -163,7 +163,7 @@ NUMBERS = (np.float64(0.1), np.float32(0.002), np.float64(-0.0), np.float64("nan
 def spelt(read: Any) -> Fraction | None:
     try:
         return Fraction(read())
-    except (ValueError, ZeroDivisionError):  # InputError is a ValueError
+    except (InputError, ValueError, ZeroDivisionError):
         return None
 
 

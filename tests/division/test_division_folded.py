@@ -75,10 +75,10 @@ def test_budgets_move_up_and_down_in_one_model(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("wrong", ["fold", "pay"])
 def test_a_model_that_is_wrong_proves_less_and_is_noticed(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Multipliers of a model that claims too much do not stand up to the whole program: its bound is larger."""
+    """Dual values of a model that claims too much do not stand up to the whole program: its bound is larger."""
     monkeypatch.setattr(rows, "FEW_VOTES", 0)
     if wrong == "fold":
-        right = folded.Fold.multipliers
+        right = folded.Fold.duals
         monkeypatch.setattr(folded.Fold, "multipliers", lambda self, y: 0.5 * right(self, y))
     else:
         monkeypatch.setattr(folded.Fold, "pay", lambda self, y, targets: targets[:0])

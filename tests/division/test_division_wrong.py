@@ -15,7 +15,7 @@ from certcore.base.division import ABSTAINS, DivisionBase, PairHash
 from certcore.pipeline.bundle import BundleRecipe
 from certcore.program.problem import Problem
 from certcore.result.allocation import replay
-from certcore.result.reach import NEVER, reach
+from certcore.result.attack_effects import NEVER, reach
 from tests.checker.cases import accepts, as_seen
 from tests.division.enumeration import LEAVES, Hub
 from tests.division.test_division_folded import instance as voted

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certcore import GridBase, InputError, Instance, ThreatModel, certify, words
+from certcore import GridBase, InputError, Instance, ThreatModel, certify, messages
 from certcore.cli import main
 from certcore.figures import contour_figure
 from certcore.instance.instance import before_correct, save_instance
 from certcore.sweep import radius, surface
-from tests.support import brute_force, grid_certified, random_instance, random_threat
+from tests.oracle.truth import most_broken
+from tests.support import grid_certified, random_instance, random_threat
 
 
 def labelled(seed: int) -> Instance:
@@ -44,7 +45,7 @@ def test_no_attack_leaves_fewer_right_labels_than_certified(seed: int) -> None:
     assert instance.select_targets("correct").tolist() == right, "abstentions count as wrong"
     threat = random_threat(np.random.default_rng(seed), instance).replace(targets=np.array(right))
     result = certify(instance, threat)
-    assert result.certified <= len(right) - brute_force(instance, threat)
+    assert result.certified <= len(right) - most_broken(instance, threat)
 
 
 def test_the_command_tells_the_share_of_all_targets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +62,7 @@ def test_the_command_tells_the_share_of_all_targets(tmp_path: Path, capsys: pyte
         assert main(["certify", str(path), kind, "1", "--targets", which]) == 0
         said = capsys.readouterr().out
         threat = ThreatModel(**{instance.base.axes[0]: 1})
-        accuracy = words.certified_accuracy(instance, threat, told["verified_certified"], of)
+        accuracy = messages.certified_accuracy(instance, threat, told["verified_certified"], of)
         assert str(accuracy) == said.splitlines()[-1].removeprefix("accuracy").strip()
         trained = bool((np.asarray(instance.split)[of] == 0).any())
         assert accuracy.keys == ("accuracy.certified", *(["accuracy.training"] if trained else []))
@@ -91,10 +92,10 @@ def test_the_sentence_starts_from_the_clean_accuracy() -> None:
     instance = labelled(3)
     of = np.arange(instance.graph.n_nodes)
     assert instance.right is not None
-    right, say = int(instance.right.sum()), words.SENTENCES["accuracy.certified"].say
+    right, say = int(instance.right.sum()), messages.SENTENCES["accuracy.certified"].say
     assert say(1, len(of), right, False) != say(1, len(of), right - 1, False), "the number is told"
     for threat, nothing in ((ThreatModel(attr_del=1), False), (ThreatModel(), True)):
-        said = words.certified_accuracy(instance, threat, 1, of)
+        said = messages.certified_accuracy(instance, threat, 1, of)
         assert said.pieces[:3] == say(1, len(of), right, nothing).pieces
 
 
@@ -128,7 +129,7 @@ def test_every_point_of_a_sweep_tells_the_share_of_all_targets(
         table = capsys.readouterr()
         rows = [dict(zip(table.out.split("\n")[0].split(","), row.split(","))) for row in table.out.split()[1:]]
         assert [float(row["certified_accuracy"]) for row in rows] == [p["certified_accuracy"] for p in told["points"]]
-        assert str(words.SENTENCES["accuracy.which"].say(told["targets"], n)) in table.err
+        assert str(messages.SENTENCES["accuracy.which"].say(told["targets"], n)) in table.err
         assert main([*command, "--targets", "all"]) == 0
         plain = capsys.readouterr()
         assert "accuracy" not in plain.out + plain.err
@@ -165,13 +166,13 @@ def test_a_radius_says_which_share_it_means(
     n = instance.graph.n_nodes
     assert told["needed"] == told["targets"] < n
     assert told["certified_accuracy"] == told["certified"] / n
-    there = words.SENTENCES["radius.accuracy"].say(told["certified"], n, "")
-    which = words.SENTENCES["accuracy.which"].say(told["targets"], n)
+    there = messages.SENTENCES["radius.accuracy"].say(told["certified"], n, "")
+    which = messages.SENTENCES["accuracy.which"].say(told["targets"], n)
     assert str(there) in told["guarantee"]
     assert str(which) in told["guarantee"]
     assert main([*command, "0", "--targets", "correct:all"]) == 0
     everybody, right = instance.select_targets("all"), ThreatModel(targets=instance.select_targets("correct:all"))
-    said = words.radius(instance, right, radius(instance, right, axis, "0"), everybody)
+    said = messages.radius(instance, right, radius(instance, right, axis, "0"), everybody)
     assert capsys.readouterr().out == f"{said}\n"
     assert "accuracy.which" in said.keys
     assert "radius.accuracy" not in said.keys, "no budget was looked for"

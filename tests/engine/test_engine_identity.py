@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certcore import (
-    BaseLocal,
     Graph,
     GridBase,
     InputError,
@@ -27,9 +25,10 @@ from certcore import (
     save_instance,
     verify_proof,
 )
-from certcore.base import SmoothingBase
+from certcore.base import BaseLocal, SmoothingBase
 from certcore.data import Dataset, load_dataset_file, save_dataset
 from certcore.domain.perturbations import TYPES
+from certcore.domain.threat import part_names
 from certcore.export.certificate import proof as proof_file
 from certcore.instance.fields import fields_of
 from certcore.instance.instance import named
@@ -185,11 +184,9 @@ def test_threat_models_are_themselves_after_json(seed: int, shares: bool, per_no
     text = json.dumps(threat.to_json())
     again = ThreatModel.from_json(json.loads(text), threat.targets)
     assert again.to_json() == threat.to_json()
-    for field in dataclasses.fields(ThreatModel):  # what the text leaves out is the same in both texts
-        if not field.name.startswith("local_attr") and not field.name.startswith(
-            "local_adj"
-        ):  # see the capacities below
-            assert np.array_equal(getattr(again, field.name), getattr(threat, field.name)), field.name
+    for name in part_names():  # what the text leaves out is the same in both texts
+        if not name.startswith(("local_attr", "local_adj")):  # see the capacities below
+            assert np.array_equal(getattr(again, name), getattr(threat, name)), name
     assert np.array_equal(again.capacities(graph), threat.capacities(graph))
     assert Problem(instance, again).naive_certified == Problem(instance, threat).naive_certified
 
@@ -276,6 +273,30 @@ def test_nothing_that_was_checked_can_be_changed_afterwards() -> None:
     for array in (instance.targets, instance.labels, instance.base.grid, *arrays):  # type: ignore[attr-defined]
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0  # type: ignore[index]
+
+
+def test_who_normalises_the_matrices_of_a_graph_changes_no_count() -> None:
+    """Fields were read from the very matrix that was handed out: divided by degrees, it certified 10 instead of 6."""
+
+    def ring() -> Instance:
+        pairs = np.array([(i, (i + 1) % 12) for i in range(12)])
+        graph = Graph.from_edges(12, pairs, np.ones((12, 5), dtype=int))
+        return Instance(graph, GridBase(np.arange(3) <= np.arange(12)[:, None] % 3, ("attr_del",)), layers=2)
+
+    true = certify(ring(), attr_del=2, local_attr_del=1, attack=False).certified
+    instance = ring()
+    for matrix in (instance.graph.adjacency, instance.graph.attributes):
+        matrix.data = matrix.data / 3
+    instance.graph.adjacency.data[:] = 0
+    assert certify(instance, attr_del=2, local_attr_del=1, attack=False).certified == true
+    assert instance.graph.attributes.sum() == 60
+    field = Instance(instance.graph, instance.base, None, node_field=instance.graph.adjacency).node_field
+    assert field is not None
+    votes = SmoothingBase(np.full((12, 2), 50), np.zeros(12, dtype=int), 100, "0.01", ("0.1", "0.1", "0", "0"))
+    kept = (instance.graph.ones, instance.graph.incident, instance.graph.edges, field.data, votes.probability)
+    for array in kept:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
 
 
 def test_a_graph_without_a_name_gets_that_of_its_file() -> None:

@@ -49,15 +49,15 @@ def test_certify_is_a_function_whatever_was_imported_before() -> None:
     loaded_by("import certcore.cli, certcore.sweep\nfrom certcore import certify\nassert callable(certify)")
 
 
-def rooms_kept(config: Path) -> subprocess.CompletedProcess[str]:
+def layers_kept(config: Path) -> subprocess.CompletedProcess[str]:
     command = [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo", "--config", config]
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=ROOT)
 
 
-def test_rooms_import_downwards_only() -> None:
-    """The contracts of pyproject.toml; a new room has to be given its place there."""
+def test_layers_import_downwards_only() -> None:
+    """The contracts of pyproject.toml; a new layer has to be given its place there."""
     pytest.importorskip("importlinter")
-    done = rooms_kept(ROOT / "pyproject.toml")
+    done = layers_kept(ROOT / "pyproject.toml")
     assert done.returncode == 0, done.stdout
 
 
@@ -72,21 +72,21 @@ def test_rooms_import_downwards_only() -> None:
             "pages.parts.promise -> pages.background",
         ),
     ],
-    ids=["engine", "a room without a place", "dashboard"],
+    ids=["engine", "a layer without a place", "dashboard"],
 )
-def test_a_room_in_the_wrong_place_is_noticed(right: str, wrong: str, seen: str, tmp_path: Path) -> None:
+def test_a_layer_in_the_wrong_place_is_noticed(right: str, wrong: str, seen: str, tmp_path: Path) -> None:
     pytest.importorskip("importlinter")
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert text.count(right) == 1
     changed = tmp_path / "pyproject.toml"
     changed.write_text(text.replace(right, wrong), encoding="utf-8")
-    done = rooms_kept(changed)
+    done = layers_kept(changed)
     assert done.returncode == 1
     assert seen in done.stdout
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    """Inside a room too, and also where an import hides in a function."""
+    """Inside a layer too, and also where an import hides in a function."""
     grimp = pytest.importorskip("grimp")
     graph = grimp.build_graph("certcore", "pages", exclude_type_checking_imports=True, cache_dir=None)
     imports = nx.DiGraph(

@@ -1,7 +1,7 @@
 """Large programs: bounds between replayed attacks and the gap they state, and a way out of every stage.
 
-PubMed is in the repository, with its votes; the synthetic graph is just beyond the size from which a restricted model
-is used. What the restricted model says is compared with the whole program here, never with itself.
+PubMed is in the repository, with its votes; the synthetic graph is just beyond the size from which a restricted master
+is used. What the restricted master says is compared with the whole program here, never with itself.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from certcore.result.allocation import inadmissible, replay
 from certcore.solve import solver as solver_module
 from certcore.solve.first_order import FirstOrder
 from certcore.solve.large import CLOSE, Large
-from certcore.solve.restricted import Restricted
+from certcore.solve.restricted_master import RestrictedMaster
 from certcore.solve.solver import is_large
 from certcore.solve.status import Status
 from certcore.sweep import Session
 from certcore.verify.bound import exact_bound
-from certcore.verify.multipliers import Multipliers, plain_bound, plain_multipliers
+from certcore.verify.duals import IntegerDuals, plain_bound, plain_duals
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Cancelled requests are to return within this many seconds.
@@ -55,12 +55,12 @@ def excess(program: Program, x: np.ndarray) -> float:
 
 
 def check_between(session: Session, threat: ThreatModel, *, attack: bool = True) -> Status:
-    """Replayed attack ≤ bound = what its multipliers prove over all columns ≤ feasible solution + stated gap."""
+    """Replayed attack ≤ bound = what its dual values prove over all columns ≤ feasible solution + stated gap."""
     found = session.certify(threat, attack=attack)
     solver = session.solver(threat)
     assert is_large(solver.structure)
-    place = (threat.budgets, threat.sigma)
-    program = solver.program(place)
+    point = (threat.budgets, threat.sigma)
+    program = solver.program(point)
     if attack:
         assert found.attack is not None
         problem, flips = Problem(session.instance, threat), found.attack
@@ -68,14 +68,14 @@ def check_between(session: Session, threat: ThreatModel, *, attack: bool = True)
         assert inadmissible(problem, again) is None
         assert 0 < again.attacked.sum() == found.attack_found <= found.bound
     if found.status is Status.OPTIMAL:
-        answer = solver.answer_at(place)
+        answer = solver.answer_at(point)
         assert answer is not None
         assert answer.x is not None
-        assert answer.multipliers is not None
+        assert answer.duals is not None
         assert excess(program, answer.x) < 1e-6
         value = solver.structure.constant + float(program.objective @ answer.x)
         assert value - 1e-5 * value <= found.bound <= value + 2 * CLOSE * value
-        assert exact_bound(program, answer.multipliers.repaired(program)) + solver.structure.constant == found.bound
+        assert exact_bound(program, answer.duals.repaired(program)) + solver.structure.constant == found.bound
     return found.status
 
 
@@ -113,7 +113,7 @@ def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.
     """Where nothing more is taken in although bound and solution are apart, the whole program has the last word."""
     citeseer = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
     threat = ThreatModel(attr_del=20)
-    place = (threat.budgets, None)
+    point = (threat.budgets, None)
     best = Session(citeseer).certify(threat, attack=False)
     solver = Session(citeseer).solver(threat)
     solver._large = Large(solver.structure)
@@ -121,16 +121,16 @@ def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.
 
     def takes_nothing(self: Large, *args: Any) -> bool:
         with monkeypatch.context() as patch:
-            patch.setattr(Restricted, "admit", lambda *_: None)
+            patch.setattr(RestrictedMaster, "add_columns_and_groups", lambda *_: None)
             take(self, *args)
         return False
 
     monkeypatch.setattr(Large, "_take", takes_nothing)
-    found = solver._large.solve(solver.program(place), time_limit=60)
+    found = solver._large.solve(solver.program(point), time_limit=60)
     assert found.bound > best.bound
     assert found.gap > CLOSE
     assert found.status is Status.FAILED
-    answer = solver.solve(place, time_limit=60)
+    answer = solver.solve(point, time_limit=60)
     assert answer.status.is_final
     assert abs(answer.bound - best.bound) <= 2 * CLOSE * best.bound
 
@@ -166,9 +166,9 @@ def at_a_random_moment_of(
 STAGES: dict[str, tuple[Any, str, float]] = {
     "building": (solver_module, "build_structure", 0.5),
     "first order": (FirstOrder, "run", 0.8),
-    "simplex": (Restricted, "solve", 0.4),
-    "pricing": (Restricted, "reduced_costs", 0.002),
-    "exact evaluation": (Multipliers, "of", 0.01),
+    "simplex": (RestrictedMaster, "solve", 0.4),
+    "pricing": (RestrictedMaster, "reduced_costs", 0.002),
+    "exact evaluation": (IntegerDuals, "of", 0.01),
 }
 
 
@@ -176,7 +176,7 @@ STAGES: dict[str, tuple[Any, str, float]] = {
 def test_every_stage_can_be_left_at_once(pubmed: Instance, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The request returns at once with a proven bound, and the next one finds the answer."""
     threat, delays = ThreatModel(attr_add=2, attr_del=9), []
-    place = (threat.budgets, None)
+    point = (threat.budgets, None)
     for _ in range(4):  # on a busy machine a thread may have to wait for its turn
         session, cancel = Session(pubmed), threading.Event()
         with monkeypatch.context() as patch:
@@ -189,7 +189,7 @@ def test_every_stage_can_be_left_at_once(pubmed: Instance, stage: str, monkeypat
             break
     assert min(delays) < AT_ONCE
     solver = session.solver(threat)
-    assert solver.best(place)[0] <= found.bound <= plain_bound(solver.program(place))
+    assert solver.best(point)[0] <= found.bound <= plain_bound(solver.program(point))
     # The attack under this threat model is looked at above.
     assert check_between(session, threat, attack=False) is Status.OPTIMAL
     assert session.certify(threat, attack=False).bound <= found.bound, "what was told when it was left holds"
@@ -199,38 +199,38 @@ def test_every_stage_can_be_left_at_once(pubmed: Instance, stage: str, monkeypat
 def test_the_work_itself_ends_soon(pubmed: Instance, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a thread that is left behind: the solver notices by itself, and keeps what it had proven."""
     threat = ThreatModel(attr_add=2, attr_del=9)
-    place = (threat.budgets, None)
+    point = (threat.budgets, None)
     solver = Session(pubmed).solver(threat)
     cancel = threading.Event()
     with monkeypatch.context() as patch:
         moment = at_a_random_moment_of(*STAGES[stage], cancel, patch)
-        answer = solver.solve(place, time_limit=60, cancel=cancel)
+        answer = solver.solve(point, time_limit=60, cancel=cancel)
         worked = time.thread_time()
     assert answer.status is Status.INTERRUPTED
-    assert answer.bound <= plain_bound(solver.program(place))
-    if answer.multipliers is not None:
-        assert answer.multipliers.bound(solver.program(place)) == answer.bound
-    assert solver.best(place)[0] == answer.bound, "what was told is kept"
+    assert answer.bound <= plain_bound(solver.program(point))
+    if answer.duals is not None:
+        assert answer.duals.bound(solver.program(point)) == answer.bound
+    assert solver.best(point)[0] == answer.bound, "what was told is kept"
     assert worked - moment[0][1] < AT_ONCE  # processor seconds, so that a busy machine does not matter
 
 
 def test_multipliers_that_prove_less_do_not_replace_better_ones() -> None:
     """A request that is made again and left again early takes nothing from what the first one proved."""
     solver = Session(load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")).solver(ThreatModel(attr_del=20))
-    place = (ThreatModel(attr_del=20).budgets, None)
-    proven = solver.solve(place, time_limit=60).bound
+    point = (ThreatModel(attr_del=20).budgets, None)
+    proven = solver.solve(point, time_limit=60).bound
     solver._answers.clear()
-    worse = Multipliers.of(solver.structure, plain_multipliers(solver.program(place)))
+    worse = IntegerDuals.of(solver.structure, plain_duals(solver.program(point)))
     assert worse is not None
-    solver._know(place, worse)
-    assert solver.best(place)[0] == proven
+    solver._know(point, worse)
+    assert solver.best(point)[0] == proven
 
 
 # What is large, and what is too large.
 
 
 def test_the_machine_is_chosen_by_measured_size(pubmed: Instance, synthetic: Instance) -> None:
-    """PubMed goes by way of a restricted model, Citeseer as a whole, whatever number of rows it has."""
+    """PubMed goes by way of a restricted master, Citeseer as a whole, whatever number of rows it has."""
     citeseer = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
     for instance, large in ((pubmed, True), (synthetic, True), (citeseer, False)):
         solver = Session(instance).solver(ThreatModel(attr_del=5))

@@ -20,8 +20,9 @@ from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.verify.bound import exact_bound, scaled
-from certcore.verify.multipliers import Multipliers
-from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
+from certcore.verify.duals import IntegerDuals
+from tests.oracle.truth import most_broken
+from tests.support import random_graph, random_grid, random_instance, random_threat
 
 ORDER = ["global", "local", "sigma", "payer", "pair", "field0", "field1", "field2", "field3", "choose"]
 
@@ -66,7 +67,7 @@ class Halves:
 
 
 def test_a_further_family_of_rows_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exact bound, stored multipliers and the program take its rows as they take all others."""
+    """The exact bound, stored dual values and the program take its rows as they take all others."""
     monkeypatch.setattr(cuts_module, "FAMILIES", (*cuts_module.FAMILIES, Halves()))
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -86,10 +87,10 @@ def test_a_further_family_of_rows_is_one_entry(monkeypatch: pytest.MonkeyPatch) 
         assert program.rhs[-len(cuts) :].tolist() == [2, 2, 0, 2][: len(cuts)]
         for scale in (0.1, 1.0, 5.0):
             y = scaled(rng.random(len(program.rhs)) * scale)
-            known = Multipliers.of(structure, y, cuts)
+            known = IntegerDuals.of(structure, y, cuts)
             assert known is not None
             assert known.bound(program) == structure.constant + exact_bound(program, known.repaired(program))
-            assert known.bound(program) >= brute_force(instance, threat)
+            assert known.bound(program) >= most_broken(instance, threat)
 
 
 def test_problems_of_one_family_share_what_is_derived_and_stay_as_they_are() -> None:

@@ -23,7 +23,8 @@ from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.status import Status
 from certcore.verify.bound import SCALE, exact_bound
 from certcore.verify.proof import digest_of
-from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
+from tests.oracle.truth import most_broken
+from tests.support import random_graph, random_grid, random_instance, random_threat
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -86,7 +87,7 @@ def test_every_mutation_of_a_proof_is_rejected(example: Any, fresh_digest: bool)
                 forged["digest"] = digest_of(forged)
             verdict = verify_proof(forged, instance)
             if verdict.accepted:
-                # What is left has to be true: a multiplier that costs nothing, or a limit that never binds.
+                # What is left has to be true: a dual value that costs nothing, or a limit that never binds.
                 assert fresh_digest
                 assert path[0] == "multipliers" or path[:2] in {("threat", "local"), ("threat", "sigma")}
                 claimed = ThreatModel.from_json(forged["threat"])
@@ -110,7 +111,7 @@ def test_a_proof_does_not_fit_another_instance(example: Any) -> None:
         forged = proof | {"instance_digest": other.digest}
         forged["digest"] = digest_of(forged)
         verdict = verify_proof(forged, other)
-        if verdict.accepted:  # the same multipliers may prove the same count there; then it must be true
+        if verdict.accepted:  # the same dual values may prove the same count there; then it must be true
             assert verdict.certified <= certify(other, threat).certified
 
 
@@ -157,7 +158,7 @@ class Liar(HighsModel):
     def solve(self, **options: Any) -> Solution:
         honest = super().solve(**options)
         rng = np.random.default_rng(self.seed)
-        y = np.zeros(1) if honest.multipliers is None else honest.multipliers
+        y = np.zeros(1) if honest.duals is None else honest.duals
         match self.mode:
             case "noise":
                 y = y * rng.uniform(0, 2, len(y)) - 0.01
@@ -172,7 +173,7 @@ class Liar(HighsModel):
             case "short":
                 y = y[:-1]
             case "none":
-                return replace(honest, status=Status.OPTIMAL, multipliers=None, x=None, objective=0.0)
+                return replace(honest, status=Status.OPTIMAL, duals=None, x=None, objective=0.0)
             case "modest":
                 return replace(honest, status=Status.OPTIMAL, objective=0.0)
             case "wild":  # nonsense for values: only pictures and attacks start from them
@@ -185,8 +186,8 @@ class Liar(HighsModel):
                 honest = super().solve(**(options | {"time_limit": 0.0}))
                 return replace(honest, status=Status.OPTIMAL)
             case "failed":
-                return replace(honest, status=Status.FAILED, multipliers=None, x=None)
-        return replace(honest, status=Status.OPTIMAL, multipliers=y, objective=0.0)
+                return replace(honest, status=Status.FAILED, duals=None, x=None)
+        return replace(honest, status=Status.OPTIMAL, duals=y, objective=0.0)
 
 
 MODES = ["noise", "zero", "shuffle", "huge", "nan", "short", "none", "modest", "wild", "holes", "stopped", "failed"]
@@ -199,7 +200,7 @@ def test_a_lying_solver_never_raises_a_count(seed: int, mode: str) -> None:
     instance = random_instance(rng, max_nodes=5)
     threat = random_threat(rng, instance)
     liar = type("ThisLiar", (Liar,), {"seed": seed, "mode": mode})
-    most = brute_force(instance, threat)
+    most = most_broken(instance, threat)
     for relaxation in ("tight", "paper"):
         honest = certify(instance, threat, relaxation=relaxation, attack=False)
         lied = certify(instance, threat, relaxation=relaxation, factory=liar)
@@ -240,7 +241,7 @@ def test_any_multipliers_bound_the_optimum(seed: int) -> None:
     program = Program(structure, threat.budgets, threat.sigma)
     y = rng.integers(0, SCALE, program.matrix.shape[0]) * rng.integers(0, 2, program.matrix.shape[0])
     bound = structure.constant + exact_bound(program, y)
-    assert bound >= brute_force(instance, threat)
+    assert bound >= most_broken(instance, threat)
 
 
 def test_64_bits_and_python_integers_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +307,7 @@ def test_another_base_rule_is_another_instance() -> None:
 
 @pytest.mark.parametrize("bits", [20, 41, 50, 58, 62])
 def test_huge_multipliers_do_not_wrap_around(bits: int) -> None:
-    """A forged proof may name multipliers whose products do not fit into 64 bits: the bound must not shrink by that."""
+    """A forged proof may name dual values whose products do not fit into 64 bits: the bound must not shrink by that."""
     rng = np.random.default_rng(bits)
     for _ in range(20):
         matrix, rhs = rng.integers(-9, 10, (3, 4)), rng.integers(0, 10**9, 3)

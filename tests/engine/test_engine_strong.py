@@ -31,7 +31,8 @@ from certcore.sweep import Session, curve
 from certcore.verify.proof import digest_of, proof_bytes, read_proof
 from tests.checker.cases import accepts, as_seen
 from tests.engine.strong_cases import hard_case, judged
-from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
+from tests.oracle.truth import most_broken
+from tests.support import random_graph, random_grid, random_instance, random_threat
 
 ROOT = Path(__file__).resolve().parents[2]
 #: CERTCORE_FORGERIES=10000 tries that many, each through both checkers; in every run there are fewer, and one in ten.
@@ -55,7 +56,7 @@ def test_with_one_type_strong_is_the_truth_nearly_always() -> None:
     for seed in range(5000, 5160):
         rng = np.random.default_rng(seed)
         problem = hard_case(rng, plain=True)
-        truth = brute_force(problem.instance, problem.threat)
+        truth = most_broken(problem.instance, problem.threat)
         search = StrongSearch(problem, None)
         search.attack = Annealer(problem, search.structure)
         for step in search.run(rounds=40):
@@ -99,7 +100,7 @@ def test_strong_never_certifies_what_an_enumerated_attack_breaks() -> None:
         threat = random_threat(rng, instance)
         found = certify(instance, threat, relaxation="strong", rounds=10)
         assert found.verified
-        assert found.certified <= found.targets - brute_force(instance, threat)
+        assert found.certified <= found.targets - most_broken(instance, threat)
         assert found.proof is not None
         assert verify_proof(json.loads(json.dumps(found.proof)), instance).certified == found.certified
 
@@ -169,8 +170,8 @@ def test_annealed_attacks_are_within_the_threat_model_and_counted_right(name: st
         annealer.run(steps=40)
         assert annealer.useful
         state = annealer._work
-        for place, mine in enumerate(state.mine):
-            assert np.allclose(mine.worth, mine.by_site @ state.gain[place])
+        for point, mine in enumerate(state.mine):
+            assert np.allclose(mine.worth, mine.by_site @ state.gain[point])
         now = annealer.sites.allocation(problem, state.amount, state.attackers)
         assert inadmissible(problem, now) is None
         assert int(now.attacked.sum()) == state.broken + structure.constant
@@ -282,7 +283,7 @@ def _proofs() -> list[tuple[Problem, dict[str, Any], int]]:
         assert proof is not None
         families = {row[0] for row in proof["multipliers"]["strong_rows"]}
         if len(proof["multipliers"]["strong_rows"]) >= 2 and (len(found) < 20 or families & wanted):
-            found.append((problem, json.loads(json.dumps(proof)), brute_force(problem.instance, problem.threat)))
+            found.append((problem, json.loads(json.dumps(proof)), most_broken(problem.instance, problem.threat)))
             wanted -= families
         if len(found) >= 20 and not wanted:
             break
@@ -291,7 +292,7 @@ def _proofs() -> list[tuple[Problem, dict[str, Any], int]]:
 
 
 def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """One change, made to claim more: a tag, a set, a multiplier, a level, a block, a budget, rows dropped or added."""
+    """One change, made to claim more: a tag, a set, a dual value, a level, a block, a budget, rows dropped or added."""
     lie = copy.deepcopy(proof)
     many = lie["multipliers"]
     tags, values, sets = many["strong_rows"], many["strong_values"], many["sets"]
@@ -301,12 +302,12 @@ def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         case 1:
             _nudge(sets[int(rng.integers(len(sets)))], rng) if sets else None
         case 2:
-            place = int(rng.integers(len(values)))
-            values[place] = int(values[place] * rng.choice([2, 5, 0.5])) + int(rng.integers(-1, 2))
+            point = int(rng.integers(len(values)))
+            values[point] = int(values[point] * rng.choice([2, 5, 0.5])) + int(rng.integers(-1, 2))
         case 3:
-            place = int(rng.integers(max(1, len(many["values"]))))
+            point = int(rng.integers(max(1, len(many["values"]))))
             if many["values"]:
-                many["values"][place] = int(many["values"][place] * rng.choice([0.5, 0.9, 2])) + int(rng.integers(2))
+                many["values"][point] = int(many["values"][point] * rng.choice([0.5, 0.9, 2])) + int(rng.integers(2))
         case 4:  # another family with the same numbers
             tag = tags[int(rng.integers(len(tags)))]
             tag[0] = str(rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift"]))
@@ -314,18 +315,18 @@ def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
             name = str(rng.choice(["attr_add", "attr_del", "adj_del"]))
             lie["threat"][name] = max(0, lie["threat"][name] + int(rng.integers(-1, 2)))
         case 6:
-            place = int(rng.integers(len(tags)))
-            tags.append(copy.deepcopy(tags[place]))
-            values.append(values[place])
+            point = int(rng.integers(len(tags)))
+            tags.append(copy.deepcopy(tags[point]))
+            values.append(values[point])
             _nudge(tags[-1], rng)
         case 7:
-            place = int(rng.integers(len(tags)))
-            del tags[place], values[place]
+            point = int(rng.integers(len(tags)))
+            del tags[point], values[point]
         case 8:
             rows = many["rows"]
             if rows:
-                place = int(rng.integers(len(rows)))
-                del rows[place], many["values"][place]
+                point = int(rng.integers(len(rows)))
+                del rows[point], many["values"][point]
     return lie
 
 
@@ -366,7 +367,7 @@ def test_no_forged_proof_claims_more_than_the_truth(monkeypatch: pytest.MonkeyPa
         if own.threat.budgets != problem.threat.budgets:
             key = (number % len(cases), own.threat.budgets)
             if key not in truths:
-                truths[key] = brute_force(own.instance, own.threat)
+                truths[key] = most_broken(own.instance, own.threat)
             truth = truths[key]
         try:
             bound = proof_module._recompute(own, lie["format"], lie["relaxation"], lie["multipliers"])

@@ -10,9 +10,9 @@ import pytest
 
 from certcore import InputError, ThreatModel, certify, export, load_instance, save_instance
 from certcore.common.rounding import share_down
+from certcore.messages import threat_words
 from certcore.result.states import TargetState
 from certcore.verify.proof import read_proof, verify_proof
-from certcore.words import threat_words
 from tests.export.instances import small_instance
 
 

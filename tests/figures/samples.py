@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from certcore import figures
-from certcore.common.splits import average_radius
+from certcore.common.statistics import average_radius
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&%{x} $x^2_ \\input{/etc/passwd} #1 ~ {a}[b] =1+1 %\u202e<b>"
 

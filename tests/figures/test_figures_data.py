@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certcore import InputError, figures
-from certcore.common.splits import average_radius
+from certcore.common.statistics import average_radius
 from certcore.figures import escape, geometry
 from tests.figures.samples import HOSTILE, FakeCurve, all_figures, contour, curve
 

@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from certcore import figures
 from certcore.figures import style
 from certcore.figures.latex import standalone
-from certcore.figures.sheet import printing
+from certcore.figures.matplotlib_figure import printing
 from certcore.figures.tabular import tabular
 from tests.figures.samples import HOSTILE, all_figures, bars, contour, curve, graph
 

@@ -11,13 +11,13 @@ import pytest
 
 from certcore import ThreatModel, certify, export, figures
 from certcore.common.errors import InputError
-from certcore.figures import sheet
+from certcore.figures import matplotlib_figure
 from certcore.figures.geometry import GRAPH_ASPECT, graph_places
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.kinds.graph import read_states
 from certcore.figures.style import BLACK, CLOSENESS, CORRECTNESS, LOST_COLOUR, SHARES, STATES, TYPE_COLOURS
 from certcore.figures.tabular import tabular
-from certcore.result.reach import NO_TARGET
+from certcore.result.attack_effects import NO_TARGET
 from certcore.result.states import TargetState
 from pages.canvas import view
 from tests.pages.toys import votes_instance
@@ -62,7 +62,7 @@ def test_exports_show_the_picture_of_the_screen(room: tuple[float, float]) -> No
 
 
 def test_print_keeps_the_shape_of_the_picture() -> None:
-    with sheet.printing():
+    with matplotlib_figure.printing():
         drawn = figures.matplotlib(_figure(), width="two-column")
         drawn.draw_without_rendering()
     box, axes = drawn.axes[0].get_window_extent(), drawn.axes[0]

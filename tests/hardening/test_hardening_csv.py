@@ -19,7 +19,7 @@ from certcore.export.report_files import report_files
 from certcore.figures.table import csv_text
 from certcore.instance.instance import Instance, save_instance
 from certcore.notebook.tables import harmless, nodes_frame
-from certcore.result.reach import reach
+from certcore.result.attack_effects import reach
 from pages.canvas import attack
 from pages.parts import frames
 from tests.pages.toys import N, grid_instance

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.server import gate, log
+from pages.server import log, login
 
 SECRET = "open sesame"
 
@@ -36,18 +36,18 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     made = Clock()
     monkeypatch.setenv("CERTCORE_PASSWORD", SECRET)
-    monkeypatch.setattr(gate, "time", made)
-    if hasattr(gate, "Door"):
-        monkeypatch.setattr(gate, "DOOR", gate.Door())
+    monkeypatch.setattr(login, "time", made)
+    if hasattr(login, "LoginThrottle"):
+        monkeypatch.setattr(login, "LOGIN_THROTTLE", login.LoginThrottle())
     return made  # type: ignore[return-value]
 
 
 def _page() -> None:
     import streamlit as st
 
-    from pages.server.gate import gate
+    from pages.server.login import login
 
-    gate()
+    login()
     st.write("inside")
 
 
@@ -94,33 +94,33 @@ def test_attempts_at_the_same_moment_wait_for_one_another_and_hold_few_threads(
             delays.append(seconds)
         go.wait(20)
 
-    monkeypatch.setattr(gate, "time", SimpleNamespace(monotonic=lambda: 5.0, sleep=sleep))
-    door, answers = gate.Door(), []
-    threads = [threading.Thread(target=lambda: answers.append(door.wait())) for _ in range(50)]
+    monkeypatch.setattr(login, "time", SimpleNamespace(monotonic=lambda: 5.0, sleep=sleep))
+    throttle, answers = login.LoginThrottle(), []
+    threads = [threading.Thread(target=lambda: answers.append(throttle.wait())) for _ in range(50)]
     for thread in threads:
         thread.start()
-    while len(answers) < 50 - door.PLACES:
+    while len(answers) < 50 - throttle.PLACES:
         threading.Event().wait(0.01)
-    assert answers == [False] * (50 - door.PLACES)
-    assert door.waiting == door.PLACES
+    assert answers == [False] * (50 - throttle.PLACES)
+    assert throttle.waiting == throttle.PLACES
     go.set()
     for thread in threads:
         thread.join(20)
-    assert answers.count(True) == door.PLACES
-    assert sorted(delays) == [door.STEP * number for number in range(door.PLACES)]
-    assert door.waiting == 0
+    assert answers.count(True) == throttle.PLACES
+    assert sorted(delays) == [throttle.STEP * number for number in range(throttle.PLACES)]
+    assert throttle.waiting == 0
     # Those without a place were not looked at and do not count.
-    assert door.wait()
-    assert delays[-1] <= door.LONGEST
+    assert throttle.wait()
+    assert delays[-1] <= throttle.LONGEST
 
 
 def test_without_a_place_the_password_is_not_looked_at(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate.DOOR, "waiting", gate.Door.PLACES)
+    monkeypatch.setattr(login.LOGIN_THROTTLE, "waiting", login.LoginThrottle.PLACES)
     visitor = attempt(SECRET)
     assert not inside(visitor)
     assert visitor.warning
     assert not visitor.error
-    monkeypatch.setattr(gate.DOOR, "waiting", 0)
+    monkeypatch.setattr(login.LOGIN_THROTTLE, "waiting", 0)
     visitor.button[0].click().run()
     assert inside(visitor)
 
@@ -154,7 +154,7 @@ def test_the_comparison_does_not_tell_the_length(clock: Clock, monkeypatch: pyte
         compared.append((len(a), len(b)))
         return bool(a == b)
 
-    monkeypatch.setattr(gate, "hmac", SimpleNamespace(compare_digest=compare))
+    monkeypatch.setattr(login, "hmac", SimpleNamespace(compare_digest=compare))
     assert not inside(attempt("x"))
     assert inside(attempt(SECRET))
     assert len(set(compared)) == 1

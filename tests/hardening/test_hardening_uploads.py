@@ -19,7 +19,7 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from pages.server import gate, uploads
+from pages.server import login, uploads
 from pages.server.health import PASSWORD, rerun
 from tests.soak.load import Server
 
@@ -182,7 +182,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Sessions:
 
 def test_what_is_kept_is_looked_at_once_more(sessions: Sessions) -> None:
     """Also where the routes are Streamlit's own, and where a session ended or was never let in while a file arrived."""
-    inside = {"_admitted": gate._mark(SECRET.encode())}
+    inside = {"_admitted": login._mark(SECRET.encode())}
     sessions.active = {"in": inside, "other": inside, "out": {}}
     files = MemoryUploadedFileManager("/x")
 

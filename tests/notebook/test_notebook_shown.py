@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import certcore as cc
-from certcore import words
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.notebook.plots import Screen
 from certcore.result.states import TargetState
@@ -90,8 +90,8 @@ def test_texts_are_short(instance, certificate, curve, surface):
 
 def test_cards_carry_the_guarantee_and_are_escaped(instance, certificate, curve, surface):
     page = certificate._repr_html_()
-    assert words.guarantee(instance, certificate).html in page
-    assert words.bracket(certificate)[0] in page
+    assert messages.guarantee(instance, certificate).html in page
+    assert messages.bracket(certificate)[0] in page
     for shown in (instance, certificate, curve, surface):
         card = shown._repr_html_()
         assert "<script" not in card
@@ -108,7 +108,7 @@ def test_the_guarantee_on_a_curve_is_one_of_its_points(instance, curve):
     told = re.search(r"at least <b>([\d,]+) of ([\d,]+)</b>", card)
     assert int(told[1].replace(",", "")) == curve.certified[half]
     single = cc.certify(instance, attr_del=int(curve.values[half]))
-    assert words.guarantee(instance, single).html in card
+    assert messages.guarantee(instance, single).html in card
 
 
 def test_a_solvers_word_is_not_called_proven(instance):

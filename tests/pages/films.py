@@ -7,8 +7,8 @@ from typing import Any
 from certcore import Certificate
 from certcore.domain.base_rule import BaseRule
 from certcore.instance.instance import Instance
+from certcore.messages import short_head, short_sub
 from certcore.program.relaxation import Relaxation
-from certcore.words import short_head, short_sub
 from pages.canvas import bench, film
 from pages.canvas import view as canvas
 from pages.state.state import View

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import ThreatModel, certify, words
-from certcore.words.text import markdown
+from certcore import ThreatModel, certify, messages
+from certcore.messages.text import markdown
 from pages.files import bundles
 from pages.state import state
 from tests.pages.conftest import settle
@@ -29,11 +29,11 @@ def test_a_budget_above_the_limit_is_certified_under_that_limit(open_page: Open)
     threat = ThreatModel(attr_add=5, local_attr_add=2)
     expected = certify(limited_instance(), threat)
     assert f"**{expected.certified} of {N}**" in words_of(at)
-    assert words.threat_words(threat) in words_of(at)
-    sure = words.confidence(limited_instance())
-    assert sure == words.SENTENCES["confidence.given"].say(True), "according to the file, without samples"
+    assert messages.threat_words(threat) in words_of(at)
+    sure = messages.confidence(limited_instance())
+    assert sure == messages.SENTENCES["confidence.given"].say(True), "according to the file, without samples"
     assert sure.markdown in words_of(at)
-    assert any(words.budget_words((2, 0, 0, 0)) in caption.value for caption in at.caption)
+    assert any(messages.budget_words((2, 0, 0, 0)) in caption.value for caption in at.caption)
 
 
 def test_a_limit_that_the_budget_keeps_anyway_is_not_mentioned(open_page: Open) -> None:
@@ -43,9 +43,9 @@ def test_a_limit_that_the_budget_keeps_anyway_is_not_mentioned(open_page: Open) 
 def test_larger_local_budgets_in_a_link_are_cut(open_page: Open) -> None:
     at = open_page(instance=LIMITED, attr_add="5", local="absolute", local_attr_add="9")
     assert at.number_input(key="local_attr_add").value == 2
-    assert words.threat_words(ThreatModel(attr_add=5, local_attr_add=2)) in words_of(at)
+    assert messages.threat_words(ThreatModel(attr_add=5, local_attr_add=2)) in words_of(at)
     settle(at.number_input(key="local_attr_add").set_value(1))
-    assert words.threat_words(ThreatModel(attr_add=5, local_attr_add=1)) in words_of(at)
+    assert messages.threat_words(ThreatModel(attr_add=5, local_attr_add=1)) in words_of(at)
 
 
 @pytest.mark.parametrize("page", ["curves", "contours", "compare", "method", "attack_map", "node", "base"])
@@ -79,7 +79,7 @@ def test_lines_are_named_after_what_they_hold_for(open_page: Open) -> None:
 
 def test_shares_are_told_with_all_their_digits() -> None:
     threat = ThreatModel(attr_del=5, local_attr_del="0.1236", local_mode="relative")
-    assert "0.1236 × the ones it has" in words.threat_words(threat)
+    assert "0.1236 × the ones it has" in messages.threat_words(threat)
 
 
 def test_within_base() -> None:
@@ -97,10 +97,10 @@ def test_within_base() -> None:
 
 def test_costs_are_not_passed_over_in_silence() -> None:
     prices = np.ones(N, dtype=int)
-    assert "cost" not in words.threat_words(ThreatModel(attr_del=5, node_costs=prices))
+    assert "cost" not in messages.threat_words(ThreatModel(attr_del=5, node_costs=prices))
     prices[3] = 1000
-    assert "a flip at a node at most 1,000" in words.threat_words(ThreatModel(attr_del=5, node_costs=prices))
-    assert "up to the limit given for it" in words.threat_words(ThreatModel(attr_del=5, local_attr_del=np.arange(N)))
+    assert "a flip at a node at most 1,000" in messages.threat_words(ThreatModel(attr_del=5, node_costs=prices))
+    assert "up to the limit given for it" in messages.threat_words(ThreatModel(attr_del=5, local_attr_del=np.arange(N)))
 
 
 def test_comparison_starts_with_what_can_be_compared(bundle_folder: object) -> None:

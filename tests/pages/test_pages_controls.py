@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import ThreatModel, certify, load_instance, words
+from certcore import ThreatModel, certify, load_instance, messages
 from certcore.domain.perturbations import LABELS
 from certcore.result.influence import influence
 from certcore.result.states import TargetState
@@ -50,13 +50,13 @@ def test_uncovered_types_can_be_attacked_and_the_result_says_so(open_page: Open)
     at = open_page(instance="ring-edges-s0", adj_del="2", attr_add="1")
     field = at.number_input(key="attr_add")
     assert (field.disabled, field.value) == (False, 1)
-    assert str(words.not_covered(LABELS["attr_add"])) in field.help
+    assert str(messages.not_covered(LABELS["attr_add"])) in field.help
     instance = grid_instance(("adj_del",))
     threat = ThreatModel(adj_del=2, attr_add=1)
     expected = certify(instance, threat)
     assert 0 < expected.certified < certify(instance, ThreatModel(adj_del=2)).certified
     assert f"**{expected.certified} of {expected.targets}**" in guaranteed(at)
-    (remark,) = words.remarks(instance, threat)
+    (remark,) = messages.remarks(instance, threat)
     assert remark.markdown in [box.value for box in at.warning]
     settle(at.number_input(key="attr_add").set_value(0))
     assert remark.markdown not in [box.value for box in at.warning]
@@ -69,7 +69,7 @@ def test_local_budgets_absolute_and_relative(open_page: Open) -> None:
     settle(at.number_input(key="local_attr_del").set_value(1))
     one = certify(grid_instance(), ThreatModel(attr_del=6, local_attr_del=1))
     assert f"**{one.certified} of {N}**" in guaranteed(at)
-    assert words.threat_words(one.threat) in guaranteed(at)
+    assert messages.threat_words(one.threat) in guaranteed(at)
     settle(at.segmented_control(key="_mode_attr_add").set_value("relative"))
     settle(at.number_input(key="share_attr_del").set_value(0.34))
     third = certify(grid_instance(), ThreatModel(attr_del=6, local_attr_del="0.34", local_mode="relative"))
@@ -85,7 +85,7 @@ def test_attackers(open_page: Open) -> None:
     assert sent(at, "slider", "sigma")["value"] == 1
     one = certify(grid_instance(), ThreatModel(attr_del=6, sigma=1))
     assert f"**{one.certified} of {N}**" in guaranteed(at)
-    assert words.threat_words(one.threat) in guaranteed(at)
+    assert messages.threat_words(one.threat) in guaranteed(at)
 
 
 def test_targets(open_page: Open) -> None:
@@ -119,7 +119,7 @@ def test_relaxation_limit_rule_and_protection(open_page: Open) -> None:
     settle(at.segmented_control(key="rule").set_value("binary"))
     assert guaranteed(at) == before
     settle(at.text_input(key="protect").set_value("0-39"))
-    assert words.threat_words(ThreatModel(attr_add=1, attr_del=3, protected=np.arange(40))) in guaranteed(at)
+    assert messages.threat_words(ThreatModel(attr_add=1, attr_del=3, protected=np.arange(40))) in guaranteed(at)
 
 
 def test_reset_and_change_of_instance(open_page: Open) -> None:
@@ -186,7 +186,7 @@ def test_the_node_page_says_what_is_spent_where(open_page: Open) -> None:
     assert found.hit
     at = open_page("node", instance="ring-gcn-attr-s0", attr_del="6", node=str(node))
     text = next(block.value for block in at.markdown if "Received" in block.value)
-    for told in words.node_words(found, lambda other: f"paper {other}"):
+    for told in messages.node_words(found, lambda other: f"paper {other}"):
         assert told.markdown in text
     assert f"**Hit**: spent at this node {spent[node]} attribute deletion" in text
     marks = next(caption.value for caption in at.caption if "nodes in the field" in caption.value)

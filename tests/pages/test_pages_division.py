@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import certify, figures, words
+from certcore import certify, figures, messages
 from certcore.domain.perturbations import LABELS
 from certcore.domain.threat import ThreatModel
 from certcore.figures.screen import plotly
 from certcore.instance.instance import save_instance
+from certcore.messages.text import markdown
 from certcore.sweep import curve
-from certcore.words.text import markdown
 from pages.files import bundles
 from tests.pages.test_pages_compare import NOW, lines
 from tests.pages.toys import division_instance, votes_instance
@@ -33,8 +33,8 @@ def test_additions_are_live_and_the_papers_relaxation_is_not_offered(open_page: 
     assert at.session_state["adj_add"] == 10
     assert at.session_state["relaxation"] == "tight"
     threat = ThreatModel(adj_add=10)
-    assert words.threat_words(threat) in said(at)
-    remarks = words.remarks(division_instance(), threat)
+    assert messages.threat_words(threat) in said(at)
+    remarks = messages.remarks(division_instance(), threat)
     assert "remark.division.poisoning" in {key for remark in remarks for key in remark.keys}
     assert all(remark.markdown in said(at) for remark in remarks)
 
@@ -42,9 +42,9 @@ def test_additions_are_live_and_the_papers_relaxation_is_not_offered(open_page: 
 def test_the_base_page_explains_groups_votes_and_abstentions(open_page: Callable[..., AppTest]) -> None:
     at = open_page("base", instance=NAME)
     assert not at.exception
-    base = words.votes_over_groups(division_instance())
+    base = messages.votes_over_groups(division_instance())
     assert base is not None
-    assert words.how_it_votes(3, base.fixed_weight, abstains=True).markdown in said(at)
+    assert messages.how_it_votes(3, base.fixed_weight, abstains=True).markdown in said(at)
     assert {"How the groups voted", "Votes that must change"} <= {one.value for one in at.subheader}
 
 
@@ -86,12 +86,12 @@ def test_the_curves_page_says_why_the_controls_are_there(open_page: Callable[...
     at = open_page("curves", instance=NAME, vary="adj_add", to=5)
     assert not at.exception
     assert at.session_state["right"], "a first visit begins with certified accuracy"
-    assert words.why_controls().markdown in said(at)
+    assert messages.why_controls().markdown in said(at)
     at = open_page("curves", instance=NAME, vary="adj_add", to=5, adj_add=3)
     assert not at.session_state["right"], "a link that names a budget stays what it was"
     assert any("ignore edges" in one.label for one in at.button)
-    assert words.why_controls().markdown not in said(at)
-    assert words.why_accuracy().markdown in said(at)
+    assert messages.why_controls().markdown not in said(at)
+    assert messages.why_accuracy().markdown in said(at)
 
 
 def test_compare_tells_the_count_at_the_budget_of_the_sidebar(open_page: Callable[..., AppTest]) -> None:
@@ -121,10 +121,10 @@ def test_compare_goes_across_base_certificates(
         found = certify(instance, ThreatModel(adj_del=2))
         assert told.endswith(f"({found.certified} of {found.targets})")
         assert samples == instance.base.facts.get("samples", 0)
-    assert words.why_accuracy().markdown in said(at)
+    assert messages.why_accuracy().markdown in said(at)
     at = open_page("compare", **both, cmp_vary="adj_del", adj_del="2", right="1")
     assert at.dataframe[0].value["MLP without edges"].fillna(0).tolist() == [0.4, 0]
-    assert words.why_control_columns().markdown in said(at)
+    assert messages.why_control_columns().markdown in said(at)
     at = open_page("compare", **both, cmp_vary="adj_add", adj_add="2")
     assert len(at.dataframe[0].value) == 1
     (missing,) = (one.value for one in at.info if LABELS["adj_add"] in one.value)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from certcore import words
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.instance.instance import save_instance
 from pages.files import bundles, examples, validation
@@ -26,9 +26,9 @@ def without_meta() -> bytes:
 def test_an_upload_without_a_name_is_called_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CERTCORE_IMPORTS", str(tmp_path))
     key, _ = bundles.keep(without_meta(), "My graph.npz")
-    assert "my-graph according to its file" in str(words.subject(bundles.load(key)))
+    assert "my-graph according to its file" in str(messages.subject(bundles.load(key)))
     named, _ = bundles.keep(examples.instance(), "other.npz")
-    assert "ring of twelve according to its file" in str(words.subject(bundles.load(named)))
+    assert "ring of twelve according to its file" in str(messages.subject(bundles.load(named)))
 
 
 def test_files_that_disagree_are_not_believed() -> None:

@@ -19,7 +19,7 @@ from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.result.reach import Reach, reach
+from certcore.result.attack_effects import Reach, reach
 from pages.canvas import attack, film, situation, view
 from pages.parts import charts, neighbourhood
 from pages.parts.search import search
@@ -51,7 +51,7 @@ def test_the_graph_travels_complete_and_by_itself() -> None:
     assert np.array_equal(array(data["edges"], np.uint32).reshape(-1, 2), instance.graph.edges)
     assert data["names"][7] == "paper 7"
     right = array(data["right"], np.uint8)
-    speaks = instance.base.fronts().certified((0, 0, 0, 0))
+    speaks = instance.base.fronts().clean
     assert np.array_equal(right == 2, ~speaks)
     assert np.array_equal(right == 1, speaks & (instance.labels == instance.prediction))
     again = view.graph_data(grid_instance(node_names=tuple("abcdefghij" * 4)))

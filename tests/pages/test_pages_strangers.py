@@ -19,7 +19,7 @@ from certcore.domain.base_rule import BaseRule
 from certcore.export import report_files
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.result.reach import reach
+from certcore.result.attack_effects import reach
 from pages.background import engine, sweeps, work
 from pages.background.jobs import Pool
 from pages.canvas import attack, film, situation

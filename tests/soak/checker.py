@@ -25,7 +25,7 @@ BUDGETS = (1, 5, 20)
 
 
 def lies(proof: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same proof with one label more, and with a smaller bound than its multipliers prove."""
+    """The same proof with one label more, and with a smaller bound than its dual values prove."""
     top, bottom = proof["bound"]
     changes: list[dict[str, Any]] = [{"certified": proof["certified"] + 1}, {"bound": [top - 1, bottom]}]
     return [proof | change | {"digest": digest_of(proof | change)} for change in changes]

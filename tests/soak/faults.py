@@ -60,7 +60,7 @@ def _instance(path: Path) -> str:
 
 
 def _table(path: Path) -> str:
-    """Every column; bounds to six digits, because another way to the same optimum proves it with other multipliers."""
+    """Every column; bounds to six digits, because another way to the same optimum proves it with other dual values."""
     with path.open(newline="") as handle:
         rows = list(csv.DictReader(handle))
     assert rows

@@ -10,7 +10,8 @@ import pytest
 from certcore import Instance, ThreatModel, certify
 from certcore.common.errors import InputError
 from certcore.sweep import Session, curve, surface
-from tests.support import brute_force, random_instance, random_threat
+from tests.oracle.truth import most_broken
+from tests.support import random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
 
 
@@ -60,7 +61,7 @@ def test_no_sweep_claims_more_than_an_attack_allows(seed: int) -> None:
     vary = instance.base.axes[0]
     line = curve(instance, threat, vary, range(5))
     for value, certified in zip(line.values.tolist(), line.certified.tolist()):
-        broken = brute_force(instance, threat.replace(**{vary: value}))
+        broken = most_broken(instance, threat.replace(**{vary: value}))
         assert certified <= line.targets - broken
 
 
@@ -91,6 +92,9 @@ def test_relative_local_budgets() -> None:
     line = curve(instance, threat, "local_attr_del", ["0", "0.1", "0.29", "1"])
     assert line.values.tolist() == [0, 0.1, 0.29, 1]
     assert line.certified[2] == certify(instance, threat.replace(local_attr_del="0.29"), attack=False).certified
+    quotients = curve(instance, threat, "local_attr_del", ["1/10", "29/100"])  # ended with a ValueError
+    assert quotients.values.tolist() == [0.1, 0.29]
+    assert quotients.certified.tolist() == line.certified[1:3].tolist()
 
 
 @pytest.mark.parametrize("values", [[4, 2, 0], [1, 1], [], [None], [0, [1] * 80], ["0.5", "0.25"], ["0.5", "1/2"]])

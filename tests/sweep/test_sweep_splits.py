@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from certcore.common.splits import average_radius
+from certcore.common.statistics import average_radius
 from certcore.domain.threat import ThreatModel
 from certcore.figures import mean_lines
 from certcore.sweep import curve
-from certcore.sweep.many import over_splits
+from certcore.sweep.parallel import over_splits
 from experiments import measure, pictures
 from experiments.store import Result
 from tests.sweep.cases import smoothed_like

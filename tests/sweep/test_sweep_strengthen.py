@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certcore import GridBase, Instance, ThreatModel, save_instance
+from certcore import GridBase, InputError, Instance, ThreatModel, save_instance
 from certcore.cli import main
 from certcore.program.problem import Problem
 from certcore.solve.strong import StrongSearch
@@ -49,6 +49,16 @@ def test_a_strengthened_map_only_gets_better() -> None:
     assert (np.diff(last.certified, axis=0) <= 0).all()
     assert (np.diff(last.certified, axis=1) <= 0).all()
     assert last.certified.sum() >= tight.certified.sum()
+
+
+def test_what_a_solver_says_is_not_strengthened_into_a_proof() -> None:
+    """A strengthened curve counts as verified; one that began with bounds of the integer program did so as well."""
+    session = Session(example())
+    line = curve(session, ThreatModel(), "attr_del", [2, 3], relaxation="exact", time_limit=1)
+    plane = surface(session, ThreatModel(), "attr_add", [0, 1], "attr_del", [2], relaxation="exact", time_limit=1)
+    for begun in (strengthen_curve(session, line, time_limit=0.1), strengthen_surface(session, plane, time_limit=0.1)):
+        with pytest.raises(InputError, match="the solver's word"):
+            list(begun)
 
 
 def test_sets_and_covers_of_one_budget_start_the_next() -> None:

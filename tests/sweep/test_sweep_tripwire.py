@@ -20,7 +20,7 @@ from certcore.common.errors import InputError, SoundnessError
 from certcore.export import build_report
 from certcore.instance.instance import save_instance
 from certcore.result import assemble, tripwire
-from certcore.solve.solver import Answer, Solver
+from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.strong import StrongSearch
 from certcore.sweep import (
     CurveTask,
@@ -33,7 +33,7 @@ from certcore.sweep import (
     strengthen_surface,
     surface,
 )
-from certcore.sweep.bracket import attacks_along
+from certcore.sweep.attack_curve import attacks_along
 from certcore.verify import proof
 from tests.sweep.test_sweep_plateaus import alone
 
@@ -63,8 +63,8 @@ def wrong() -> Iterator[None]:
         yield
 
 
-def _nothing(answer: Answer) -> Answer:
-    return replace(answer, bound=Fraction(0), multipliers=None)
+def _nothing(answer: BoundResult) -> BoundResult:
+    return replace(answer, bound=Fraction(0), duals=None)
 
 
 def ways(session: Session) -> dict[str, Callable[[], Any]]:

@@ -25,7 +25,7 @@ from certcore.figures.table import Meaning, Table, format_cell, make_table, mean
 from certcore.sweep import Session
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

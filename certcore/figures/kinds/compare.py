@@ -21,7 +21,7 @@ from certcore.sweep import Curve
 from certcore.sweep.axis import Axis
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -35,11 +35,11 @@ from certcore.figures.style import (
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Session, Surface, surface
+from certcore.sweep.attack_curve import attacks_over, best_within
 from certcore.sweep.axis import Axis
-from certcore.sweep.bracket import attacks_over, best_within
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

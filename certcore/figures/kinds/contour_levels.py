@@ -14,7 +14,7 @@ from certcore.figures.style import BLACK, DOTTED, KINDS, on_background
 
 if TYPE_CHECKING:
     from certcore.figures.kinds.contour import ContourFigure
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 def level_label(level: float) -> str:

@@ -41,7 +41,7 @@ from certcore.figures.style import (
 from certcore.figures.table import Meaning, Table, make_table, without_empty
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 MAX_LINES = 40

@@ -23,7 +23,7 @@ from certcore.figures.style import (
 from certcore.figures.table import Table, make_table
 
 if TYPE_CHECKING:
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

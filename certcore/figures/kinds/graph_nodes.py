@@ -29,7 +29,7 @@ from certcore.result.states import NOTHING, TargetState
 
 if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
-    from certcore.figures.sheet import Sheet
+    from certcore.figures.matplotlib_figure import Sheet
 
 #: Targets that keep their certificate: these are graded by how close they are to losing it.
 _KEPT = (TargetState.UNDECIDED, TargetState.ALONE)

@@ -1,0 +1,110 @@
+"""Every word about a guarantee, in one place: the terminal, the dashboard, reports and files all take it from here.
+
+A sentence is a `Text`: `str(text)` is the plain form, `text.markdown` the same words with emphasis and with names from
+files escaped. Each is made by a function of the list `SENTENCES`, which says under which condition it is printed;
+docs/sentences.md is written from that list. Nothing that computes imports this package.
+"""
+
+from __future__ import annotations
+
+from certcore.messages.accuracy import (
+    Accuracy,
+    accuracy,
+    accuracy_words,
+    certified_accuracy,
+    has_training_nodes,
+    not_for_training,
+    share_of_right,
+)
+from certcore.messages.attacker import attacks_nothing, short_threat, threat_words
+from certcore.messages.division import how_it_votes, votes_over_groups, why_accuracy, why_control_columns, why_controls
+from certcore.messages.field import field_words
+from certcore.messages.nodes import node_words, state_words
+from certcore.messages.promises import (
+    accepted,
+    base_kind,
+    bracket,
+    confidence,
+    dataset_title,
+    gain,
+    guarantee,
+    known_already,
+    not_covered,
+    not_per_node,
+    promise,
+    remarks,
+    said_convex,
+    statement,
+    subject,
+    summary,
+    uncovered,
+)
+from certcore.messages.registry import SENTENCES, Sentence
+from certcore.messages.short import (
+    short_head,
+    short_open,
+    short_remarks,
+    short_sub,
+    short_sure,
+    short_uncovered,
+)
+from certcore.messages.sites import attack_words, named_sites, state_legend, why_larger
+from certcore.messages.solve import defence_ended, limit_words, radius, status, strengthening
+from certcore.messages.text import Text, budget_words
+
+__all__ = [
+    "SENTENCES",
+    "Accuracy",
+    "Sentence",
+    "Text",
+    "accepted",
+    "accuracy",
+    "accuracy_words",
+    "attack_words",
+    "attacks_nothing",
+    "base_kind",
+    "bracket",
+    "budget_words",
+    "certified_accuracy",
+    "confidence",
+    "dataset_title",
+    "defence_ended",
+    "field_words",
+    "gain",
+    "guarantee",
+    "has_training_nodes",
+    "how_it_votes",
+    "known_already",
+    "limit_words",
+    "named_sites",
+    "node_words",
+    "not_covered",
+    "not_for_training",
+    "not_per_node",
+    "promise",
+    "radius",
+    "remarks",
+    "said_convex",
+    "share_of_right",
+    "short_head",
+    "short_open",
+    "short_remarks",
+    "short_sub",
+    "short_sure",
+    "short_threat",
+    "short_uncovered",
+    "state_legend",
+    "state_words",
+    "statement",
+    "status",
+    "strengthening",
+    "subject",
+    "summary",
+    "threat_words",
+    "uncovered",
+    "votes_over_groups",
+    "why_accuracy",
+    "why_control_columns",
+    "why_controls",
+    "why_larger",
+]

@@ -1,0 +1,190 @@
+"""One node in one attack: what becomes of its certificate, what is spent at it, what it receives and whom it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from certcore.instance.instance import Instance
+from certcore.messages.division import votes_lost, votes_over_groups, votes_received, votes_undecided
+from certcore.messages.registry import sentence
+from certcore.messages.sites import kept
+from certcore.messages.text import Piece, Text, budget_words, count, message, name, some, strong
+from certcore.program.problem import by_division
+from certcore.result.attack_effects import NEVER
+from certcore.result.certificate import Certificate
+from certcore.result.influence import Influence
+from certcore.result.states import TargetState
+
+#: Places and names in one sentence; the table has all of them.
+_MOST = 8
+
+Naming = Callable[[int], str]
+
+
+def state_words(instance: Instance, certificate: Certificate, node: int, received: tuple[float, ...] | None) -> Text:
+    """What becomes of its certificate; `received` is what lies inside its field in the attack (None: there is none)."""
+    state = TargetState(certificate.states(instance.base.fronts())[node])
+    if state is TargetState.NOT_A_TARGET:
+        return not_a_target()
+    if state is TargetState.BEFORE:
+        return before()
+    if state is TargetState.ALONE:
+        return alone()
+    front = instance.base.fronts().of_node(node)
+    reachable = front[(front <= np.array(certificate.threat.budgets)).all(axis=1)]
+    gets = () if received is None else received
+    votes = votes_over_groups(instance)
+    if votes is not None and by_division(instance, certificate.threat):
+        touched, needed = int(sum(gets)), int(votes.thresholds[node])
+        if state is TargetState.LOST:
+            return votes_lost(touched, needed, votes.n_groups)
+        return votes_undecided(needed, None if received is None else touched, votes.n_groups)
+    if state is TargetState.LOST:
+        reached = reachable[(reachable <= np.array(gets)).all(axis=1)][0]
+        return lost(budget_words(gets), budget_words(reached.tolist()))
+    cheapest = reachable[reachable.sum(axis=1).argmin()]
+    return undecided(budget_words(cheapest.tolist()), budget_words(gets) if received is not None else "")
+
+
+@sentence("node.not_a_target", "the node is not a target")
+def not_a_target() -> Text:
+    return message(strong("Not a target"), ": its label is not counted. It can still be hit.")
+
+
+@sentence("node.before", "a target whose base certificate says nothing at budget 0")
+def before() -> Text:
+    return message(
+        strong("Uncertified before the attack"),
+        ": its base certificate says nothing even without an attack, so it counts as uncertified at every budget.",
+    )
+
+
+@sentence("node.alone", "a target whose base certificate holds at the whole global budget")
+def alone() -> Text:
+    return message(
+        strong("Certified on its own"),
+        ": even the whole budget inside its receptive field reaches no point of its front.",
+    )
+
+
+@sentence(
+    "node.lost", "a target that the attack found leaves uncertified", "4 attribute deletions", "3 attribute deletions"
+)
+def lost(gets: str, ends: str) -> Text:
+    return message(
+        strong("Loses its certificate"),
+        f" in the attack found: it receives {gets} inside its field, which reaches {ends}, where its base certificate "
+        "ends. That does not prove that its label changes.",
+    )
+
+
+@sentence(
+    "node.undecided", "any other target; the middle only if an attack was looked for",
+    "3 attribute deletions", "1 attribute deletion",
+)  # fmt: skip
+def undecided(cheapest: str, gets: str) -> Text:
+    told = f"; in the attack found it receives {gets}" if gets else ""
+    return message(
+        strong(kept(bool(gets))),
+        f": {cheapest} inside its field would leave it uncertified{told}. The collective count says how many such "
+        "labels stay, not whether this one does.",
+    )
+
+
+def node_words(found: Influence, named: Naming) -> list[Text]:
+    """What is spent at the node, what it received from where, what one more flip can do, and whom it helps to break."""
+    told = [hit(budget_words(found.spent)) if found.hit else not_hit()]
+    if any(found.received):
+        places: list[Piece | str] = []
+        for node, amounts in found.at_nodes:
+            places.append(name(f"{'this node' if node == found.node else named(node)}: {budget_words(amounts)}", 80))
+        for i, j, kind in found.at_edges:
+            what = "deleted" if kind == "adj_del" else "added"
+            places.append(name(f"the edge between {named(i)} and {named(j)}: {what}", 120))
+        if found.of_votes:
+            told.append(votes_received(int(sum(found.received)), _list(places)))
+        else:
+            told.append(received(budget_words(found.received), _list(places)))
+    else:
+        told.append(received_nothing())
+    counted = found.state not in (TargetState.NOT_A_TARGET, TargetState.BEFORE)
+    if counted and found.margin != NEVER:
+        told.append(one_more(found.margin))
+    if found.hit:
+        breaks = [name(named(node), 40) for node in found.helps_to_break]
+        told.append(helps(len(breaks), _list(breaks)) if breaks else helps_nobody())
+    return told
+
+
+def _list(parts: list[Piece | str] | list[Piece]) -> Text:
+    shown: list[Piece | str] = []
+    for k, part in enumerate(parts[:_MOST]):
+        shown += [part] if not k else ["; ", part]
+    if len(parts) > _MOST:
+        shown.append(f"; and {count(len(parts) - _MOST)} more")
+    return message(*shown)
+
+
+@sentence("node.hit", "flips are spent at the node", "3 attribute deletions")
+def hit(spent: str) -> Text:
+    return message(strong("Hit"), f": spent at this node {spent}.")
+
+
+@sentence("node.not_hit", "no flips are spent at the node")
+def not_hit() -> Text:
+    return message(strong("Not hit"), ": no flips are spent at this node.")
+
+
+@sentence(
+    "node.received", "flips lie inside the field of the node",
+    "9 attribute deletions", message("this node: 3 attribute deletions; 618: 6 attribute deletions"),
+)  # fmt: skip
+def received(amount: str, places: Text) -> Text:
+    return message(strong("Received"), f" inside its field: {amount} (", places, ").")
+
+
+@sentence("node.received_nothing", "no flips lie inside the field of the node")
+def received_nothing() -> Text:
+    return message(strong("Received"), " inside its field: no flips at all.")
+
+
+@sentence(
+    "node.one_more",
+    "a target certified without an attack, that some number of flips of the types in play can leave uncertified",
+    3,
+    others=((1,), (0,)),
+)
+def one_more(margin: int) -> Text:
+    """`margin` is the fewest further flips that can leave it uncertified; a flip changes one vote at most."""
+    if not margin:
+        return message(strong("One more flip"), " inside its field adds nothing: its certificate is lost already.")
+    where = " of the attacker's kinds inside its field, on top of this attack and whatever the budgets, "
+    if margin == 1:
+        return message(strong("One more flip"), where, "can be enough to leave it uncertified.")
+    return message(
+        strong("One more flip"), where, f"is not enough to leave it uncertified: it takes at least {count(margin)}."
+    )
+
+
+@sentence(
+    "node.helps",
+    "the node is hit, and targets in whose field its flips lie are lost by flips of their types",
+    2,
+    message("618; 1023"),
+)
+def helps(number: int, whom: Text) -> Text:
+    return message(
+        strong("Helps to break"),
+        f" {some(number, 'target', 'targets')} in whose field these flips lie: ",
+        whom,
+        ".",
+    )
+
+
+@sentence(
+    "node.helps_nobody", "the node is hit, but no target in whose field its flips lie is lost by flips of their types"
+)
+def helps_nobody() -> Text:
+    return message(strong("Helps to break"), " no target.")

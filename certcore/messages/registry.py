@@ -1,0 +1,45 @@
+"""The list of sentences: each has a key, the condition under which it is printed, and an example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, ParamSpec
+
+from certcore.messages.text import Text
+
+Arguments = ParamSpec("Arguments")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence the product can print about a guarantee."""
+
+    key: str
+    condition: str
+    """When it is printed, in words; the property test checks it against the certificate."""
+    message: Callable[..., Text]
+    examples: tuple[tuple[Any, ...], ...]
+    """Arguments to show it with: one set for each form it takes."""
+
+
+SENTENCES: dict[str, Sentence] = {}
+
+
+def sentence(
+    key: str, condition: str, *example: Any, others: tuple[tuple[Any, ...], ...] = ()
+) -> Callable[[Callable[Arguments, Text]], Callable[Arguments, Text]]:
+    """Enter a function into the list; what it says carries the key, so that tests need not look for words."""
+
+    def enter(function: Callable[Arguments, Text]) -> Callable[Arguments, Text]:
+        @wraps(function)
+        def said(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Text:
+            return function(*args, **kwargs).known_as(key)
+
+        if key in SENTENCES:
+            raise ValueError(f"two sentences are called {key}")
+        SENTENCES[key] = Sentence(key, condition, said, (example, *others))
+        return said
+
+    return enter

@@ -1,0 +1,387 @@
+"""Part of a large program inside HiGHS, kept and grown: the sites that may matter and the groups not decided yet.
+
+Columns outside the model are 0 there. A group outside the model is replaced by a tangent: for any dual values of its
+own rows (fields and choice) it gives at most what is left of its weight plus dual values · flips in its field, which is
+linear in the flips and needs neither rows nor columns. So the model is a restriction in its sites and a relaxation in
+its groups; `reduced_costs` tells which sites are missing, `gaps` which groups were decided wrongly. With no site and no
+group missing its optimum is that of the whole program.
+
+Nothing here is a bound: the dual values of a `Proposal` cover every row of the program, and their bound over all
+columns is evaluated in `certcore.verify`.
+
+Further columns and rows (cuts, levels) may be appended; they are numbered after those of the structure.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from certcore.program.hull import Hull
+from certcore.program.program import Program
+from certcore.solve.engine import Method, add_columns, add_rows, quiet_highs, run
+from certcore.solve.highs import needed_rows
+from certcore.solve.status import Status
+
+_PRIMAL, _DUAL = 4, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """What the restricted master proposes, in the numbering of the whole program. Nothing in it has been checked."""
+
+    status: Status
+    x: np.ndarray | None
+    """Values of all columns, then of the further ones; groups outside the model take what x gives them."""
+    y: np.ndarray | None
+    """Dual values of all rows, then of the further ones; of groups outside the model their tangents."""
+    seconds: float
+    iterations: int
+
+
+class RestrictedMaster:
+    """Some columns and rows of a program at a place. Not thread-safe; `solve` releases the interpreter lock."""
+
+    def __init__(self, program: Program, tangents: np.ndarray | None = None, *, drop_dominated: bool = True) -> None:
+        """Begin with the rows of the budgets and nothing else; `tangents` are dual values of the groups' rows.
+
+        `drop_dominated=False` keeps points above the hull of others, which further rows may tell apart.
+        """
+        s = program.structure
+        self.structure, self.program = s, program
+        self._h = quiet_highs()
+        self._hull = Hull(s) if drop_dominated else None
+        self._needed = np.zeros(s.matrix.shape[0], dtype=bool)
+        self._needed[needed_rows(s)] = True
+        self.tangents = np.zeros(s.matrix.shape[0]) if tangents is None else tangents.astype(np.float64)
+        if s.relaxation.has_indicators:
+            self.tangents[s.rows["choose"]] = s.groups.weight  # an indicator is worth its points, and nothing else
+        self._upper = self._without_dominated(program).astype(np.float64)
+        self._rhs = program.rhs.astype(np.float64)
+        self._coefficients = program.coefficients
+        self._row_place, self._rows = np.full(s.matrix.shape[0], -1), np.zeros(0, dtype=np.int64)
+        self._column_place, self._columns = np.full(s.columns.count, -1), np.zeros(0, dtype=np.int64)
+        self.group_in = np.zeros(len(s.groups), dtype=bool)
+        self._objective = s.objective.astype(np.float64)
+        self._more = sp.csr_array((0, s.columns.count), dtype=np.int64)
+        self._more_by_column: sp.csr_array | None = None
+        self._strategy, self._stale_costs = _DUAL, True
+        head = [s.rows[name] for name in ("global", "sigma") if name in s.rows]
+        self._enter_rows(np.concatenate([np.arange(part.start, part.stop) for part in head]))
+
+    # Growing.
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns in the model."""
+        return len(self._rows), len(self._columns)
+
+    def has(self, columns: np.ndarray) -> np.ndarray:
+        """Which of these columns are in the model."""
+        return np.asarray(self._column_place[columns] >= 0)
+
+    @property
+    def rows_in(self) -> np.ndarray:
+        """Which rows of the structure are in the model."""
+        return np.asarray(self._row_place[: self.structure.matrix.shape[0]] >= 0)
+
+    def add_columns_and_groups(self, flips: np.ndarray | None = None, groups: np.ndarray | None = None) -> None:
+        """Take in flips (with attackers and rows that limit them) and groups (with their rows and open points)."""
+        s = self.structure
+        new = [np.zeros(0, dtype=np.int64)]
+        rows = [np.zeros(0, dtype=np.int64)]
+        if flips is not None and len(flips):
+            flips = np.unique(flips)
+            new.append(flips[~self.has(flips)])
+            limits = np.unique(_indices(s.steady_columns, new[-1]))
+            limits = limits[s.row_group[limits] < 0]
+            rows.append(limits)
+            if s.has_sigma:
+                paid = _indices(s.matrix, limits)
+                inside = (paid >= s.columns.attackers.start) & (paid < s.columns.attackers.stop)
+                attackers = np.unique(paid[inside & (paid < s.columns.attackers.stop)])
+                attackers = attackers[~self.has(attackers)]
+                new.append(attackers)
+                rows.append(s.attackers.rows[np.isin(s.attackers.columns, attackers)])
+        if groups is not None and len(groups):
+            entering = np.zeros(len(s.groups), dtype=bool)
+            entering[groups] = True
+            entering &= ~self.group_in
+            self.group_in |= entering
+            own = np.flatnonzero(self._needed & (s.row_group >= 0))
+            rows.append(own[entering[s.row_group[own]]])
+            new.append(self._missing_points())
+            self._stale_costs = True
+        columns = np.concatenate(new)
+        if len(columns):
+            self._enter_columns(columns)
+            self._strategy = _PRIMAL
+        wanted = np.unique(np.concatenate(rows))
+        self._enter_rows(wanted[self._row_place[wanted] < 0])
+
+    def add_columns(self, objective: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """Append further columns between 0 and `upper`, as yet in no row; returns their numbers."""
+        before = self._more.shape[1]
+        count = len(objective)
+        self._more = sp.csr_array(
+            (self._more.data, self._more.indices, self._more.indptr), shape=(self._more.shape[0], before + count)
+        )
+        self._more_by_column = None
+        self._objective = np.concatenate([self._objective, objective])
+        self._upper = np.concatenate([self._upper, upper])
+        self._column_place = np.concatenate([self._column_place, np.full(count, -1)])
+        self._enter_columns(np.arange(before, before + count))
+        return np.arange(before, before + count)
+
+    def add_rows(self, matrix: sp.csr_array, rhs: np.ndarray) -> np.ndarray:
+        """Append further rows matrix · x ≤ rhs over all columns, further ones included; returns their numbers.
+
+        Groups whose points stand in them are taken into the model.
+        """
+        s, before = self.structure, len(self._rhs)
+        own = matrix.indices[(matrix.indices >= s.columns.points.start) & (matrix.indices < s.columns.points.stop)]
+        self.add_columns_and_groups(groups=np.unique(s.points.group[own - s.columns.points.start]))
+        wide = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], self._more.shape[1]))
+        self._more = sp.csr_array(sp.vstack([self._more, wide], format="csr"))
+        self._more_by_column = None
+        self._rhs = np.concatenate([self._rhs, rhs.astype(np.float64)])
+        self._row_place = np.concatenate([self._row_place, np.full(len(rhs), -1)])
+        numbers = np.arange(before, before + len(rhs))
+        self._enter_rows(numbers)
+        self._strategy = _DUAL
+        return numbers
+
+    def delete_rows(self, rows: np.ndarray) -> None:
+        """Take further rows out; those behind them move up. The basis is kept if the slacks of all are basic."""
+        n_rows = self.structure.matrix.shape[0]
+        basis = self._h.getBasis()
+        gone = np.zeros(len(self._rhs), dtype=bool)
+        gone[rows] = True
+        stays = ~gone[self._rows]
+        places = np.flatnonzero(~stays)
+        self._h.deleteRows(len(places), places.astype(np.int32))
+        if basis.valid:
+            kept = highspy.HighsBasis()
+            kept.col_status = basis.col_status
+            kept.row_status = [status for status, stay in zip(basis.row_status, stays.tolist()) if stay]
+            kept.valid = True
+            self._h.setBasis(kept)
+        number = np.cumsum(~gone) - 1
+        self._rows = number[self._rows[stays]]
+        self._rhs = self._rhs[~gone]
+        self._row_place = np.full(len(self._rhs), -1)
+        self._row_place[self._rows] = np.arange(len(self._rows))
+        self._more = sp.csr_array(self._more[np.flatnonzero(~gone[n_rows:])])
+        self._more_by_column = None
+
+    def slack_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Which of these rows have a basic slack: they do not hold anything at the moment."""
+        basis = self._h.getBasis()
+        if not basis.valid:
+            return np.zeros(len(rows), dtype=bool)
+        basic = np.array([status == highspy.HighsBasisStatus.kBasic for status in basis.row_status], dtype=bool)
+        return np.asarray(basic[self._row_place[rows]])
+
+    def move(self, program: Program) -> None:
+        """Go to other budgets of the same structure. Further rows and columns stay as they are."""
+        s = self.structure
+        n_rows, n_columns = s.matrix.shape
+        upper, rhs = self._upper.copy(), self._rhs.copy()
+        upper[:n_columns], rhs[:n_rows] = self._without_dominated(program), program.rhs
+        changed = np.flatnonzero((upper != self._upper) & (self._column_place >= 0))
+        if len(changed):
+            self._h.changeColsBounds(
+                len(changed), self._column_place[changed].astype(np.int32), np.zeros(len(changed)), upper[changed]
+            )
+        for row in np.flatnonzero((rhs != self._rhs) & (self._row_place >= 0)).tolist():
+            self._h.changeRowBounds(int(self._row_place[row]), -highspy.kHighsInf, float(rhs[row]))
+        coefficients = program.coefficients
+        for i in np.flatnonzero(coefficients != self._coefficients).tolist():
+            row, column = self._row_place[s.attackers.rows[i]], self._column_place[s.attackers.columns[i]]
+            if row >= 0 and column >= 0:
+                self._h.changeCoeff(int(row), int(column), -float(coefficients[i]))
+        self.program, self._upper, self._rhs, self._coefficients = program, upper, rhs, coefficients
+        self._strategy = _DUAL
+        missing = self._missing_points()
+        if len(missing):
+            self._enter_columns(missing)
+
+    # Solving.
+
+    def solve(
+        self, *, time_limit: float, cancel: threading.Event | None = None, method: Method = Method.SIMPLEX
+    ) -> Proposal:
+        """Solve the model: by primal simplex after new columns, by dual simplex after new rows and other budgets."""
+        started = time.perf_counter()
+        if self._stale_costs:
+            self._price_columns()
+        h = self._h
+        if not len(self._columns):
+            nothing = self.completed(np.zeros(len(self._column_place)))
+            return Proposal(Status.OPTIMAL, nothing, np.append(self.tangents, np.zeros(self._more.shape[0])), 0.0, 0)
+        h.setOptionValue("simplex_strategy", self._strategy)
+        status = run(h, time_limit=time_limit, cancel=cancel, method=method)
+        self._strategy = _DUAL
+        if cancel is not None and cancel.is_set() and status is Status.INTERRUPTED:
+            return Proposal(status, None, None, time.perf_counter() - started, 0)
+        solution, info = h.getSolution(), h.getInfo()
+        x = y = None
+        if solution.value_valid:
+            x = np.zeros(len(self._column_place))
+            x[self._columns] = np.clip(solution.col_value, 0.0, self._upper[self._columns])
+            x = self.completed(x)
+        if solution.dual_valid:
+            y = np.zeros(len(self._rhs))
+            y[: len(self.tangents)] = self.tangents
+            y[self._rows] = np.maximum(-np.array(solution.row_dual), 0.0)
+        count = int(info.simplex_iteration_count + info.ipm_iteration_count)
+        return Proposal(status, x, y, time.perf_counter() - started, count)
+
+    def reduced_costs(self, y: np.ndarray) -> np.ndarray:
+        """objective − yᵀA for all columns; a column outside the model with a positive one is missing there."""
+        s = self.structure
+        n_rows = s.matrix.shape[0]
+        result = self._objective.copy()
+        result[: s.columns.count] -= s.steady_columns @ y[:n_rows]
+        np.add.at(result, s.attackers.columns, self._coefficients * y[s.attackers.rows])
+        if len(y) > n_rows:
+            result -= self._by_column() @ y[n_rows:]
+        return result
+
+    def completed(self, x: np.ndarray) -> np.ndarray:
+        """x with the points of the groups outside the model as large as one point each can be made by the flips."""
+        s = self.structure
+        out = ~self.group_in
+        share = reached(self.program, x)
+        mine = out[s.points.group]
+        x[s.columns.points][mine] = share[mine]
+        if s.relaxation.has_indicators:
+            total = np.bincount(s.points.group, weights=x[s.columns.points], minlength=len(s.groups))
+            x[s.columns.indicators][out] = np.minimum(total, 1.0)[out]
+        return x
+
+    def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """By how much the tangents of the groups outside the model exceed what x breaks of them (0 for the others)."""
+        s = self.structure
+        worth = tangent_values(self.program, x[: s.columns.count], y)
+        gap = worth - s.groups.weight * s.attacked(x[: s.columns.count])
+        return np.where(self.group_in, 0.0, gap)
+
+    # The model.
+
+    def _without_dominated(self, program: Program) -> np.ndarray:
+        return program.upper if self._hull is None else self._hull.drop_dominated(program.upper)
+
+    def _missing_points(self) -> np.ndarray:
+        """Open points (and indicators) of groups in the model that are not there yet."""
+        s = self.structure
+        points = np.arange(s.columns.points.start, s.columns.points.stop)
+        wanted = points[self.group_in[s.points.group] & (self._upper[points] > 0)]
+        if s.relaxation.has_indicators:
+            wanted = np.concatenate([wanted, s.columns.indicators.start + np.flatnonzero(self.group_in)])
+        return wanted[~self.has(wanted)]
+
+    def _enter_columns(self, columns: np.ndarray) -> None:
+        s = self.structure
+        inside = columns[columns < s.columns.count]
+        place = self._row_place
+        parts = [_taken(s.steady_columns, inside, place[: s.matrix.shape[0]], len(self._rows))]
+        if len(inside) < len(columns):
+            further = len(columns) - len(inside)
+            parts.append(sp.csr_array((further, len(self._rows)), dtype=np.int64))
+        block = sp.csr_array(sp.vstack(parts, format="csr"))
+        if self._more.shape[0]:
+            block = sp.csr_array(
+                block + _taken(self._by_column(), columns, place[s.matrix.shape[0] :], len(self._rows))
+            )
+        self._column_place[columns] = len(self._columns) + np.arange(len(columns))
+        self._columns = np.concatenate([self._columns, columns])
+        add_columns(self._h, block, -self._objective[columns], self._upper[columns])
+        self._stale_costs = True
+
+    def _enter_rows(self, rows: np.ndarray) -> None:
+        if not len(rows):
+            return
+        s = self.structure
+        n_rows = s.matrix.shape[0]
+        inside, further = rows[rows < n_rows], rows[rows >= n_rows] - n_rows
+        width = len(self._columns)
+        block = sp.csr_array(
+            sp.vstack(
+                [
+                    _taken(self.program.matrix, inside, self._column_place[: s.columns.count], width),
+                    _taken(self._more, further, self._column_place, width),
+                ],
+                format="csr",
+            )
+        )
+        order = np.concatenate([inside, further + n_rows])
+        self._row_place[order] = len(self._rows) + np.arange(len(order))
+        self._rows = np.concatenate([self._rows, order])
+        add_rows(self._h, block, self._rhs[order])
+        self._stale_costs = True
+
+    def _by_column(self) -> sp.csr_array:
+        if self._more_by_column is None:
+            self._more_by_column = sp.csr_array(self._more.T)
+        return self._more_by_column
+
+    def _price_columns(self) -> None:
+        """What the tangents of the groups outside the model make of the flips' objective."""
+        s = self.structure
+        rows = s.field_rows
+        outside = np.where(self.group_in[s.row_group[rows]], 0.0, self.tangents[rows])
+        worth = self._objective.copy()
+        worth[s.columns.flips] += s.incidence.reach(outside)  # flips stand in the field rows with −1
+        self._h.changeColsCost(len(self._columns), np.arange(len(self._columns), dtype=np.int32), -worth[self._columns])
+        self._stale_costs = False
+
+
+def reached(program: Program, x: np.ndarray) -> np.ndarray:
+    """How far x reaches each point; except in the paper's form only the best point of each group counts."""
+    s = program.structure
+    share = np.where(program.open, 1.0, 0.0)
+    inside = s.incidence.into(x[s.columns.flips])
+    for i, k in enumerate(s.types):
+        row = s.field_of_point[:, i]
+        need = np.flatnonzero(row >= 0)
+        share[need] = np.minimum(share[need], np.maximum(inside[row[need]], 0.0) / s.points.amount[need, k])
+    if s.relaxation.has_indicators or not len(s.groups):
+        return share
+    best = np.flatnonzero(share >= np.maximum.reduceat(share, s.points.first)[s.points.group])
+    only = np.zeros(len(share))
+    only[best[np.unique(s.points.group[best], return_index=True)[1]]] = 1.0
+    return share * only
+
+
+def tangent_values(program: Program, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """What each group is worth at most by the dual values of its own rows: what they leave of it, and what they pay."""
+    s = program.structure
+    y = y[s.field_rows]
+    left = np.where(program.open, s.groups.weight[s.points.group], 0.0)
+    for i, k in enumerate(s.types):
+        row = s.field_of_point[:, i]
+        need = np.flatnonzero(row >= 0)
+        left[need] -= s.points.amount[need, k] * y[row[need]]
+    paid = y * s.incidence.into(x[s.columns.flips])
+    value = np.bincount(s.row_group[s.field_rows], weights=paid, minlength=len(s.groups))
+    return value + np.maximum.reduceat(np.maximum(left, 0.0), s.points.first) if len(s.groups) else value
+
+
+def _indices(matrix: sp.csr_array, rows: np.ndarray) -> np.ndarray:
+    """All columns of the entries in some rows."""
+    return np.asarray(matrix[rows].indices)
+
+
+def _taken(matrix: sp.csr_array, rows: np.ndarray, place: np.ndarray, width: int) -> sp.csr_array:
+    """Rows of a matrix with its columns renumbered, without those that have no place."""
+    part = matrix[rows]
+    column = place[part.indices]
+    keep = (column >= 0) & (part.data != 0)
+    before = np.concatenate([[0], np.cumsum(keep)])
+    return sp.csr_array((part.data[keep], column[keep], before[part.indptr]), shape=(len(rows), width))

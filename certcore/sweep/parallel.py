@@ -1,0 +1,169 @@
+"""Many sweeps at once: instances, splits and surfaces through the one executor, and averages over splits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from certcore.common.errors import InputError
+from certcore.common.executor import open_executor, run_tasks
+from certcore.common.statistics import average_radius, deviation, mean
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.result.tripwire import check
+from certcore.sweep.curves import Curve, curve
+from certcore.sweep.surface_maps import Surface, surface
+
+
+@dataclass(frozen=True, eq=False)
+class CurveTask:
+    """One curve to be computed, here or elsewhere."""
+
+    instance: Instance
+    threat: ThreatModel
+    vary: str
+    values: tuple[Any, ...]
+    relaxation: str = "tight"
+    time_limit: float | None = None
+    rounds: int | None = None
+
+    def run(self) -> Curve:
+        return curve(self.instance, self.threat, self.vary, self.values, **_effort(self))
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceTask:
+    """One surface to be computed, here or elsewhere."""
+
+    instance: Instance
+    threat: ThreatModel
+    x: str
+    x_values: tuple[int, ...]
+    y: str
+    y_values: tuple[int, ...]
+    relaxation: str = "tight"
+    time_limit: float | None = None
+    rounds: int | None = None
+
+    def run(self) -> Surface:
+        x, y = (self.x, self.x_values), (self.y, self.y_values)
+        return surface(self.instance, self.threat, *x, *y, **_effort(self))
+
+
+def _effort(task: CurveTask | SurfaceTask) -> dict[str, Any]:
+    return {"relaxation": task.relaxation, "time_limit": task.time_limit, "rounds": task.rounds}
+
+
+def run_many(
+    tasks: Sequence[CurveTask | SurfaceTask],
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    cancel: threading.Event | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> list[Curve | Surface]:
+    """All results in the order of the tasks: from local processes, or from the Dask cluster at `scheduler`.
+
+    A cancelled run returns the results that are complete.
+    """
+    found: dict[int, Curve | Surface] = {}
+    with open_executor(min(jobs, max(len(tasks), 1)) if jobs else jobs, scheduler) as (executor, workers):
+        for (number, _), result in run_tasks(executor, workers, _run_task, enumerate(tasks)):
+            check(result)  # what comes from another process has not met the attacks that are known here
+            found[number] = result
+            if progress is not None:
+                progress(len(found) / len(tasks))
+            if cancel is not None and cancel.is_set():
+                break
+    return [found[number] for number in sorted(found)]
+
+
+def _run_task(number: int, task: CurveTask | SurfaceTask) -> Curve | Surface:
+    """Run one task; the number travels along to put the results in order."""
+    return task.run()
+
+
+@dataclass(frozen=True, eq=False)
+class SplitCurve:
+    """Mean and deviation of certified ratios over splits, as the paper draws them."""
+
+    vary: str
+    values: np.ndarray
+    curves: tuple[Curve, ...] = field(repr=False)
+
+    @property
+    def _ratios(self) -> np.ndarray:
+        return np.stack([c.ratio for c in self.curves])
+
+    @property
+    def _naive_ratios(self) -> np.ndarray:
+        return np.stack([c.naive_ratio for c in self.curves])
+
+    @property
+    def mean(self) -> np.ndarray:
+        return mean(self._ratios)
+
+    @property
+    def deviation(self) -> np.ndarray | None:
+        """Sample standard deviation over the splits; None for one split."""
+        return deviation(self._ratios)
+
+    @property
+    def naive_mean(self) -> np.ndarray:
+        return mean(self._naive_ratios)
+
+    @property
+    def naive_deviation(self) -> np.ndarray | None:
+        return deviation(self._naive_ratios)
+
+    @property
+    def average_radius(self) -> float | None:
+        """The average certifiable radius of the mean ratio."""
+        return average_radius(self.values, self.mean)
+
+    @property
+    def naive_average_radius(self) -> float | None:
+        return average_radius(self.values, self.naive_mean)
+
+    def columns(self) -> dict[str, Any]:
+        """Equally long columns for a table; one split has no deviations."""
+        columns = {
+            "value": self.values,
+            "ratio_mean": self.mean,
+            "ratio_deviation": self.deviation,
+            "naive_ratio_mean": self.naive_mean,
+            "naive_ratio_deviation": self.naive_deviation,
+        }
+        return {name: column for name, column in columns.items() if column is not None}
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of `curve --splits --json`."""
+        columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
+        points = [dict(zip(columns, row)) for row in zip(*columns.values())]
+        return {
+            "vary": self.vary,
+            "splits": len(self.curves),
+            "points": points,
+            "average_radius": self.average_radius,
+            "naive_average_radius": self.naive_average_radius,
+            "solves": sum(c.solves for c in self.curves),
+            "seconds": sum(c.seconds for c in self.curves),
+            "curves": [c.to_json() for c in self.curves],
+        }
+
+
+def over_splits(curves: Sequence[Curve]) -> SplitCurve:
+    """Put the curves of several splits together."""
+    if not curves:
+        raise InputError("there is no curve to average; give at least one split")
+    first = curves[0]
+    for other in curves[1:]:
+        if other.vary != first.vary or not np.array_equal(other.values, first.values):
+            raise InputError(
+                "the curves of the splits do not have the same values; compute all of them with the same ones"
+            )
+    return SplitCurve(first.vary, first.values, tuple(curves))

@@ -1,0 +1,345 @@
+"""Random certificates: every sentence says what the fields of the certificate say, and never more."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import threading
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certcore import Certificate, Graph, Instance, Status, ThreatModel, certify, messages
+from certcore.base.division import DivisionBase, PairHash
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.program.problem import by_division
+from certcore.result.attack_effects import NEVER, reach
+from certcore.result.influence import influence
+from certcore.result.partition import partition_of
+from certcore.result.states import TargetState
+from certcore.sweep import Session
+from tests.pages.toys import votes_instance
+from tests.support import random_instance, random_threat
+
+VOTES = votes_instance()
+HEADS = {key for key in messages.SENTENCES if key.startswith("guarantee.") and key != "guarantee.subject"}
+
+
+def divided(rng: np.random.Generator) -> Instance:
+    """Votes over groups of edges."""
+    n, groups = int(rng.integers(3, 9)), int(rng.integers(1, 4))
+    edges = rng.integers(0, n, size=(2 * n, 2))
+    votes = rng.integers(-1, 2, size=(groups, n))
+    base = DivisionBase(votes, 2, PairHash(groups), weights_read_edges=bool(rng.random() < 0.5))
+    rule = str(rng.choice(["messages", "degrees"]))
+    graph = Graph.from_edges(n, edges[edges[:, 0] != edges[:, 1]])
+    return Instance(graph=graph, base=base, layers=int(rng.integers(1, 3)), edge_field=rule)
+
+
+def drawn(seed: int) -> tuple[Instance, Certificate]:
+    """Any relaxation, status, target set, local budget, σ, cost, protection, coverage and solver's claim."""
+    rng = np.random.default_rng(seed)
+    instance = VOTES if rng.random() < 0.1 else random_instance(rng)
+    if rng.random() < 0.2:
+        instance = divided(rng)
+    meta: dict[str, Any] = {
+        "dataset": str(rng.choice(["citeseer", "a*b_`c`", ""])),
+        "types": str(rng.choice(["attr", "convex"])),
+    }
+    instance = dataclasses.replace(instance, meta=meta)
+    threat = random_threat(rng, instance, additions=bool(rng.random() < 0.15))
+    if rng.random() < 0.3:  # a type that the base certificate does not cover
+        kind = str(rng.choice(TYPES))
+        threat = threat.replace(**{kind: int(rng.integers(1, 4))})
+    if rng.random() < 0.15:
+        threat = threat.replace(**dict.fromkeys(TYPES, 0))
+    if rng.random() < 0.1:
+        threat = threat.replace(targets=np.zeros(0, dtype=np.int64))
+    if rng.random() < 0.2:
+        threat = threat.replace(
+            **(dict.fromkeys((f"local_{t}" for t in TYPES), None) | {"local_attr_del": "0.29"}), local_mode="relative"
+        )
+    relaxation = str(rng.choice(["tight", "paper", "exact"]))
+    if relaxation == "paper" and isinstance(instance.base, DivisionBase):
+        relaxation = "tight"
+    cancel = threading.Event()
+    if rng.random() < 0.15:
+        cancel.set()
+        certificate = Session(instance).certify(threat, relaxation=relaxation, cancel=cancel)
+    else:
+        certificate = certify(instance, threat, relaxation=relaxation, attack=bool(rng.random() < 0.8), time_limit=20)
+    if relaxation == "exact" and rng.random() < 0.5 and certificate.verified_certified < certificate.targets:
+        more = int(rng.integers(certificate.verified_certified, certificate.targets)) + 1
+        certificate = dataclasses.replace(
+            certificate, certified=more, verified=False, bound=Fraction(certificate.targets - more),
+            status=Status(str(rng.choice(list(Status)))), instance=None,  # an attack may refute what is made up here
+        )  # fmt: skip
+    return instance, certificate
+
+
+def attackable(threat: ThreatModel) -> bool:
+    return any(threat.budgets) and threat.sigma != 0
+
+
+def head_of(c: Certificate) -> str:
+    """The sentence that the fields ask for, written down a second time."""
+    if not c.targets:
+        return "guarantee.no_targets"
+    if not attackable(c.threat):
+        return "guarantee.clean" if c.certified else "guarantee.clean_nothing"
+    if not c.certified:
+        return "guarantee.nothing"
+    if c.certified > c.verified_certified:
+        return "guarantee.solver" if c.verified_certified else "guarantee.only_solver"
+    return "guarantee.verified"
+
+
+def plainly(markdown: str) -> str:
+    return re.sub(r"\\(.)", r"\1", re.sub(r"(?<!\\)(\*\*|`)", "", markdown))
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=250, deadline=None)
+def test_sentences_agree_with_the_certificate(seed: int) -> None:
+    instance, c = drawn(seed)
+    said = messages.guarantee(instance, c)
+    text = str(said)
+    assert plainly(said.markdown) == text
+    assert HEADS & set(said.keys) == {head_of(c)}
+    if c.targets:
+        part, whole = re.findall(r"([\d,]+) of ([\d,]+)", text)[0]
+        assert (int(part.replace(",", "")), int(whole.replace(",", ""))) == (c.verified_certified, c.targets)
+    if c.verified_certified and c.targets:
+        share = Fraction(re.findall(r"\(([\d.]+) %\)", text)[0])
+        assert 0 <= Fraction(100 * c.verified_certified, c.targets) - share < Fraction(1, 10)
+    promised = bool(c.certified and c.targets)
+    assert ("attacker.any" in said.keys) == (attackable(c.threat) and promised)
+    assert ("attacker.none" in said.keys) == (not attackable(c.threat) and promised)
+    votes = isinstance(instance.base, DivisionBase)
+    how = "division" if votes else "sampled" if "votes" in instance.base.arrays() else "given"
+    assert [key for key in said.keys if key.startswith("confidence.")] == [f"confidence.{how}"] * promised
+    if how == "given":  # deterministic only according to the file
+        assert messages.confidence(instance) == messages.SENTENCES["confidence.given"].message(
+            instance.meta["types"] == "convex"
+        )
+    if attackable(c.threat) and c.targets:
+        for kind, budget in zip(TYPES, c.threat.budgets):
+            told = re.search(rf"([\d,]+) {LABELS[kind].removesuffix('s')}s?( and|,| in the whole graph)", text)
+            assert (told is not None) == (budget > 0)
+            assert told is None or int(told[1].replace(",", "")) == budget
+        assert ("control of" in text) == (c.threat.sigma is not None)
+        assert ("protected node" in text) == (len(c.threat.protected) > 0)
+
+    remarks = {key for remark in messages.remarks(instance, c.threat) for key in remark.keys}
+    missing = [kind for kind, budget in zip(TYPES, c.threat.budgets) if budget and kind not in instance.base.axes]
+    assert ("remark.uncovered" in remarks) == bool(missing)
+    fields = instance.edge_field == "messages" and not c.threat.adj_add and not instance.base.global_fields
+    assert ("remark.messages" in remarks) == (fields and c.threat.adj_del > 0 and not votes)
+    edges = votes and c.threat.adj_add + c.threat.adj_del > 0
+    blind = votes and not instance.base.facts["weights_read_edges"]
+    assert ("remark.division.poisoning" in remarks) == (edges and blind), "only weights that never read an edge"
+    assert ("remark.division.evasion" in remarks) == (edges and not blind)
+    assert ("remark.division.rule" in remarks) == (edges and instance.edge_field == "messages")
+    assert ("majority vote" in text) == (votes and c.targets > 0)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_nothing_unverified_is_called_proven(seed: int) -> None:
+    _, c = drawn(seed)
+    status, limit = str(messages.status(c)), str(messages.limit_words(c))
+    if c.unproven:
+        assert "proven" not in status
+        assert "solver" in status or c.status is Status.FAILED
+    first = limit.split()[2]
+    assert int(first.split(".")[0].replace(",", "")) == c.targets - c.verified_certified, "what is proven comes first"
+    assert limit.count("proven") == 1
+    assert ("word" in limit) == (c.unproven > 0)
+    short, meaning = messages.bracket(c)
+    low, high = short.split(" … ")
+    assert int(high.replace(",", "")) == c.targets - c.verified_certified
+    assert low == ("?" if c.attack_found is None else f"{c.attack_found:,}")
+    proven = c.targets - c.verified_certified
+    assert meaning == messages.SENTENCES["bracket"].message(c.attack_found, proven, proven - c.unproven)
+    assert str(messages.summary(c)).startswith(f"{c.verified_certified:,} of {c.targets:,}")
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=250, deadline=None)
+def test_nothing_shorter_claims_more(seed: int) -> None:
+    instance, c = drawn(seed)
+    wrong = seed % 3
+    asked = c.targets + wrong if wrong else None
+    head = messages.short_head(c.threat, c.verified_certified, c.targets, asked)
+    sub = messages.short_sub(instance, c.threat, c.verified_certified, c.certified)
+    whole = c.targets + wrong
+    promised = bool(attackable(c.threat) and c.verified_certified and whole)
+    wanted = "stays" if asked is None else "accuracy"
+    if not promised:
+        wanted = "no_targets" if not whole else "nothing" if attackable(c.threat) else "clean" + "_right" * bool(wrong)
+    assert head.keys == (f"short.{wanted}",)
+    assert str(head).startswith("At least") == promised, "a count that stays begins so, and nothing else does"
+    if wanted not in ("nothing", "no_targets"):
+        told = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) of ([\d,]+)", str(head))[0]]
+        assert told == [c.verified_certified, whole], "the verified count, of all labels asked about"
+        share = Fraction(re.findall(r"([\d.]+) %", str(head))[0])
+        assert 0 <= Fraction(100 * c.verified_certified, whole) - share < Fraction(1, 10)
+    assert ("Proven" in str(sub)) == bool(attackable(c.threat) and c.verified_certified)
+    assert ("nobody has checked" in str(sub)) == bool(attackable(c.threat) and c.unproven)
+    if "Proven" in str(sub):
+        limits = messages.threat_words(c.threat, directed=instance.graph.directed).removeprefix("at most ")
+        limits = limits.replace(" in the whole graph", "")
+        assert limits in str(sub), "whatever restrains the attacker is told"
+        assert messages.short_sure(instance) in str(sub)
+        assert ("% confidence" in str(sub)) == ("votes" in instance.base.arrays() and "alpha" in instance.base.facts)
+
+    long = {key for one in messages.remarks(instance, c.threat) for key in one.keys}
+    told = {key.split(".")[-1] for one in messages.short_remarks(instance, c.threat) for key in one.keys}
+    wanted = {
+        "uncovered": "remark.uncovered",
+        "weights": "remark.division.evasion",
+        "attributes": "remark.division.poisoning",
+    }
+    assert {name for name, key in wanted.items() if key in long} == told - {"means"}, "no remark is lost"
+    assert ("means" in told) == bool(long & {"remark.messages", "remark.division.rule"})
+
+    before = int((c.states(instance.base.fronts()) == TargetState.BEFORE).sum())
+    parts = partition_of(c, before, asked)
+    assert min(dataclasses.astuple(parts)) >= 0
+    assert parts.asked == whole, "the parts of the bar add up"
+    assert parts.proven == c.verified_certified
+    assert parts.each <= c.naive_certified
+    if c.attack is not None:
+        assert parts.lost + parts.none == c.attack_found
+    said = str(messages.short_open(c, parts))
+    most = c.targets - c.verified_certified - before
+    assert ("Settled" in said) == (c.attack is not None and c.attack_found == c.targets - c.verified_certified)
+    assert "Settled" in said or f"more than {most:,}." in said
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
+    instance, c = drawn(seed)
+    fronts = instance.base.fronts()
+    states = c.states(fronts)
+    if c.attack_found is not None:
+        assert np.isin(states, [TargetState.LOST, TargetState.BEFORE]).sum() == c.attack_found
+    assert (states == TargetState.NOT_A_TARGET).sum() == instance.graph.n_nodes - c.targets
+    table = c.node_columns(fronts, instance.graph.edges)
+    inside = np.stack([table[f"inside_{kind}"] for kind in TYPES], axis=1)
+    targets = np.isin(np.arange(instance.graph.n_nodes), c.target_nodes)
+    assert all(value is None for value in inside[~targets].ravel()), "nobody looked at the fields of other nodes"
+    for node in range(min(instance.graph.n_nodes, 6)):
+        found = influence(instance, c, node)
+        assert (found is None) == (c.attack is None)
+        received = None if found is None else found.received
+        told = messages.state_words(instance, c, node, received)
+        votes = by_division(instance, c.threat)
+        own = votes and states[node] in (TargetState.LOST, TargetState.UNDECIDED)
+        assert told.keys[0] == f"node.{'votes.' if own else ''}{TargetState(states[node]).name.lower()}"
+        if found is None:
+            continue
+        spent = np.array([table[f"spent_{kind}"][node] for kind in TYPES], dtype=float)
+        assert found.spent == tuple(spent)
+        assert found.hit == bool(table["hit"][node])
+        if targets[node]:
+            assert found.received == tuple(inside[node].astype(float))
+        at_nodes = np.sum([amounts for _, amounts in found.at_nodes], axis=0) if found.at_nodes else np.zeros(4)
+        assert np.array_equal(at_nodes[:2], found.received[:2])
+        if votes:  # several flips may change the same vote
+            assert found.of_votes
+            assert len(found.at_edges) >= found.received[2] + found.received[3]
+        else:
+            assert len(found.at_edges) == found.received[2] + found.received[3]
+        assert all(states[other] == TargetState.LOST for other in found.helps_to_break)
+        keys = {key for one in messages.node_words(found, str) for key in one.keys}
+        assert ("node.hit" in keys) == found.hit
+        assert ("node.votes.received" if votes else "node.received") in keys or not any(found.received)
+        assert ("node.helps" in keys) == bool(found.helps_to_break)
+        counted = states[node] in (TargetState.LOST, TargetState.UNDECIDED, TargetState.ALONE)
+        assert ("node.one_more" in keys) == (counted and found.margin != NEVER)
+        if counted:
+            told_by_all = reach(instance, c)
+            assert told_by_all is not None
+            assert found.margin == told_by_all.margin[told_by_all.targets == node][0], "which is enumerated elsewhere"
+            assert (found.margin == 0) == (states[node] == TargetState.LOST)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_above_the_map_stands_what_is_lost_what_is_proven_and_what_is_close(seed: int) -> None:
+    instance, c = drawn(seed)
+    found = reach(instance, c)
+    if found is None:
+        return
+    said = messages.attack_words(found, str, c.targets - c.verified_certified, c.threat.budgets)
+    states = c.states(instance.base.fronts())
+    lost, before = (int((states == state).sum()) for state in (TargetState.LOST, TargetState.BEFORE))
+    most = c.targets - c.verified_certified - before
+    assert lost <= most
+    assert "attack.others" in said.keys
+    told = str(messages.SENTENCES["attack.others"].message(lost, most))
+    assert told in str(said)
+    assert ("not ruled out" in told) == (lost < most)
+    if lost < most:
+        assert f"more than {most:,} certificate" in told
+        assert f"more than {lost:,} is not ruled out" in told
+    ahead = [margin for margin, state in zip(found.margin, states[found.targets]) if margin > 0]
+    assert ("attack.nearest" in said.keys) == bool(ahead)
+    if ahead:
+        number = ahead.count(min(ahead))
+        left = any(budget > spent for budget, spent in zip(c.threat.budgets, found.amounts.sum(axis=0)))
+        near = messages.SENTENCES["attack.nearest"].message(number, min(ahead), not left)
+        assert str(said).endswith(str(near)), "a flip that the attack did not use is within the limits"
+
+
+def test_why_the_bound_is_larger_is_told_in_true_numbers() -> None:
+    fractions = 0
+    for seed in range(12):
+        instance = random_instance(np.random.default_rng(seed), max_nodes=8, axes=("attr_add", "attr_del"))
+        c = certify(instance, ThreatModel(attr_add=2, attr_del=3))
+        found, relaxed = reach(instance, c), reach(instance, c, relaxed=True)
+        if found is None or relaxed is None or c.fractional is None:
+            continue
+        if not len(relaxed.ends):
+            assert messages.why_larger(found, relaxed).keys == ("attack.relaxed-nothing",)
+            continue
+        said = str(messages.why_larger(found, relaxed))
+        before = instance.base.fronts().clean[relaxed.targets] == 0
+        shares = c.fractional.attacked[~before]
+        assert f"the attack takes {(c.attack_found or 0) - before.sum()}. " in said
+        assert abs(float(said.split("counts ")[1].split(", ")[0]) - shares.sum()) < 0.0011
+        parts = (shares > 1e-6) & (shares < 1 - 1e-6)
+        assert (" in part" in said) == bool(parts.any())
+        if parts.any():
+            fractions += 1
+            assert f"{parts.sum()} label{' counts' if parts.sum() == 1 else 's count'} in part" in said
+        short = 0
+        for target, share, got in zip(relaxed.targets[~before], shares, c.fractional.inside[~before]):
+            front = instance.base.fronts().of_node(int(target))
+            short += share > 1e-6 and not (front <= got + 1e-6).all(axis=1).any()
+        assert (f"{short} of the labels that it counts received too little" in said) == bool(short)
+    assert fractions > 1, "the examples have fractions"
+
+
+def test_optimal_proven_is_said_only_where_nothing_is_left() -> None:
+    """A search that ended by itself is not enough: an attack has to break as many targets as the bound allows."""
+    rng = np.random.default_rng(4)
+    instance = random_instance(rng, axes=("attr_del",))
+    done = certify(instance, ThreatModel(attr_del=2), relaxation="strong", rounds=10)
+    assert done.closed
+    assert done.attack_found
+    assert "Optimal, proven" in str(messages.status(done))
+    for weaker in (
+        dataclasses.replace(done, attack=None),
+        dataclasses.replace(
+            done, bound=done.bound + 1, certified=done.certified - 1, verified_certified=done.certified - 1
+        ),
+    ):
+        assert weaker.status is Status.OPTIMAL
+        assert not weaker.closed
+        assert "ptimal, proven" not in str(messages.status(weaker))

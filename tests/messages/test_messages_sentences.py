@@ -1,0 +1,52 @@
+"""The list of sentences: complete, current, rendered alike, and imported by nothing that computes."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from certcore.messages import SENTENCES
+from certcore.messages.text import message, name, strong
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_page_of_sentences_is_current() -> None:
+    spec = importlib.util.spec_from_file_location("build_sentences", ROOT / "docs" / "build_sentences.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.TARGET.read_text(encoding="utf-8") == script.build(), "run: python docs/build_sentences.py"
+
+
+@pytest.mark.parametrize("key", SENTENCES)
+def test_every_sentence_has_a_condition_and_says_its_key(key: str) -> None:
+    one = SENTENCES[key]
+    assert one.condition
+    for example in one.examples:
+        said = one.message(*example)
+        assert said.keys[0] == key
+        # Our own words mean the same in plain text and in Markdown: they hold no sign that one of them would read.
+        assert not set("*_`[]<>$\\") & {sign for piece in said.pieces if piece.kind == "own" for sign in piece.text}
+
+
+def test_names_from_files_are_shown_and_not_obeyed() -> None:
+    said = message("on ", name("**x** [y](javascript:z)"), " by ", strong("us"))
+    assert str(said) == "on **x** [y](javascript:z) by us"
+    assert said.markdown == r"on \*\*x\*\* \[y\]\(javascript\:z\) by **us**"
+
+
+def test_nothing_that_computes_imports_words() -> None:
+    allowed = {"words", "export", "notebook", "cli"}
+    for path in (ROOT / "certcore").rglob("*.py"):
+        if path.relative_to(ROOT / "certcore").parts[0] in allowed:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [f"{node.module}.{a.name}" for a in node.names] if isinstance(node, ast.ImportFrom) else []
+            names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            assert not any(found.startswith("certcore.messages") for found in names), path

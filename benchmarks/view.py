@@ -1,4 +1,4 @@
-"""How fast the attack map draws, beside the view it replaced: `python -m benchmarks.view [SIZE …] [--write]`.
+"""How fast the workbench draws, beside the first view there was: `python -m benchmarks.view [SIZE …] [--write]`.
 
 Both scripts get the same graph and the same attacks in one Chromium, without a server: what is measured is the picture,
 from handing over the data to the last canvas filled in (read back, so that nothing is left to be drawn later). The old
@@ -22,8 +22,9 @@ from benchmarks.instances import ROOT
 from benchmarks.measure import machine, write_block
 from certcore import ThreatModel, certify, load_instance
 from certcore.figures.geometry import GRAPH_ASPECT
+from certcore.messages import short
 from certcore.result.attack_effects import reach
-from pages.canvas import attack
+from pages.canvas import attack, bench
 from pages.canvas import view as canvas
 from pages.canvas.view import pack
 from tests.browser.server import browser
@@ -32,6 +33,16 @@ OLD = "348c153"
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 SIZES = (2110, 19717, 100_000)
 STYLE = "body{margin:0;--st-text-color:#1b2430;--st-background-color:#fff;--st-primary-color:#0072b2}"
+#: What the workbench needs beside a graph and its attacks.
+SMALL: dict[str, Any] = {
+    "family": "toy", "at": {"attr_del": 10}, "axis": "attr_del", "axisName": "deletions", "axisOne": "deletion",
+    "axes": [], "end": 20, "asked": 1, "targets": 1, "before": 0, "tones": bench.tones(), "ramp": bench.ramp(),
+    "colour": "state", "colours": [["state", "state"]], "only": [], "part": "", "chosen": None, "selection": [],
+    "worth": None, "stale": {"graph": "", "curve": "", "map": ""}, "progress": {}, "head": [], "sub": [], "parts": None,
+    "partsOf": "", "open": "", "act": "", "notes": [], "fresh": True, "said": "",
+    "words": {"states": list(short.STATES.values()), "counted": list(short.COUNTED.values()), "parts": short.PARTS,
+              "kinds": {}, "limits": [], "sigma": ["node", "nodes"]},
+}  # fmt: skip
 
 
 def cases(size: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -164,7 +175,9 @@ async function measure(graph, hits) {
 """
 NEW = """
 const content = JSON.parse(document.getElementById("content").textContent);
-let map = null;
+let bench = null, map = null, turn = 0;
+const put = (k) => keep("attack", { key: String(turn++), version: content.graph.version, at: { attr_del: 10 },
+  pictures: [content.attacks[k]] });
 const still = async () => {
   while (map.panels[0].unfinished) { drawn(); await new Promise((done) => setTimeout(done, 5)); }
   drawn();
@@ -172,8 +185,12 @@ const still = async () => {
 async function first() {
   const from = performance.now();
   keepGraph(content.graph);
-  map = new AttackMap(document.querySelector(".map"));
-  map.update({ ...content.map, attacks: [content.attacks[0]] }, () => {});
+  put(0);
+  keep("frames0", { key: "frames", version: content.graph.version, family: "toy",
+    frames: content.attacks.map((attack, k) => ({ value: 10 + k, attack })) });
+  bench = new Bench(document.querySelector(".bench"));
+  bench.update(content.bench, () => {});
+  map = bench.stage;
   drawn();
   return performance.now() - from;
 }
@@ -184,8 +201,8 @@ async function run() {
   return { ...found, ...await measure(content.graph, {
     still, canvas: () => map.panels[0].canvas, n: map.graph.n, place: (i) => map.panels[0].place(i),
     choose: (k) => (k < 0 ? map.choose(null) : map.choose(map.asChoice(map.attacks[0], k % attack.count))),
-    attack: (k) => map.update({ ...content.map, attacks: [content.attacks[k]] }, () => {}),
-  }) };
+    attack: (k) => put(k),
+  }), "frame of a dragged budget, on the screen": await rate(40, (k) => bench.move({ attr_del: 10 + k % 2 }, false)) };
 }
 """
 BEFORE = """
@@ -215,7 +232,6 @@ def history(path: str) -> str:
 
 def pages(size: int) -> dict[str, str]:
     graph, attacks = cases(size)
-    settings = canvas.settings("state", [], None, [], 620) | {"version": graph["version"], "player": None}
     hit = int(np.frombuffer(_bytes(attacks[0]["ends"]), np.uint32)[0])
     old = [old_data(graph, one, -1) for one in attacks]
     markup = history("pages/shared/graphview.py").partition('_HTML = """')[2].partition('"""')[0]
@@ -229,9 +245,9 @@ def pages(size: int) -> dict[str, str]:
             f"<script type=application/json id=content>{text}</script><script>{script}</script>"
         )
 
-    new_content = {"graph": graph, "map": settings, "attacks": attacks}
+    new_content = {"graph": graph, "bench": SMALL | {"version": graph["version"]}, "attacks": attacks}
     old_content = {"attacks": old, "chosen": old_data(graph, attacks[0], hit)}
-    # As wide as makes their pictures equally large: beside the new one stands the list.
+    # The new picture is as wide as the page.
     return {
         "now": page(1260, canvas.style(), canvas.markup(), canvas.script() + SCRIPT + NEW, new_content),
         "before": page(1004, css, markup, script + SCRIPT + BEFORE, old_content),
@@ -271,8 +287,9 @@ def main() -> None:
         lines = [f"| {size:,} nodes | now | before | ratio |", "|---|---|---|---|"]
         times = measure(size, args.rounds)
         for what, now in times["now"].items():
-            before = times["before"][what]
-            lines.append(f"| {what} | {now:.1f} | {before:.1f} | {before / now:.1f}× |")
+            before = times["before"].get(what)
+            beside = "– | –" if before is None else f"{before:.1f} | {before / now:.1f}×"
+            lines.append(f"| {what} | {now:.1f} | {beside} |")
         print(*lines, sep="\n", flush=True)
         if args.write:
             when = f"`python -m benchmarks.view {size} --write`, {time.strftime('%Y-%m-%d')}, rounds: {args.rounds}."

@@ -20,6 +20,53 @@ VERMILLION: Final = "#D55E00"
 PURPLE: Final = "#CC79A7"
 GREY: Final = "#7F7F7F"
 
+
+@dataclass(frozen=True)
+class Token:
+    """One colour by its meaning, with its partner on a dark page."""
+
+    light: str
+    dark: str
+
+
+#: What colours mean on the screen. Colour says what is known, ink is the attacker and the reader: no other thing has
+#: these colours. Contrasts and the distances for every form of colour blindness are computed in a test.
+TOKENS: Final[dict[str, Token]] = {
+    "paper": Token("#FFFFFF", "#12161C"),
+    "surface": Token("#F4F6F9", "#1B2129"),
+    "line": Token("#D3DAE3", "#343D49"),
+    "ink": Token("#1B2430", "#E8ECF1"),
+    "ink2": Token("#465161", "#B9C2CE"),
+    "ink3": Token("#5D6878", "#98A3B1"),
+    "proven": Token("#0072B2", "#5AB4F0"),
+    "each": Token("#00558C", "#7CC4F5"),
+    "together": Token("#3F96CC", "#3585BD"),
+    "lost": Token("#D55E00", "#FF8B3D"),
+    "lost-text": Token("#B04A00", "#FFA05F"),
+    "none": Token("#7C8692", "#7E8997"),
+    "changed": Token("#7A1048", "#FFD9E8"),
+    "area-proven": Token("#E9F3FA", "#16304A"),
+    "area-lost": Token("#FCEBE0", "#3A2416"),
+    "uncounted": Token("#D8DEE5", "#323A44"),
+}
+#: Shares on a map of the screen, from the smallest to the largest; prints keep viridis.
+RAMP: Final = (
+    Token("#F6FAFD", "#18222E"),
+    Token("#C4DEF0", "#183E60"),
+    Token("#69ACD8", "#2D75A8"),
+    Token("#0A68A4", "#5AB4F0"),
+    Token("#003A62", "#BEE2FA"),
+)
+#: Classes of nodes on the screen: circles with an outline; those beyond share the last colour.
+CLASSES: Final = (
+    Token("#332288", "#8F86E8"),
+    Token("#88CCEE", "#88CCEE"),
+    Token("#44AA99", "#3FA592"),
+    Token("#DDCC77", "#E8E29A"),
+    Token("#AA4499", "#C86FC2"),
+    Token("#7C8692", "#7E8997"),
+)
+
 #: Colours of a family of lines or of classes, in order; yellow comes last, it is weak on white.
 SERIES: Final = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
@@ -102,7 +149,7 @@ class KindStyle:
 
 KINDS: Final[dict[str, KindStyle]] = {
     Kind.COLLECTIVE: KindStyle("collective", SOLID, BLUE, ""),
-    Kind.NAIVE: KindStyle("naive", DOTTED, VERMILLION, "////"),
+    Kind.NAIVE: KindStyle("naive", DOTTED, TOKENS["ink2"].light, "////"),
     Kind.PAPER: KindStyle("paper's relaxation", DASH_DOTTED, GREEN, "...."),
     Kind.EXACT: KindStyle("exact", DASHED, PURPLE, "\\\\\\\\"),
     Kind.CONTROL: KindStyle("ignores edges", LONG_DASHED, GREY, "----"),
@@ -200,9 +247,19 @@ def series_colour(index: int, dark: bool = False) -> str:
     return on_background(colour, dark)
 
 
+#: What colours of lines and marks are on a dark page: those of the tokens, and brighter ones of the palette.
+_DARK: Final = {token.light: token.dark for token in TOKENS.values() if token.light != "#FFFFFF"} | {
+    BLACK: "#F2F2F2",
+    GREEN: "#35C79B",
+    PURPLE: "#E59CC6",
+    ORANGE: "#F0B440",
+    GREY: "#A3ABB5",
+}
+
+
 def on_background(colour: str, dark: bool) -> str:
-    """Black things are white on a dark screen; every other colour stays what it is."""
-    return "#F2F2F2" if dark and colour == BLACK else colour
+    """A colour on a white or on a dark page: weak lines get their brighter partner."""
+    return _DARK.get(colour, colour) if dark else colour
 
 
 def series_marker(index: int) -> Marker:

@@ -16,7 +16,7 @@ from certcore.messages.accuracy import (
     not_for_training,
     share_of_right,
 )
-from certcore.messages.attacker import attacks_nothing, threat_words
+from certcore.messages.attacker import attacks_nothing, short_threat, threat_words
 from certcore.messages.division import how_it_votes, votes_over_groups, why_accuracy, why_control_columns, why_controls
 from certcore.messages.field import field_words
 from certcore.messages.nodes import node_words, state_words
@@ -40,6 +40,14 @@ from certcore.messages.promises import (
     uncovered,
 )
 from certcore.messages.registry import SENTENCES, Sentence
+from certcore.messages.short import (
+    short_head,
+    short_open,
+    short_remarks,
+    short_sub,
+    short_sure,
+    short_uncovered,
+)
 from certcore.messages.sites import attack_words, named_sites, state_legend, why_larger
 from certcore.messages.solve import defence_ended, limit_words, radius, status, strengthening
 from certcore.messages.text import Text, budget_words
@@ -78,6 +86,13 @@ __all__ = [
     "remarks",
     "said_convex",
     "share_of_right",
+    "short_head",
+    "short_open",
+    "short_remarks",
+    "short_sub",
+    "short_sure",
+    "short_threat",
+    "short_uncovered",
     "state_legend",
     "state_words",
     "statement",

@@ -24,7 +24,14 @@ def threat_words(threat: ThreatModel, *, directed: bool = False) -> str:
     """What the attacker may do; `directed` graphs need a word on which edges a local budget counts."""
     if not any(threat.budgets):
         return "no budget"
-    return ", ".join([f"at most {budget_words(threat.budgets)} in the whole graph", *_limits(threat, directed)])
+    return ", ".join(
+        [f"at most {budget_words(threat.budgets)} in the whole graph", *limits_on(threat, directed=directed)]
+    )
+
+
+def short_threat(threat: ThreatModel, *, directed: bool = False) -> str:
+    """The same without “at most … in the whole graph”, which a slider says; every limit is told."""
+    return ", ".join([budget_words(threat.budgets), *limits_on(threat, directed=directed)])
 
 
 def beside(threat: ThreatModel, vary: str, *, directed: bool = False) -> str:
@@ -32,10 +39,10 @@ def beside(threat: ThreatModel, vary: str, *, directed: bool = False) -> str:
     at_all = threat.replace(**{vary: MAX_BUDGET if vary in TYPES else None})  # so that every limit is listed
     others = [0 if kind == vary else budget for kind, budget in zip(TYPES, threat.budgets)]
     budgets = [f"at most {budget_words(others)} in the whole graph"] if any(others) else []
-    return ", ".join([*budgets, *_limits(at_all, directed)])
+    return ", ".join([*budgets, *limits_on(at_all, directed=directed)])
 
 
-def _limits(threat: ThreatModel, directed: bool) -> list[str]:
+def limits_on(threat: ThreatModel, *, directed: bool = False) -> list[str]:
     """Local budgets, σ, protected nodes and costs: all that restrains an attacker beside the global budgets."""
     parts = []
     for kind, value, budget in zip(TYPES, threat.local, threat.budgets):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from certcore import messages
@@ -19,6 +20,7 @@ from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend
 from certcore.sweep.classes import ClassCount, certify_classes
+from certcore.sweep.session import Preview
 from certcore.verify.proof import certified_count
 
 from ..messages.text import listing
@@ -119,14 +121,21 @@ def proof(view: View) -> Work:
     )
 
 
-def preview(view: View) -> str:
-    """What dual values of earlier solves already prove at the new budgets, in words; empty if nothing."""
+def known(view: View) -> Preview | None:
+    """What multipliers of earlier solves already prove at the new budgets."""
     try:
-        known = session(view.instance).preview(view.threat, relaxation=view.relaxation)
+        return session(view.instance).preview(view.threat, relaxation=view.relaxation)
     except SoundnessError:
-        return ""  # the number that is being computed meets the same attack and says so
-    whole = known.targets if view.counted is None else len(view.counted)
-    return str(messages.known_already(known.certified, whole))
+        return None  # the number that is being computed meets the same attack and says so
+
+
+def preview(view: View) -> str:
+    """The same in words; empty if nothing."""
+    found = known(view)
+    if found is None:
+        return ""
+    whole = found.targets if view.counted is None else len(view.counted)
+    return str(messages.known_already(found.certified, whole))
 
 
 def per_class(view: View) -> Work:
@@ -160,6 +169,19 @@ def suggest(view: View, number: int) -> Work:
         )
 
     return ask("suggest", ("suggest", number, *view.key), run, "Looking for the best protection", patience=0.2)
+
+
+def protecting(view: View, node: int) -> Work:
+    """The certificate with one more node protected."""
+    threat = view.threat.replace(protected=[*np.asarray(view.threat.protected).tolist(), node])
+
+    def run(job: Job) -> Certificate:
+        return session(view.instance).certify(
+            threat, relaxation=view.relaxation.relaxed, attack=False, cancel=job.cancel
+        )
+
+    key = ("protecting", node, *view.key)
+    return ask("protecting", key, run, "Certifying with this node protected", same=key, patience=0.2)
 
 
 def report(view: View, source: str) -> Work:

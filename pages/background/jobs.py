@@ -19,13 +19,15 @@ from ..server.log import set_up
 #: Two workers more than the smallest server has cores: they are kept free for numbers (see `Job.lane`), so that one
 #: slow number on a large graph does not keep everybody else's waiting.
 WORKERS = 4
-#: How many workers work must leave free: charts, and exact solves.
-CHART, EXACT = 2, 3
+#: How many workers work must leave free: the attack beside the number, charts, and exact solves.
+PROMPT, CHART, EXACT = 1, 2, 3
 MOST_WAITING = 400
 #: One visitor has a handful of charts; more waiting work than this is a mistake or an attack.
 MOST_PER_OWNER = 24
 #: The number above the fold comes before everybody's charts.
 URGENT = "certificate"
+#: What belongs to that number comes before charts.
+SOON = "attack"
 MOST_RESULTS = 96
 #: Work that no page has asked about for so long is given up (browsers slow the timers of hidden tabs to a minute).
 ABANDONED_AFTER = 150.0
@@ -159,7 +161,7 @@ class Pool:
                 crowded = len(self._waiting.get(owner, ())) >= MOST_PER_OWNER
                 if crowded or sum(len(queue) for queue in self._waiting.values()) >= MOST_WAITING:
                     raise InputError("the server is busy with the work of others; wait a minute and try again")
-                lane = EXACT if exact else 0 if slot == URGENT else CHART
+                lane = EXACT if exact else {URGENT: 0, SOON: PROMPT}.get(slot, CHART)
                 job = Job(key, label, run, keep=keep, lane=lane, program=program)
                 self._live[key] = job
                 self._waiting.setdefault(owner, deque()).append(job)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -17,11 +17,12 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen, surfaces
+from certcore.sweep import Curve, Radius, Session, Surface, curve, radius, strengthen, surfaces
 from certcore.sweep.attack_curve import attacks_along, attacks_over, best_below
 from certcore.sweep.family import Question
 from certcore.sweep.radii import first_uncertified
 from certcore.sweep.surface_maps import around
+from certcore.verify.proof import certified_count
 
 from ..files import bundles
 from ..state import state
@@ -371,28 +372,39 @@ def map_values(end: int, number: int) -> list[int]:
     return sorted({round(end * (i / number) ** 1.5) for i in range(number + 1)})
 
 
-def map_stages(ends: tuple[int, int], finest: bool = True) -> list[tuple[list[int], list[int]]]:
-    """The values of a map on both axes: a few first, then finer ones."""
-    stages = [(map_values(ends[0], k), map_values(ends[1], k)) for k in (MAP_STAGES if finest else MAP_STAGES[1:2])]
-    if finest and (ends[0] + 1) * (ends[1] + 1) <= MOST_CELLS:
+def map_stages(ends: tuple[int, int], finest: bool = True, small: bool = False) -> list[tuple[list[int], list[int]]]:
+    """The values of a map on both axes: a few first, then finer ones; not so fine for a small picture."""
+    sizes = MAP_STAGES[:2] if small else MAP_STAGES if finest else MAP_STAGES[1:2]
+    stages = [(map_values(ends[0], k), map_values(ends[1], k)) for k in sizes]
+    if finest and not small and (ends[0] + 1) * (ends[1] + 1) <= MOST_CELLS:
         stages.append((list(range(ends[0] + 1)), list(range(ends[1] + 1))))
     return [stage for k, stage in enumerate(stages) if not k or stage != stages[k - 1]]
 
 
 def map_over(
-    view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation, slot: str, finest: bool = True
+    view: View,
+    x: str,
+    y: str,
+    ends: tuple[int, int],
+    relaxation: Relaxation,
+    slot: str,
+    finest: bool = True,
+    small: bool = False,
 ) -> Work:
     """A map over two budgets, shown while it grows: coarse, then finer, the corner around the sliders first."""
     fixed = _free(view.threat, x, y)
     near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
-    stages = map_stages(ends, finest)
+    stages = map_stages(ends, finest, small)
 
     def run(job: Job) -> Surface:
         last: Surface | None = None
         told = 0.0
         engine = session(view.instance)
         for stage, (xs, ys) in enumerate(stages):
-            finer: dict[str, Any] = {"coarser": last, "near": near} if stage else {}
+            if not stage:
+                last = _bounded(engine, fixed, (x, xs), (y, ys), relaxation, job)
+                job.report(0.0, "", last)
+            finer: dict[str, Any] = {"coarser": last, "near": near} if last is not None else {}
             for last in surfaces(engine, fixed, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel, **finer):
                 total, done = last.done.size, int(last.done.sum())
                 job.report(done / total, f"{done:,} of {total:,} cells{', finer' if stage else ''}")
@@ -405,8 +417,36 @@ def map_over(
         return last
 
     question = Question(view.instance, fixed).key
-    key = ("map", x, y, ends, finest, relaxation, question)
+    key = ("map", x, y, ends, finest, small, relaxation, question)
     return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, question), patience=0.6)
+
+
+def _bounded(
+    engine: Session,
+    fixed: ThreatModel,
+    x: tuple[str, list[int]],
+    y: tuple[str, list[int]],
+    relaxation: Relaxation,
+    job: Job,
+) -> Surface | None:
+    """A map without holes from five solved cells: every dual solution bounds all budgets, proven; None if cancelled."""
+    start = next(iter(surfaces(engine, fixed, x[0], x[1], y[0], y[1], relaxation=relaxation)))
+    bounds, done = start.bounds.copy(), start.done.copy()
+
+    def at(i: int, j: int) -> ThreatModel:
+        return fixed.replace(**{x[0]: x[1][i], y[0]: y[1][j]})
+
+    last, up = len(x[1]) - 1, len(y[1]) - 1
+    for i, j in dict.fromkeys([(last, up), (last // 2, up // 2), (last, 0), (0, up), (0, 0)]):
+        result = engine.certify(at(i, j), relaxation=relaxation, attack=False, cancel=job.cancel)
+        if job.cancel.is_set():
+            return None
+        bounds[i, j], done[i, j] = min(bounds[i, j], result.bound), result.status.is_final
+    for i, j in np.argwhere(~done).tolist():
+        bounds[i, j] = min(bounds[i, j], engine.preview(at(i, j), relaxation=relaxation).bound)
+    bounds = np.minimum.accumulate(np.minimum.accumulate(bounds[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
+    certified = np.array([[certified_count(start.targets, bound) for bound in row] for row in bounds])
+    return replace(start, bounds=bounds, done=done, certified=certified)
 
 
 def _free(threat: ThreatModel, x: str, y: str) -> ThreatModel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec
@@ -167,7 +167,7 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
                 st.button(
                     "Solve again",
                     key=f"again_{work.slot}",
-                    on_click=_again,
+                    on_click=again,
                     args=(work.slot,),
                     type="tertiary",
                     help="Starts what was cancelled once more.",
@@ -176,22 +176,47 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
             st.markdown(done)
 
 
-def watch(work: Work) -> None:
-    """Rerun the page when this work is done, without a line of its own."""
-    st.fragment(_poll_quietly, run_every=_interval(work.slot))(work.slot)
+def shares(waits: list[tuple[str, Work]], places: Iterable[str]) -> dict[str, float | None]:
+    """How far the work is that each place waits for; None where nothing is under way."""
+    found: dict[str, float | None] = dict.fromkeys(places)
+    for place, task in reversed(waits):  # of several at one place the first is what is waited for most
+        found[place] = 0.08 if task.job is None or task.job.share is None else max(0.08, task.job.share)
+    return found
+
+
+def watch_all(waits: list[tuple[str, Work]]) -> None:
+    """Rerun the page when any of this work has something new to see: one question for all of it."""
+    if waits:
+        slots = tuple(dict.fromkeys(task.slot for _, task in waits))
+        urgent = next((slot for slot in slots if slot == URGENT), slots[0])
+        st.fragment(_poll_all, run_every=_interval(urgent))(slots)
+
+
+def _poll_all(slots: tuple[str, ...]) -> None:
+    seen = st.session_state.setdefault("_seen", {})
+    news = False
+    for slot in slots:
+        job: Job | None = st.session_state.get("_jobs", {}).get(slot)
+        if job is None:
+            continue
+        job.touched = time.monotonic()
+        _keep_cancelled(slot, job)
+        grown = job.partial is not None and seen.get(slot) is not job.partial
+        seen[slot] = job.partial
+        news |= job.finished.is_set() or (grown and not _drawing())
+    if news:
+        st.rerun()
+
+
+def _keep_cancelled(slot: str, job: Job) -> None:
+    """What was proven before a cancel still stands: show it, marked as such, and only for what it is about."""
+    if job.finished.is_set() and job.state is JobState.CANCELLED and job.result is not None:
+        st.session_state["_shown"][slot] = (st.session_state["_same"][slot], job.key, job.result)
 
 
 def _interval(slot: str) -> float:
     """Seconds between two looks at the work: a number is looked for more often than a chart."""
     return round(_POLL * (1 if slot == URGENT else 2) * max(1.0, pool().crowd() / _FEW), 1)
-
-
-def _poll_quietly(slot: str) -> None:
-    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
-    if job is not None:
-        job.touched = time.monotonic()
-        if job.finished.is_set():
-            st.rerun()
 
 
 def _drawing() -> bool:
@@ -200,11 +225,13 @@ def _drawing() -> bool:
     return context is None or not context.fragment_ids_this_run
 
 
-def _again(slot: str) -> None:
+def again(slot: str) -> None:
+    """Start what was cancelled once more."""
     st.session_state.get("_stopped", {}).pop(slot, None)
 
 
-def _cancel(slot: str) -> None:
+def cancel(slot: str) -> None:
+    """Stop the work of a slot; what it has proven stays."""
     job: Job | None = st.session_state.get("_jobs", {}).get(slot)
     if job is not None:
         st.session_state["_stopped"][slot] = job.key
@@ -217,10 +244,8 @@ def _poll(slot: str) -> None:
     if job is None:
         return
     job.touched = time.monotonic()
+    _keep_cancelled(slot, job)
     if job.finished.is_set():
-        if job.state is JobState.CANCELLED and job.result is not None:
-            # What was proven before the cancel still stands: show it, marked as such, and only for what it is about.
-            st.session_state["_shown"][slot] = (st.session_state["_same"][slot], job.key, job.result)
         st.rerun()
     seen = st.session_state.setdefault("_seen", {})
     if not _drawing() and job.partial is not None and seen.get(slot) is not job.partial:
@@ -240,7 +265,7 @@ def _poll(slot: str) -> None:
         st.button(
             "Cancel",
             key=f"cancel_{slot}",
-            on_click=_cancel,
+            on_click=cancel,
             args=(slot,),
             type="tertiary",
             icon=":material/close:",

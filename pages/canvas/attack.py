@@ -73,7 +73,6 @@ def data(
         "controlled": pack(controlled, np.uint32),
         "share": pack(allocation.attackers[controlled], np.float64),
         "protected": pack(np.asarray(result.threat.protected, dtype=np.int64), np.uint32),
-        "sentence": pieces(found, said),
         "alt": f"{said} Keys: {KEYS}.",
     }
     if found.inside is not None:
@@ -91,20 +90,6 @@ def data(
 def _name_of(instance: Instance, node: int) -> str:
     """A node in a sentence that says already that it speaks about nodes."""
     return node_name(instance, node) if instance.node_names is not None else str(node)
-
-
-def pieces(found: Reach, said: messages.Text) -> list[dict[str, Any]]:
-    """The sentence above the map in pieces; a name carries the number of its site."""
-    sites = iter([site for kind in messages.named_sites(found) for site in kind])
-    told: list[dict[str, Any]] = []
-    for piece in said.pieces:
-        one: dict[str, Any] = {"text": piece.text}
-        if piece.kind == "name":
-            one["site"] = next(sites)
-        elif piece.kind == "strong":
-            one["strong"] = True
-        told.append(one)
-    return told
 
 
 def sites_table(instance: Instance, result: Certificate, found: Reach, *, relaxed: bool) -> pd.DataFrame:

@@ -1,7 +1,6 @@
-// What stands around the pictures: the sentence, the list of sites, what was chosen, the legend and its colour bars.
+// What stands upon the picture: the list of sites, the card of what was chosen, what to do with a selection, the legend.
 
-// A sample of what is drawn, 44 × 18: parts are names of SVG elements with their attributes, and text. Many small canvases
-// would take longer than the map.
+// A sample of what is drawn, 16 × 16: parts are names of SVG elements with their attributes, and text.
 function sample(parts) {
   const make = (tag, attributes, text) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -9,13 +8,12 @@ function sample(parts) {
     if (text) made.textContent = text;
     return made;
   };
-  const made = make("svg", { class: "sample", viewBox: "0 0 44 18", "aria-hidden": "true" });
+  const made = make("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
   made.append(...parts.map((part) => make(...part)));
   return made;
 }
-const ringPart = (colour, x, r = 6.5, width = 2.4) => ["circle", { cx: x, cy: 9, r, fill: "none", stroke: colour, "stroke-width": width }];
-const shapePart = (name, colour, x = 22, r = 5.5) => ["path", { d: outline(name, x, 9, r), fill: colour }];
-const linePart = (colour, from, to, tilt, width, dash) => ["line", { x1: from, x2: to, y1: 9, y2: 9 + tilt, stroke: colour, "stroke-width": width, "stroke-dasharray": dash }];
+const shapePart = (name, colour, r = 4.6, stroke = "none") => ["path", { d: outline(name, 8, 8, r), fill: colour, stroke }];
+const ringPart = (colour, r, width = 1.5) => ["circle", { cx: 8, cy: 8, r, fill: "none", stroke: colour, "stroke-width": width }];
 
 const choiceButton = (map, choice, text, className) => {
   const button = element("button", className, text);
@@ -29,32 +27,13 @@ const choiceButton = (map, choice, text, className) => {
 
 // Beside several pictures stands what belongs to the first of them.
 const which = (map) => (map.attacks.length > 1 ? "First picture: " : "");
-
-function drawSentence(map) {
-  const attack = map.attacks[0];
-  const written = (pieces) => pieces.map((piece) => {
-    if (piece.site !== undefined) return choiceButton(map, map.asChoice(attack, piece.site), piece.text, "name");
-    return piece.strong ? element("strong", "", piece.text) : document.createTextNode(piece.text);
-  });
-  // What the attack does comes first; what is proven about all others may stand elsewhere where there is little room.
-  const all = attack.sentence, end = all.findIndex((piece) => piece.site === undefined && piece.text.endsWith(".")), first = end < 0 ? all.length : end + 1;
-  map.sentence.replaceChildren(which(map), ...written(all.slice(0, first)));
-  map.further.replaceChildren(...written(all.slice(first)));
-  map.sentence.hidden = !all.length; map.further.hidden = first >= all.length;
-}
-
-function badge(map, attack, s) {
-  const made = element("span", "badge", amount(attack.flips[s]));
-  made.style.borderColor = map.colourOf(attack.kind[s]);
-  return made;
-}
-
+const badge = (attack, s) => element("span", "badge", attack.signed(s));
 const LONGEST = 300;
 
 function sortChoice(map) {
   const made = element("select", "sort");
   made.setAttribute("aria-label", "Order of the sites");
-  for (const [value, text] of [["flips", "most flips spent first"], ["breaks", "most labels broken first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
+  for (const [value, text] of [["flips", "most flips spent first"], ["breaks", "most certificates taken first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
   made.value = map.sort;
   made.onchange = () => { map.sort = made.value; map.beside(); };
   return made;
@@ -70,39 +49,20 @@ function drawList(map) {
     row.dataset.site = s;
     const what = element("span", "what");
     what.append(element("span", "called", map.siteName(attack, s)));
-    const helps = attack.relaxed ? "" : "helps break ", who = attack.relaxed ? "the bound counts " : "";
-    what.append(element("span", "breaks", attack.breaks[s] ? `${who}${helps}${some(attack.breaks[s], "label", "labels")}${attack.relaxed ? " in reach" : ""}` : attack.relaxed ? "the bound counts none in reach" : "breaks no label"));
-    row.append(badge(map, attack, s), what);
+    const number = attack.breaks[s];
+    what.append(element("span", "breaks", attack.relaxed ? `the bound counts ${number ? some(number, "label", "labels") : "none"} in reach` : number ? `helps take ${some(number, "certificate", "certificates")}` : "takes no certificate"));
+    row.append(badge(attack, s), what);
     row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${attack.story(s)}`);
     const item = element("li");
     item.append(row);
     list.append(item);
   }
   map.list.replaceChildren(head, list);
-  if (attack.count > LONGEST) map.list.append(element("div", "head", `and ${thousands(attack.count - LONGEST)} more, in the table below`));
-  // That it goes on below its edge is said, with how many are there.
-  const below = element("button", "below none");
-  below.type = "button"; below.tabIndex = -1;
-  below.onclick = () => map.list.scrollBy({ top: map.list.clientHeight - 60 });
-  map.list.append(below);
-  map.list.onscroll = () => countBelow(map);
-  // After the picture: counting rows makes the browser lay out the page.
-  clearTimeout(map.counting);
-  map.counting = setTimeout(() => countBelow(map), 60);
+  map.root.querySelector(".sites-tab").textContent = map.root.querySelector(".sites-button").textContent = attack.count ? some(attack.count, "site", "sites") : "Sites";
+  const all = element("button", "name", attack.count > LONGEST ? `and ${thousands(attack.count - LONGEST)} more: show all` : "Show all");
+  all.type = "button"; all.onclick = () => map.bench.drawer("all");
+  if (map.bench.send) map.list.append(all);
 }
-
-// How many sites of the list stand below what is seen of it; a row of which half is hidden is one of them.
-function countBelow(map) {
-  const { list } = map, below = list.querySelector(".below"), rows = [...list.querySelectorAll(".site")];
-  if (!below || !rows.length) return;
-  const height = rows[0].offsetHeight, end = list.scrollTop + list.clientHeight, goesOn = list.scrollHeight - end > height / 2;
-  const number = goesOn ? rows.filter((row) => row.offsetTop + height / 2 > end - BELOW).length : 0;
-  below.classList.toggle("none", !number);
-  below.textContent = number ? `▾ ${some(number, "more site", "more sites")}` : "";
-}
-// Height of the line that says so.
-const BELOW = 26;
-
 function markList(map) {
   const chosen = map.chosen ? map.siteIn(map.attacks[0], map.chosen) : -1;
   for (const row of map.list.querySelectorAll(".site")) {
@@ -121,148 +81,131 @@ function drawDetail(map) {
   box.hidden = !at;
   if (!at) { box.replaceChildren(); return; }
   const attack = map.attacks[0], s = map.siteIn(attack, at), parts = [];
-  const line = (text) => parts.push(element("p", "", text));
-  const targets = (nodes, head) => {
-    if (!nodes.length) return;
-    parts.push(element("p", "head", head));
+  const title = element("h4"), close = element("button", "", "✕");
+  close.type = "button"; close.setAttribute("aria-label", "Close"); close.onclick = () => map.choose(null);
+  if (s >= 0) title.append(badge(attack, s), map.siteName(attack, s));
+  else title.append(at.node !== undefined ? map.nodeName(at.node) : at.edge);
+  title.append(close); parts.push(title);
+  if (s >= 0) parts.push(...siteParts(map, attack, s, at));
+  else if (at.node !== undefined) parts.push(...labelParts(map, attack, at.node));
+  else parts.push(element("p", "", "Not changed in this attack."));
+  parts.push(...actionParts(map, attack, s, at));
+  box.replaceChildren(...parts);
+}
+
+function nodeList(map, attack, nodes, most, text) {
+  const list = element("ul", "targets");
+  for (const node of nodes.slice(0, most)) {
+    const item = element("li");
+    item.append(choiceButton(map, { node, as: "target" }, map.nodeName(node), "name"), element("span", "share", text(node)));
+    list.append(item);
+  }
+  if (nodes.length > most) {
+    const more = element("li", "", `${thousands(nodes.length - most)} more`), all = element("button", "name", "Show all");
+    all.type = "button"; all.onclick = () => map.bench.drawer("all");
+    if (map.bench.send) more.append(all);
+    list.append(more);
+  }
+  return list;
+}
+
+function siteParts(map, attack, s, at) {
+  const one = attack.flips[s] === 1 ? "It reaches" : "They reach", parts = [];
+  const ends = attack.breaks[s] ? attack.relaxed ? `, of which the bound counts ${thousands(attack.breaks[s])}` : ` and help${attack.flips[s] === 1 ? "s" : ""} take ${some(attack.breaks[s], "certificate", "certificates")}` : attack.relaxed ? "; the bound counts none of them" : " and take no certificate";
+  parts.push(element("p", "", `${attack.spent(s)} spent here. ${one} ${some(attack.reach[s], "label", "labels")}${ends}.`));
+  if (s < attack.listed) {
+    const broken = attack.brokenBy(s);
+    if (broken.length) parts.push(nodeList(map, attack, broken, 4, (node) => (attack.relaxed ? String(Number(attack.broken[node].toPrecision(4))) : attack.shareOf(node))));
+    if (broken.some((node) => attack.surplus(node))) parts.push(element("p", "head", SURPLUS));
+  } else if (attack.reach[s]) parts.push(element("p", "", "Which labels these are is not shown for this many sites and fields."));
+  if (at.node !== undefined && attack.slot[at.node] >= 0) {
+    const own = element("p", "", `Its own label: ${map.stateName(attack, at.node)}. `);
+    own.append(choiceButton(map, { node: at.node, as: "target" }, "What reaches it?", "name"));
+    parts.push(own);
+  }
+  const worth = map.data.worth;
+  if (worth && worth.node === at.node && worth.text) { const line = element("p", "", "Protect it: "); line.append(element("span", "gain", worth.text), " (dashed line)."); parts.push(line); }
+  return parts;
+}
+
+function labelParts(map, attack, node) {
+  const sites = attack.slot[node] >= 0 ? attack.sitesOf(node) : [], share = attack.shareOf(node), parts = [], line = (text) => parts.push(element("p", "", text));
+  const state = map.stateName(attack, node), lost = attack.state[node] === LOST && !attack.relaxed;
+  line(`${state[0].toUpperCase()}${state.slice(1)}${lost ? " (its label may still stay)" : ""}.`);
+  if (share && attack.state[node] !== BEFORE) line(`${share} inside its field.`);
+  if (attack.otherWays(node)) line(`It is lost in another way, too: with ${attack.otherWays(node)}.`);
+  if (attack.surplus(node)) line(`That is ${some(attack.surplus(node), "flip", "flips")} more than it takes. ${SURPLUS}`);
+  if (attack.relaxed && attack.slot[node] >= 0 && attack.state[node] !== BEFORE) line(`Counted by the fraction ${attack.broken[node]}.`);
+  const margin = attack.margin[node];
+  if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${some(margin, "further flip", "further flips")} inside its field can leave it uncertified.`);
+  const told = map.bench.ticks().map(([value, dash]) => (dash.length ? `on its own up to ${thousands(value)}` : `lost in the attack found from ${thousands(value)} on`));
+  if (told.length) line(`${told.join(", ")} (ticks at the curve).`);
+  if (sites.length) {
     const list = element("ul", "targets");
-    for (const node of nodes.slice(0, 50)) {
-      const item = element("li"), text = attack.relaxed ? String(Number(attack.broken[node].toPrecision(4))) : attack.shareOf(node);
-      item.append(choiceButton(map, { node, as: "target" }, map.nodeName(node), "name"));
-      if (text) item.append(element("span", "share", text));
+    for (const one of sites.slice(0, 12)) {
+      const item = element("li");
+      item.append(badge(attack, one), choiceButton(map, map.asChoice(attack, one), map.siteName(attack, one), "name"), element("span", "share", attack.state[node] === LOST && !attack.helps(one, node) ? "not needed" : ""));
       list.append(item);
     }
-    if (nodes.length > 50) list.append(element("li", "", `and ${thousands(nodes.length - 50)} more, in the table below`));
-    parts.push(list);
-  };
-  if (s >= 0) {
-    parts.push(element("h4", "", map.siteName(attack, s)));
-    line(`Spent here: ${attack.spent(s)}.`);
-    line(`${attack.story(s).replace(/^i/, "I")}.`);
-    if (s < attack.listed) {
-      const broken = attack.brokenBy(s);
-      targets(broken, attack.relaxed ? "by what fraction the bound counts each" : "received of needed");
-      if (broken.some((node) => attack.surplus(node))) parts.push(element("p", "head", SURPLUS));
-    }
-    else if (attack.reach[s]) line("Which targets these are is not shown for this many sites and fields.");
-    if (at.node !== undefined && attack.slot[at.node] >= 0) {
-      const own = element("p", "", `Its own label: ${map.stateName(attack, at.node)}. `);
-      own.append(choiceButton(map, { node: at.node, as: "target" }, "What reaches it?", "name"));
-      parts.push(own);
-    }
-  } else if (at.node !== undefined) {
-    const node = at.node, sites = attack.slot[node] >= 0 ? attack.sitesOf(node) : [], share = attack.shareOf(node);
-    parts.push(element("h4", "", map.nodeName(node)));
-    line(`${map.stateName(attack, node)[0].toUpperCase()}${map.stateName(attack, node).slice(1)}.`);
-    if (share && attack.state[node] !== BEFORE) line(`Received ${share} needed inside its field.`);
-    if (attack.otherWays(node)) line(`It is lost in another way, too: with ${attack.otherWays(node)}.`);
-    if (attack.surplus(node)) line(`That is ${some(attack.surplus(node), "flip", "flips")} more than it takes. ${SURPLUS}`);
-    if (attack.relaxed && attack.slot[node] >= 0 && attack.state[node] !== BEFORE) line(`Counted by the fraction ${attack.broken[node]}.`);
-    const margin = attack.margin[node];
-    if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${some(margin, "further flip", "further flips")} inside its field can leave it uncertified.`);
-    if (sites.length) {
-      parts.push(element("p", "head", "sites that reach it"));
-      const list = element("ul", "targets");
-      for (const one of sites.slice(0, 100)) {
-        const item = element("li");
-        item.append(badge(map, attack, one), choiceButton(map, map.asChoice(attack, one), map.siteName(attack, one), "name"));
-        if (attack.state[node] === LOST && !attack.helps(one, node)) item.append(element("span", "share", "not needed"));
-        list.append(item);
-      }
-      if (sites.length > 100) list.append(element("li", "", `and ${thousands(sites.length - 100)} more`));
-      parts.push(list);
-    }
-    if (attack.slot[node] >= 0 && attack.listed < attack.count) line(`Only the first ${thousands(attack.listed)} of ${thousands(attack.count)} sites are looked through; whether the others reach it is not shown for this many.`);
-  } else { parts.push(element("h4", "", at.edge), element("p", "", "Not changed in this attack.")); }
-  const actions = element("div", "actions");
-  const nodes = at.node !== undefined ? [at.node] : at.edge.split("-").map(Number);
-  if (map.send) for (const node of nodes) {
-    const open = element("button", "", nodes.length > 1 ? `Open ${map.nodeName(node)}` : "Open its page");
-    open.type = "button"; open.onclick = () => map.send("event", { open: node, at: Date.now() });
-    actions.append(open);
+    if (sites.length > 12) list.append(element("li", "", `${thousands(sites.length - 12)} more sites reach it`));
+    parts.push(element("p", "head", "sites that reach it"), list);
   }
-  const close = element("button", "", "Close");
-  close.type = "button"; close.onclick = () => map.choose(null);
-  actions.append(close);
-  box.replaceChildren(...parts, actions);
+  if (attack.slot[node] >= 0 && attack.listed < attack.count) line(`Only the first ${thousands(attack.listed)} of ${thousands(attack.count)} sites are looked through; whether the others reach it is not shown for this many.`);
+  return parts;
 }
 
-// The legend answers three questions in this order: where the budget is spent, what it breaks, how close the rest is.
+function actionParts(map, attack, s, at) {
+  if (!map.bench.send) return [];
+  const actions = element("div", "actions"), nodes = at.node !== undefined ? [at.node] : at.edge.split("-").map(Number);
+  const add = (text, event, title) => { const made = element("button", "", text); made.type = "button"; made.title = title; made.onclick = () => map.bench.tell(event); actions.append(made); };
+  const shut = at.node !== undefined && attack.protected.includes(at.node);
+  if (at.node !== undefined) add(shut ? "Lift protection" : "Protect", { protect: at.node }, "The attacker cannot touch it: its attributes and all its edges stay");
+  for (const node of nodes) add(nodes.length > 1 ? `Open ${map.nodeName(node)}` : "Open node", { open: node }, "Its field, its front and its votes");
+  return [actions];
+}
+
+// What to do with nodes selected by hand, at the selection.
+function drawActs(map) {
+  const box = map.acts, nodes = map.selection, panel = map.panels[0];
+  box.hidden = !nodes.length || !map.bench.send || !panel?.width;
+  if (box.hidden) return;
+  const add = (text, event) => { const made = element("button", "", text); made.type = "button"; made.onclick = () => { if (event.selected) map.select([]); else map.bench.tell(event); }; return made; };
+  box.replaceChildren(element("span", "", `${thousands(nodes.length)} selected`), add("Count only these", { count: nodes }), add("Protect", { shield: nodes }), add("Table", { drawer: "all" }), add("Clear", { selected: [] }));
+  const places = nodes.slice(0, 2000).map((node) => panel.place(node)), x = Math.max(...places.map(([px]) => px)), y = Math.min(...places.map(([, py]) => py)), room = map.free(panel.width, panel.height);
+  box.style.left = `${Math.max(12, Math.min(room.right - 380, x - 190))}px`; box.style.top = `${Math.max(56, Math.min(room.bottom - 60, y - 52))}px`;
+}
+
+// One line: the attacker, what it takes, and the rest by shape; an entry lights its nodes alone.
 function drawLegend(map) {
-  const attack = map.attacks[0], questions = [];
-  let items;
-  const title = (text) => {
-    const question = element("li", "question");
-    items = element("ul");
-    items.append(element("li", "title", text));
-    question.append(items); questions.push(question);
+  const attack = map.attacks[0], items = [], { tones } = map, chosen = map.chosen && map.siteIn(attack, map.chosen) >= 0;
+  map.legend.hidden = attack === map.bare;
+  const add = (parts, text, states) => {
+    const item = element("li"), made = element(states ? "button" : "span", states ? "" : "plain");
+    made.append(sample(parts), text);
+    if (states) {
+      made.type = "button"; made.setAttribute("aria-pressed", String(map.only.length > 0 && states.includes(map.only[0])));
+      made.onpointerenter = () => map.lightStates(states); made.onpointerleave = () => map.lightStates(null);
+      const part = Object.keys(STATES_OF).find((name) => STATES_OF[name].includes(states[0]));
+      made.onclick = (e) => { e.stopPropagation(); map.bench.showOnly(part); };
+    }
+    item.append(made); items.push(item);
   };
-  const add = (parts, text) => { const item = element("li"); item.append(sample(parts), element("span", "", text)); items.append(item); };
-  title("Where the budget is spent (n = flips)");
-  const used = [];
-  attack.kinds.forEach((kind) => {
-    let sites = 0, flips = 0;
-    for (let s = 0; s < attack.count; s++) if (attack.amounts[attack.width * s + kind.type] > 0) { sites++; flips += attack.amounts[attack.width * s + kind.type]; }
-    const total = attack.relaxed ? thousands(Number(flips.toFixed(3))) : thousands(flips), colour = map.colourOf(kind.type), edge = kind.edge;
-    if (sites) used.push(colour);
-    const number = ["text", { x: edge ? 9 : 22, y: 12.3, "text-anchor": "middle", "font-size": 9.5, "font-weight": 700, fill: map.ink }, "n"];
-    const line = edge ? [linePart(colour, 17, 43, 0, 3.4, kind.type === 3 ? "5 3" : "none")] : [];
-    add([...line, ringPart(colour, edge ? 9 : 22), number], `hit: ${some(sites, "site", "sites")}, ${total} of ${thousands(kind.budget)} ${kind.label}`);
-  });
-  if (attack.controlled.length) add([ringPart(map.ink, 22, 6.5, 2)], `controlled by the attacker (${thousands(attack.controlled.length)})`);
-  if (attack.protected.length) add([ringPart(map.protectedColour, 22, 5), ringPart(map.protectedColour, 22, 8, 1)], `protected (${thousands(attack.protected.length)})`);
-  if (map.selection.length) add([["circle", { cx: 22, cy: 9, r: 8, fill: map.ink, "fill-opacity": SELECTED }], shapePart("circle", map.grey, 22, 3)], `selected by hand (${thousands(map.selection.length)})`);
-  title(attack.relaxed ? "What it counts" : "What it breaks");
-  if (!attack.relaxed) add([shapePart("square", map.lostColour)], `loses its certificate (${thousands(attack.lost.length)})`);
-  if (!attack.relaxed && attack.count && !attack.everyField) {
-    // From a ring to a square, in the colour of every kind of flip that is spent.
-    const lines = used.map((colour, k) => linePart(colour, 11, 35, 6 * (k - (used.length - 1) / 2), 1.3, "none"));
-    add([...lines, ringPart(used[0], 6, 4.5, 2), shapePart("square", map.lostColour, 38, 4)], attack.breaks.reduce((sum, number) => sum + number, 0) > attack.lost.length ? "from a hit to each label it helps break; one label can have several" : "from a hit to each label it helps break");
+  if (attack.count) {
+    const most = map.order(attack)[0], sign = attack.signed(most);
+    add([["circle", { cx: 8, cy: 8, r: 7.5, fill: tones.ink }], ["text", { x: 8, y: 11.2, "text-anchor": "middle", "font-size": sign.length > 2 ? 7.5 : 9.5, "font-weight": 700, fill: tones.paper }, sign]], `attacker, ${attack.spent(most).replace(/(attribute|edge) /g, "")}`);
   }
-  if (attack.count) add([ringPart(map.ink, 22, 4.5, 1.4)], `in the field of the hit that is chosen, ${attack.relaxed ? "and not counted" : "and not broken by it"}`);
-  if (map.attacks.some((one) => one.relaxed)) items.append(colourBar(map.shareScale, "0", "1", "relaxed adversary: fraction u by which a target counts as broken"));
+  if (!attack.relaxed && attack.lost.length) add([shapePart("square", tones.lost)], map.states[LOST], [LOST, PARTLY]);
   const looks = map.looks(attack);
-  const next = looks.close?.find((step) => step.label === "1")?.count;
-  const besides = attack.relaxed ? ", on top of fractions that are no attack" : "";
-  title(looks.close || looks.bar ? `How close the rest is${besides}${next ? `: ${thousands(next)} one flip away` : ""}` : "The rest");
-  if (looks.close) items.append(closeBar(looks.close, looks.farthest));
-  if (looks.bar) items.append(colourBar(map.marginScale(), looks.bar.low, looks.bar.high, FURTHER));
-  if (looks.close || looks.bar) title("Everything else, by shape");
-  looks.forEach((look) => { if (look.count && look.label) add([shapePart(look.shape, look.colour)], `${look.label} (${thousands(look.count)})`); });
-  map.shapeNote = element("li", "title note", "zoom in to see these shapes");
-  items.append(map.shapeNote);
-  map.legend.replaceChildren(...questions);
-  noteShapes(map);
-}
-
-// Marks are too small to have a shape until one zooms in.
-function noteShapes(map) {
-  if (map.shapeNote && map.panels[0]?.width) map.shapeNote.hidden = map.panels[0].dot() >= SHAPED;
-}
-
-const FURTHER = "further flips in its field (what it reads), whatever the limits, that can leave it uncertified";
-
-// The quiet steps of the default picture: for each how many targets stand there.
-function closeBar(steps, farthest) {
-  const box = element("li", "title steps");
-  // Steps at the far end at which nobody stands would look like a limit of the scale; how far the farthest is, is said.
-  const last = steps.findLastIndex((one) => one.count && one.label !== "never");
-  for (const [k, step] of steps.entries()) {
-    if (step.label === "never" ? !step.count : k > last) continue;
-    const label = { more: `${(steps[k - 1]?.most ?? 0) + 1}+`, never: "never" }[step.label] ?? step.label;
-    const part = element("span", "step"), strip = element("span", "tone");
-    strip.style.background = step.colour;
-    part.append(strip, element("span", "label", label), element("span", "number", thousands(step.count)));
-    part.title = step.label === "never" ? `${thousands(step.count)} targets: no number of these flips in its field can leave it uncertified` : `${thousands(step.count)} targets: ${label} ${FURTHER}`;
-    box.append(part);
+  if (attack.relaxed || looks.bar) {
+    const scale = looks.bar ? map.marginScale() : map.shareScale, item = element("li"), strip = element("span", "strip"), bar = element("span", "plain");
+    strip.style.background = `linear-gradient(to right, ${scale.join(",")})`;
+    bar.append(looks.bar ? looks.bar.low : "0", strip, looks.bar ? `${looks.bar.high} further flips leave it uncertified` : "1: fraction by which the bound counts it");
+    item.append(bar); items.push(item);
+    if (looks.bar?.next) { const close = element("li"); close.append(element("span", "plain", `${thousands(looks.bar.next)} are one flip away`)); items.push(close); }
   }
-  box.append(element("span", "of", FURTHER + (farthest > 0 ? `; the farthest label is ${some(farthest, "flip", "flips")} away` : "")));
-  return box;
-}
-
-function colourBar(scale, low, high, label) {
-  const box = element("li", "title bar"), strip = element("span", "strip");
-  strip.style.background = `linear-gradient(to right, ${scale.join(",")})`;
-  box.append(element("span", "", low), strip, element("span", "", high), element("span", "of", label));
-  return box;
+  looks.toReversed().forEach((look) => { if (look.count && look.label) add(look.shape === "x" ? [["path", { d: "m4 4 8 8m0-8-8 8", stroke: look.colour, "stroke-width": 2 }]] : [shapePart(look.shape, look.colour, look.state === NOT_A_TARGET ? 3 : 4.6, look.edge || "none")], look.label, look.state >= 0 ? [look.state] : null); });
+  if (attack.controlled.length) add([ringPart(tones.ink, 6)], `controlled (${thousands(attack.controlled.length)})`);
+  if (attack.protected.length) add([ringPart(tones.proven, 4.5), ringPart(tones.proven, 7, 1)], `protected (${thousands(attack.protected.length)})`);
+  if (chosen) { add([ringPart(tones.ink, 6.5), shapePart("circle", tones.together, 3)], "in reach"); const text = element("li"); text.append(element("span", "plain", "3 ≥ 1 received ≥ needed")); items.push(text); }
+  map.legend.replaceChildren(...items);
 }

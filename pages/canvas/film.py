@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MOST_FRAMES = 31
 #: Height of what stands below the map in the animated picture: the count and its curve.
 STRIP = 150
+#: Frames that travel together, and seconds between two looks at those that are there.
+IN_ONE, REFRESH = 6, 1.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,8 @@ class Frame:
 
     value: int
     result: Certificate
+    sent: dict[str, Any] = field(default_factory=dict)
+    """Its attack as the browser draws it."""
 
 
 #: What can run as time: any one budget, also one that is not set, or σ.
@@ -72,35 +76,56 @@ def values_of(first: int, last: int, now: int | None = None) -> list[int]:
     return sorted({*values, *([now] if now is not None and first < now < last else [])})
 
 
-def frames(view: View, result: Certificate, axis: str, first: int, last: int) -> Work:
-    """The certificates of a film, each with its attack; at the present value the very certificate of the map."""
-    now = present(view, axis)
-    values = values_of(first, last, now)
+def frames(view: View, axis: str, first: int, last: int) -> Work:
+    """The certificates of a film, each with its attack, those nearest to the present value first.
+
+    What is there already is on show while others are solved; moving along the axis leaves them as they are.
+    """
+    fixed, now = Axis.parse(axis).at(view.threat, first), present(view, axis)
+    values = sorted(values_of(first, last), key=lambda value: (abs(value - (last if now is None else now)), value))
     relaxation = view.relaxation.relaxed
-    # While the sliders move the map shows the certificate of where they were: that is none of this film.
-    if result.threat.to_json() != view.threat.to_json() or not np.array_equal(result.target_nodes, view.targets):
-        now = None
 
     def run(job: Job) -> list[Frame]:
-        found = []
+        found: list[Frame] = []
+        told = 0.0
         for k, value in enumerate(values):
+            threat = Axis.parse(axis).at(view.threat, value)
+            made = session(view.instance).certify(threat, relaxation=relaxation, cancel=job.cancel)
             if job.cancel.is_set():
                 break
-            job.report(k / len(values), f"{count(value)} of {count(last)}")
-            threat = Axis.parse(axis).at(view.threat, value)
-            solve = session(view.instance).certify
-            made = result if value == now else solve(threat, relaxation=relaxation, cancel=job.cancel)
-            found.append(Frame(value, made))
+            found.append(Frame(value, made, sent_of(view.instance, made)))
+            enough = time.monotonic() - told > REFRESH
+            told = time.monotonic() if enough else told
+            job.report((k + 1) / len(values), f"{k + 1} of {len(values)}", list(found) if enough else None)
         return found
 
-    key = ("film", axis, first, last, *view.key)
-    return ask("film", key, run, "Solving the points of the film", same=key, patience=0.4)
+    key = ("film", axis, first, last, relaxation, fixed.budgets, fixed.sigma, *view.family)
+    return ask("film", key, run, "Looking for attacks along the budget", same=key, patience=0.1)
 
 
-def data(instance: Instance, found: list[Frame], axis: str, now: int | None = None) -> dict[str, Any]:
-    """The film as the browser plays it; it begins where `now` is, or at its end."""
+def sent_of(instance: Instance, result: Certificate) -> dict[str, Any]:
+    """The attack of a certificate as the browser draws it."""
+    here = reach(instance, result)
+    assert here is not None
+    return attack.data(instance, result, here)
+
+
+def chunks(found: list[Frame], family: str, version: str) -> list[dict[str, Any]]:
+    """Frames in the order in which they came, some in each message: what is complete is not sent again."""
+    sent = []
+    for start in range(0, len(found), IN_ONE):
+        part = found[start : start + IN_ONE]
+        key = f"{version}-{family}-{[frame.value for frame in part]}"
+        shown = [{"value": frame.value, "attack": frame.sent} for frame in part]
+        sent.append({"key": key, "version": version, "family": family, "frames": shown})
+    return sent
+
+
+def data(instance: Instance, found: list[Frame], axis: str) -> list[dict[str, Any]]:
+    """What is told of each frame: its value, what is certified, what the attack found leaves, and both in words."""
     many = AXES[axis]
     made = []
+    found = sorted(found, key=lambda frame: frame.value)
     # What is certified against more is certified against less, and an attack with less is one with more.
     certified = np.maximum.accumulate([frame.result.verified_certified for frame in found][::-1])[::-1].tolist()
     broken = np.maximum.accumulate([frame.result.attack_found or 0 for frame in found]).tolist()
@@ -111,30 +136,20 @@ def data(instance: Instance, found: list[Frame], axis: str, now: int | None = No
         lost = int(here.lost.sum())
         told = (
             f"{some(frame.value, many.removesuffix('s'), many)}: "
-            f"{count(certified[k])} of {count(result.targets)} certified, "
+            f"at least {count(certified[k])} of {count(result.targets)} stay, "
             f"{count(lost)} {'loses its' if lost == 1 else 'lose their'} certificate"
         )
-        made.append(
-            {
-                "value": frame.value,
-                "told": told,
-                "certified": certified[k],
-                "left": result.targets - broken[k],
-                "targets": result.targets,
-                "attack": attack.data(instance, result, here),
-            }
-        )
-    key = hashlib.sha256(json.dumps([axis, made]).encode()).hexdigest()[:16]
-    values = [frame.value for frame in found]
-    start = values.index(now) if now in values else len(values) - 1
-    return {"key": key, "axis": many, "start": start, "frames": made}
+        left, targets = result.targets - broken[k], result.targets
+        made.append({"value": frame.value, "told": told, "certified": certified[k], "left": left, "targets": targets})
+    return made
 
 
-def page(instance: Instance, player: dict[str, Any], shown: dict[str, Any]) -> bytes:
-    """The film as one page that needs nothing else, with the scripts of the dashboard."""
+def page(instance: Instance, found: list[Frame], small: dict[str, Any], shelves: dict[str, dict[str, Any]]) -> bytes:
+    """The film as one page that needs nothing else: the workbench itself, with the scripts of the dashboard."""
     graph = canvas.graph_data(instance)
-    first = player["frames"][player["start"]]["attack"]
-    content = {"graph": graph, "map": shown | {"version": graph["version"], "attacks": [first], "player": player}}
+    for k, chunk in enumerate(chunks(found, small["family"], graph["version"])):
+        shelves = shelves | {f"frames{k}": chunk}
+    content = {"graph": graph, "bench": small, "shelves": shelves}
     text = json.dumps(content).replace("<", "\\u003c")  # nothing in it can end the script it stands in
     page = Path(__file__).with_name("film.html").read_text(encoding="utf-8")
     # The content comes last: whatever stands in it is not looked at for further places.
@@ -144,13 +159,15 @@ def page(instance: Instance, player: dict[str, Any], shown: dict[str, Any]) -> b
     return page.encode()
 
 
-def gif(instance: Instance, found: list[Frame], player: dict[str, Any], seconds: float = 0.5) -> bytes:
+def gif(instance: Instance, found: list[Frame], axis: str, seconds: float = 0.5) -> bytes:
     """The film as an animated picture: the printed map, and below it the count and its curve, growing."""
     from PIL import Image
 
     from certcore.export.rendering import render
 
     width = 1000
+    found = sorted(found, key=lambda frame: frame.value)
+    told = data(instance, found, axis)
     # As many dots as are shown: drawing more and making them smaller takes three times as long.
     dpi = round(width * 2.54 / WIDTHS["two-column"])
     pictures = []
@@ -162,9 +179,7 @@ def gif(instance: Instance, found: list[Frame], player: dict[str, Any], seconds:
     for k, picture in enumerate(pictures):
         sheet = Image.new("RGB", (width, height + STRIP), "white")
         sheet.paste(picture, (0, 0))
-        sheet.paste(
-            _growing(player["frames"][: k + 1], player["frames"][-1]["value"], player["axis"], width), (0, height)
-        )
+        sheet.paste(_growing(told[: k + 1], told[-1]["value"], AXES[axis], width), (0, height))
         # The other methods leave out a colour that few dots have.
         sheets.append(sheet.quantize(256, Image.Quantize.FASTOCTREE))
     target = io.BytesIO()

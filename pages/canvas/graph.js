@@ -12,9 +12,6 @@ const decode = (text, Type) => {
   return new Type(bytes.buffer, 0, Math.floor(bytes.length / Type.BYTES_PER_ELEMENT));
 };
 
-// Everything of ours that the window knows: graphs by version, and the read-back for tests.
-const shelf = () => (window.certcore ||= { graphs: new Map(), waiting: new Set() });
-
 // A graph arrives once; the pictures that wait for it are told.
 function keepGraph(data) {
   const { graphs, waiting } = shelf();
@@ -83,6 +80,9 @@ const mix = (scale, share) => scale[Math.max(0, Math.min(scale.length - 1, Math.
 // States by their code, in the order of TargetState.
 const NOT_A_TARGET = 0, ALONE = 1, UNDECIDED = 2, PARTLY = 3, LOST = 4, BEFORE = 5;
 
+// No attack at all: the graph before the first certificate.
+const NOBODY = { title: "", relaxed: false, kinds: [], alt: "The graph; no attack was looked for yet.", everyField: false };
+
 const element = (tag, className, text) => {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -93,7 +93,7 @@ const element = (tag, className, text) => {
 // One allocation on the graph, as arrays: sites, whose fields they lie in, what every target received and needs.
 class Attack {
   constructor(data, graph) {
-    Object.assign(this, { title: data.title, relaxed: data.relaxed, kinds: data.kinds, spentOf: data.spentOf, sentence: data.sentence, alt: data.alt, everyField: data.everyField });
+    Object.assign(this, { title: data.title, relaxed: data.relaxed, kinds: data.kinds, alt: data.alt, everyField: data.everyField });
     this.ends = decode(data.ends, Uint32Array);
     this.amounts = decode(data.amounts, Float64Array);
     this.count = this.ends.length / 2;
@@ -133,6 +133,8 @@ class Attack {
     }
     this.lost = [];
     this.counts = new Array(6).fill(0);
+    if (!this.state.length) this.state = new Uint8Array(graph.n);
+    if (!this.margin.length) this.margin = new Int16Array(graph.n).fill(-1);
     for (let i = 0; i < graph.n; i++) { this.counts[this.state[i]]++; if (this.state[i] === LOST) this.lost.push(i); }
   }
 
@@ -162,16 +164,24 @@ class Attack {
   }
   // Targets that the relaxed adversary breaks by some fraction.
   touched() { return (this.touchedList ||= [...this.broken.keys()].filter((node) => this.broken[node] > 1e-6)); }
-  // "5 of 5": what a target received of what its certificate needs, by type where there are several.
-  shareOf(node) {
+  // What a target received and what its certificate needs, by type where there are several.
+  exchange(node, tell) {
     const t = this.slot[node];
     if (t < 0 || this.margin[node] === -1) return "";
     const parts = [];
     this.kinds.forEach((kind, k) => {
       const got = this.received[this.kinds.length * t + k], need = this.needed[this.kinds.length * t + k];
-      if (this.kinds.length === 1 || need > 0) parts.push(`${amount(got)} of ${amount(need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
+      if (this.kinds.length === 1 || need > 0) parts.push(`${tell(amount(got), amount(need), got >= need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
     });
     return parts.join(", ");
+  }
+  shareOf(node) { return this.exchange(node, (got, need) => `${got} received, ${need} needed`); }
+  ratioOf(node) { return this.exchange(node, (got, need, enough) => `${got} ${enough ? "≥" : "<"} ${need}`); }
+  // What is spent at a site: −3 deletions, +2 additions; both where it is both.
+  signed(s) {
+    let more = 0, less = 0;
+    for (const { type, label } of this.kinds) { const here = this.amounts[this.width * s + type]; if (label.includes("deletion")) less += here; else more += here; }
+    return [more ? `+${amount(more)}` : "", less ? `−${amount(less)}` : ""].filter(Boolean).join(" ");
   }
   // Of several combinations that a lost target was reached by one is told; types that only others are made of.
   otherWays(node) {
@@ -187,8 +197,8 @@ class Attack {
   }
   // Whose field a site lies in and what becomes of them: losses in an attack, fractions in the relaxed adversary.
   story(s) {
-    const where = `in the field of ${some(this.reach[s], "target", "targets")}`, number = this.breaks[s];
-    if (!this.relaxed) return `${where}; it helps break ${number ? some(number, "label", "labels") : "none of them"}`;
+    const where = `in the field of ${some(this.reach[s], "label", "labels")}`, number = this.breaks[s];
+    if (!this.relaxed) return `${where}; it helps take ${number ? some(number, "certificate", "certificates") : "none of their certificates"}`;
     if (!number) return `${where}; the bound counts none of them`;
     const sum = s < this.listed ? this.brokenBy(s).reduce((total, node) => total + this.broken[node], 0) : null;
     return `${where}; the bound counts ${thousands(number)} of them${sum === null ? "" : `, by fractions that add up to ${thousands(Number(sum.toFixed(2)))}`}`;

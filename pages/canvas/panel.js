@@ -54,11 +54,12 @@ class Panel {
   // Factors and offsets of the camera, kept until it moves: thousands of places are asked for in every frame.
   camera() {
     const o = this.owner, old = this.seenFrom;
-    if (old && old.zoom === o.zoom && old.panX === o.panX && old.panY === o.panY && old.width === this.width && old.height === this.height && old.graph === o.graph) return old;
-    const sy = (Math.min((this.width - 56) / o.graph.aspect, this.height - 56) / 65535) * o.zoom, sx = sy * o.graph.aspect;
-    const x0 = this.width / 2 - 32767.5 * sx + o.panX * this.width, y0 = this.height / 2 - 32767.5 * sy + o.panY * this.width;
-    return (this.seenFrom = { sx, sy, x0, y0, zoom: o.zoom, panX: o.panX, panY: o.panY, width: this.width, height: this.height, graph: o.graph });
+    if (old && old.zoom === o.zoom && old.panX === o.panX && old.panY === o.panY && old.room === this.room0 && old.graph === o.graph) return old;
+    const room = this.room0, [mx, my] = this.middle(), sy = (Math.min((room.right - room.left) / o.graph.aspect, room.bottom - room.top) / 65535) * o.zoom, sx = sy * o.graph.aspect;
+    const x0 = mx - 32767.5 * sx + o.panX * this.width, y0 = my - 32767.5 * sy + o.panY * this.width;
+    return (this.seenFrom = { sx, sy, x0, y0, zoom: o.zoom, panX: o.panX, panY: o.panY, room, graph: o.graph });
   }
+  middle() { const room = this.room0; return [(room.left + room.right) / 2, (room.top + room.bottom) / 2]; }
   scaleY() { return this.camera().sy; }
   scaleX() { return this.camera().sx; }
   place(node) { const { sx, sy, x0, y0 } = this.camera(), { xy } = this.owner.graph; return [x0 + xy[2 * node] * sx, y0 + xy[2 * node + 1] * sy]; }
@@ -71,13 +72,15 @@ class Panel {
   }
   siteRadius(s) {
     const flips = this.attack.flips[s], few = this.attack.count <= 40 ? 1 : this.attack.count <= 150 ? 0.8 : 0.65;
-    return few * Math.max(0.8, this.room()) * (this.attack.isEdge(s) ? 8 : flips < 1 ? 6 + 4 * flips : Math.min(24, 8 + 3.2 * Math.sqrt(flips)));
+    return few * Math.max(0.75, this.room()) * (this.attack.isEdge(s) ? 9 : flips < 1 ? 7 + 4 * flips : Math.min(24, 8.4 + 3.2 * Math.sqrt(flips)));
   }
 
   resize() {
     const ratio = window.devicePixelRatio || 1, { width, height } = this.box.getBoundingClientRect();
     if (!width) return false;
     this.width = width; this.height = height; this.ratio = ratio;
+    const room = this.owner.free(width, height);
+    if (JSON.stringify(room) !== JSON.stringify(this.room0)) { this.room0 = room; this.drawn = this.spots = null; }
     for (const c of [...Object.values(this.kept), this.canvas]) {
       if (c.width !== Math.round(width * ratio) || c.height !== Math.round(height * ratio)) {
         c.width = Math.round(width * ratio); c.height = Math.round(height * ratio); this.drawn = this.edgeKey = null;
@@ -130,7 +133,7 @@ class Panel {
     const { width, height, ratio, drawn, owner: o } = this, k = o.zoom / drawn.zoom;
     // Freshly drawn, with nothing over it: it is on the screen already.
     if (this.direct && !lit && !o.chosen && !o.selection.length && !o.hand && k === 1 && o.panX === drawn.panX && o.panY === drawn.panY) { this.litSeen = null; return; }
-    const picture = lit ? this.faded() : this.whole(), left = width / 2 + o.panX * width - (width / 2 + drawn.panX * width) * k, top = height / 2 + o.panY * width - (height / 2 + drawn.panY * width) * k;
+    const [mx, my] = this.middle(), picture = lit ? this.faded() : this.whole(), left = mx + o.panX * width - (mx + drawn.panX * width) * k, top = my + o.panY * width - (my + drawn.panY * width) * k;
     const c = this.clean(this.canvas, true), exact = (value) => Math.round(value * ratio) / ratio;
     // Whole pixels: shifted by a part of one, every pixel would have to be mixed.
     if (k === 1) c.drawImage(picture, exact(left), exact(top), width, height);
@@ -234,15 +237,17 @@ class Panel {
       c.fillStyle = look.colour; c.globalAlpha = look.alpha;
       const path = shape(look.shape), r = dot * look.scale, tiny = r < 1.7;
       let inPath = 0;
+      const outlined = look.edge && r > 2.4, paint = () => { c.fill(); if (outlined) c.stroke(); };
+      if (outlined) { c.strokeStyle = look.edge; c.lineWidth = 1; }
       c.beginPath();
       for (const i of looks.members[g]) {
         const x = px[i], y = py[i];
         if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue;
         if (tiny) c.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8);
         else path(c, x, y, r);
-        if (++inPath === 100) { c.fill(); c.beginPath(); inPath = 0; }
+        if (++inPath === 100) { paint(); c.beginPath(); inPath = 0; }
       }
-      c.fill();
+      paint();
     });
     c.globalAlpha = 1;
   }
@@ -286,7 +291,7 @@ class Panel {
     const { sx, sy, x0, y0 } = this.camera(), { xy } = this.graph;
     const connect = (s, nodes, alpha, line) => {
       const [x, y] = this.spots[s];
-      c.strokeStyle = o.colourOf(attack.kind[s]); c.globalAlpha = alpha; c.lineWidth = line;
+      c.strokeStyle = o.lostColour; c.globalAlpha = alpha; c.lineWidth = line;
       let inPath = 0;
       c.beginPath();
       for (const node of nodes) {
@@ -304,22 +309,24 @@ class Panel {
       for (let s = 0; s < attack.count && seen.lines < 12000; s++) connect(s, attack.brokenBy(s), alpha, 1);
     }
     // Targets that lose their certificate: squares, whatever the colour says.
-    const fill = o.colour === "state" || o.colour === "margin" || attack.relaxed ? null : o.looks(attack);
+    const framed = o.colour === "class" || o.colour === "correct", shown = o.lighted ?? o.only;
     const squares = (nodes) => {
-      const r = lostRadius, edge = fill ? 1.8 : 1, outer = r + edge / 2, inner = r - edge / 2;
-      c.globalAlpha = 1;
+      const r = lostRadius, edge = framed ? 1.5 : 1, outer = r + edge / 2, inner = r - edge / 2;
+      c.globalAlpha = shown.length && !shown.includes(LOST) ? 0.15 : 1;
       for (const node of nodes) {
         const x = x0 + xy[2 * node] * sx, y = y0 + xy[2 * node + 1] * sy;
         if (x < -20 || y < -20 || x > this.width + 20 || y > this.height + 20) continue;
-        c.fillStyle = fill ? o.lostColour : o.paper; c.fillRect(x - outer, y - outer, 2 * outer, 2 * outer);
-        c.fillStyle = fill ? fill.colourOf(node) : o.lostColour; c.fillRect(x - inner, y - inner, 2 * inner, 2 * inner);
+        c.fillStyle = framed ? o.ink : o.paper; c.fillRect(x - outer, y - outer, 2 * outer, 2 * outer);
+        c.fillStyle = o.lostColour; c.fillRect(x - inner, y - inner, 2 * inner, 2 * inner);
       }
     };
     if (attack.relaxed) this.drawShares(c, lit, lostRadius);
     else if (lit) {
-      c.globalAlpha = 0.9; c.lineWidth = 1.4; c.strokeStyle = o.ink;
-      const broken = new Set(lit.broken);
+      const broken = new Set(lit.broken), looks = o.looks(attack), dot = this.dot();
       let inPath = 0;
+      c.globalAlpha = 1;
+      for (const node of lit.reached) if (!broken.has(node) && attack.state[node] !== LOST) { const look = looks[looks.of[node]], [x, y] = this.place(node); c.fillStyle = look.colour; c.beginPath(); shape(look.shape)(c, x, y, dot * look.scale); c.fill(); }
+      c.globalAlpha = 0.6; c.lineWidth = 1.2; c.strokeStyle = o.ink;
       c.beginPath();
       for (const node of lit.reached) {
         if (broken.has(node)) continue;
@@ -328,10 +335,11 @@ class Panel {
         if (++inPath === 100) { c.stroke(); c.beginPath(); inPath = 0; }
       }
       c.stroke();
-      squares(lit.broken);
-    } else squares(attack.lost);
+    }
     const sites = lit ? lit.sites : [...Array(attack.count).keys()];
     this.drawEdgeSites(c, sites);
+    // Above the ends of lines and edges: what an added edge takes often stands at its end.
+    if (!attack.relaxed) squares(lit ? lit.broken : attack.lost);
     if (!lit) this.drawMarks(c);
     const taken = [];
     for (const s of [...sites].reverse()) this.drawSite(c, s, 1, seen, taken);
@@ -339,7 +347,7 @@ class Panel {
     c.globalAlpha = 1;
     return seen;
   }
-  lostRadius() { return Math.max(this.attack.lost.length > 1000 ? 1.8 : 2.6, this.dot() * 1.45); }
+  lostRadius() { return Math.max(this.attack.lost.length > 1000 ? 1.8 : this.attack.lost.length < 60 ? 4 : 2.6, this.dot() * 1.45); }
 
   // The relaxed adversary: every target by the fraction u by which it is broken.
   drawShares(c, lit, radius) {
@@ -364,7 +372,7 @@ class Panel {
       c.beginPath(); c.moveTo(ax, ay); c.lineTo(bx, by);
       // The paper's own margin keeps it apart from all that is crowded below.
       c.strokeStyle = o.paper; c.lineWidth = 6.5; c.globalAlpha = 0.85; c.setLineDash([]); c.stroke();
-      c.strokeStyle = o.colourOf(attack.kind[s]); c.lineWidth = 3.4;
+      c.strokeStyle = o.ink; c.lineWidth = 3.4;
       c.globalAlpha = 0.4 + 0.6 * Math.min(1, attack.flips[s]);
       // Also a short edge is seen to be dashed.
       const dash = Math.max(3, Math.min(7, length / 4));
@@ -452,7 +460,7 @@ class Panel {
 
   drawSite(c, s, alpha, seen, taken) {
     const { attack, owner: o } = this, [x, y] = this.spots[s], [ax, ay] = this.anchors[s], r = this.siteRadius(s);
-    const colour = o.colourOf(attack.kind[s]), text = amount(attack.flips[s]);
+    const colour = o.ink, text = attack.signed(s);
     c.globalAlpha = alpha;
     if (Math.hypot(x - ax, y - ay) > r) {
       c.strokeStyle = colour; c.lineWidth = 1.6; c.beginPath(); c.moveTo(ax, ay); c.lineTo(x, y); c.stroke();
@@ -464,11 +472,11 @@ class Panel {
     if (held) {
       c.strokeStyle = o.ink; c.lineWidth = 2; c.beginPath(); c.arc(x, y, r + 2, 0, 6.2832); c.stroke();
     }
-    c.strokeStyle = colour; c.lineWidth = Math.max(2.2, r / 4.5);
-    c.beginPath(); c.arc(x, y, r - 1, 0, 6.2832); c.stroke();
-    const size = Math.max(8, Math.min(17, (text.length > 2 ? 1.05 : 1.25) * r));
+    c.fillStyle = colour; c.beginPath(); c.arc(x, y, r, 0, 6.2832); c.fill();
+    const size = Math.max(8, Math.min(16, (text.length > 2 ? 0.95 : 1.15) * r));
     c.font = `700 ${size}px ${o.font}`; c.textAlign = "center"; c.textBaseline = "middle";
-    c.fillStyle = o.ink; c.fillText(text, x, y + size * 0.05);
+    c.fillStyle = o.paper; c.fillText(text, x, y + size * 0.05);
+    if (o.bench.helps() && o.chosen && o.siteIn(attack, o.chosen) === s) { c.strokeStyle = o.ink; c.lineWidth = 1.5; c.beginPath(); c.arc(x, y, r + 4.5, 0, 6.2832); c.stroke(); }
     taken.push([x - outer, y - outer, x + outer, y + outer]);
     seen.sites.push({ site: s, ends: [attack.ends[2 * s], attack.ends[2 * s + 1]], name: o.siteName(attack, s), text, flips: attack.flips[s], amounts: Array.from(attack.amounts.subarray(attack.width * s, attack.width * (s + 1))), kind: attack.kind[s], colour, x, y, radius: r, alpha });
   }
@@ -496,14 +504,14 @@ class Panel {
     c.globalAlpha = 1;
     for (const s of sites.slice(0, 120)) {
       const [x, y] = this.spots[s];
-      if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
+      if (x < 0 || y < 0 || x > this.width || y > this.height || (this.width < 600 && !lit)) continue;
       const share = lit && lit.target !== undefined ? `: ${attack.spent(s)}` : "";
-      put(o.siteName(attack, s) + share, x, y, this.siteRadius(s), 12, o.ink, lit && lit.sites.length === 1, attack.count <= 30);
+      put(o.siteName(attack, s) + share, x, y, this.siteRadius(s), 13.5, o.ink, lit && lit.sites.length === 1, attack.count <= 30);
     }
     // What the broken ones received and needed, where there is room; a chosen target always.
     if (lit) for (const node of lit.target !== undefined ? [lit.target] : lit.broken.slice(0, 80)) {
       const [x, y] = this.place(node), name = lit.target !== undefined ? `${o.nodeName(node)}: ` : "";
-      put(name + (attack.shareOf(node) || (lit.target !== undefined ? o.stateName(attack, node) : "")), x, y, radius + 1, 11, o.ink, lit.target !== undefined);
+      put(name + (attack.ratioOf(node) || (lit.target !== undefined ? o.stateName(attack, node) : "")), x, y, radius + 1, 12.5, attack.state[node] === LOST ? o.tones["lost-text"] : o.ink, lit.target !== undefined);
     }
   }
 

@@ -269,7 +269,7 @@ def draw(view: View) -> None:
         elif not accuracy and any(instance.controls for instance in instances.values()):
             st.caption(messages.why_accuracy().markdown)
         if now.running:
-            work.watch(now)
+            work.watch_all([("", now)])
         if radii is not None:
             work.line(radii)
     else:

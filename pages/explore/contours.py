@@ -8,6 +8,7 @@ import streamlit as st
 
 from certcore import figures, messages
 from certcore.program.relaxation import Relaxation
+from certcore.sweep import Surface
 from certcore.sweep.attack_curve import best_within
 
 from ..background import sweeps, work
@@ -16,7 +17,7 @@ from ..state import controls, state
 from ..state.state import View
 
 TITLE = "Contours"
-LEAD = "Two budgets at once, everything else as in the sidebar."
+LEAD = "Two budgets at once, everything else as above."
 SHOW = {
     "ratio": "Certified ratio",
     "naive": "Gain over naive (collective − naive)",
@@ -100,13 +101,12 @@ def draw(view: View) -> None:
     asked = _asked(view)
     x, y, ends, show = asked.x, asked.y, asked.ends, asked.show
     relaxation = view.relaxation.relaxed
-    tight = relaxation is Relaxation.TIGHT
     # A gain is drawn where both of its maps are known: those two are not refined.
     finest = show != "paper"
     task = sweeps.map_over(view, x, y, ends, relaxation, "surface", finest)
     other = None
     if not finest:
-        against = Relaxation.PAPER if tight else Relaxation.TIGHT
+        against = Relaxation.PAPER if relaxation is Relaxation.TIGHT else Relaxation.TIGHT
         other = sweeps.map_over(view, x, y, ends, against, "surface_paper", finest)
     better = sweeps.strengthened_map(view, task, "surface_strong")
     strong = task if better is None or better.result is None else better
@@ -119,48 +119,7 @@ def draw(view: View) -> None:
     if other is not None:  # both maps at the same values: one may still be that of another question
         ready = ready and other.result is not None and other.result.done.shape == task.result.done.shape
     if ready:
-        main, reference = strong.result, None
-        if other is not None:
-            main, reference = (strong.result, other.result) if tight else (other.result, task.result)
-        accuracy_of = None if view.counted is None else len(view.counted)
-        across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
-        figure = figures.contour_figure(
-            main,
-            x=x,
-            y=y,
-            show={"naive": "difference", "paper": "difference"}.get(show, show),
-            gaps=coarse,
-            attacks=best_within(main.x_values, main.y_values, known) if known else None,
-            reference=reference,
-            reference_kind="paper" if show == "paper" else "naive",
-            kind="paper" if not tight and show != "paper" else "collective",
-            levels=asked.levels,
-            marker=None if across is None or up is None else (across, up),
-            accuracy_of=accuracy_of,
-            recipe=exports.recipe(
-                view,
-                "map",
-                x=x,
-                x_values=main.x_values.tolist(),
-                y=y,
-                y_values=main.y_values.tolist(),
-                show=show,
-                levels=list(asked.levels),
-                accuracy_of=accuracy_of,
-                left=",".join("/".join(map(str, one)) for one in known) or None,
-            ),
-        )
-        clicked = charts.show(
-            figure,
-            key="contour",
-            height=560,
-            select=True,
-            note="A cell holds for all budgets up to its upper right corner; click it to move the sliders there. The "
-            "map gets finer while you look. Solid lines: this certificate; dotted lines: the reference."
-            + ("" if task.result.done.any() else " On a large graph the first cell takes a while."),
-        )
-        if clicked is not None:
-            state.move(**{x: int(clicked[0]), y: int(clicked[1])})
+        _chart(view, asked, strong.result, None if other is None else other.result, known)
     else:
         waiting = "attacks are found" if task.result is not None and show == "bracket" else "cells are computed"
         st.info(f"The map appears here as soon as its first {waiting}.", icon=":material/hourglass_top:")
@@ -169,3 +128,45 @@ def draw(view: View) -> None:
         work.line(search)
     if other is not None:
         work.line(other)
+
+
+def _chart(view: View, asked: Asked, found: Surface, other: Surface | None, known: list[tuple[int, int, int]]) -> None:
+    """The map, and what a click on it does; every cell holds a proven bound, solved or not."""
+    x, y, show = asked.x, asked.y, asked.show
+    tight = view.relaxation.relaxed is Relaxation.TIGHT
+    main, reference = (found, other) if tight or other is None else (other, found)
+    accuracy_of = None if view.counted is None else len(view.counted)
+    across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
+    figure = figures.contour_figure(
+        main,
+        x=x,
+        y=y,
+        show={"naive": "difference", "paper": "difference"}.get(show, show),
+        gaps=show == "paper",  # what is gained is told only where both are solved
+        attacks=best_within(main.x_values, main.y_values, known) if known else None,
+        reference=reference,
+        reference_kind="paper" if show == "paper" else "naive",
+        kind="paper" if not tight and show != "paper" else "collective",
+        levels=asked.levels,
+        marker=None if across is None or up is None else (across, up),
+        accuracy_of=accuracy_of,
+        recipe=exports.recipe(
+            view,
+            "map",
+            x=x,
+            x_values=main.x_values.tolist(),
+            y=y,
+            y_values=main.y_values.tolist(),
+            show=show,
+            levels=list(asked.levels),
+            accuracy_of=accuracy_of,
+            left=",".join("/".join(map(str, one)) for one in known) or None,
+        ),
+    )
+    note = (
+        "A cell holds for all budgets up to its upper right corner; click it to move the sliders there. The map gets "
+        "finer while you look. Solid lines: this certificate; dotted lines: the reference."
+    )
+    clicked = charts.show(figure, key="contour", height=560, select=True, note=note)
+    if clicked is not None:
+        state.move(**{x: int(clicked[0]), y: int(clicked[1])})

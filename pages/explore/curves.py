@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import streamlit as st
 
 from certcore import figures, messages
 from certcore.common.errors import InputError
+from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 
-from ..background import sweeps, work
+from ..background import engine, sweeps, work
 from ..files import bundles
+from ..messages.names import class_name
 from ..messages.text import markdown
 from ..parts import charts, exports
 from ..parts.promise import promise
@@ -18,7 +23,7 @@ from ..state.sliders import stops
 from ..state.state import View
 
 TITLE = "Curves"
-LEAD = "What stays certified as one budget grows, everything else as in the sidebar."
+LEAD = "What stays certified as one budget grows, everything else as above."
 OWN: dict[str, state.Control] = {
     "vary": ("", state.short_text),
     "to": (None, state.whole(1, 20_000)),
@@ -32,12 +37,52 @@ OWN: dict[str, state.Control] = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the controls say: what is varied and how far, the family of lines, and how they are drawn."""
+
+    vary: str
+    end: int | None
+    by: str
+    members: list[int]
+    paper: bool
+    log: bool
+    to_zero: bool
+    names: list[str]
+    """Splits whose mean is drawn; this instance alone without."""
+    instances: tuple[Instance, ...]
+
+
 def draw(view: View) -> None:
+    asked = _asked(view)
+    vary = asked.vary
+    values = sweeps.values_to(asked.end, asked.to_zero, view.instance, vary)
+    family = sweeps.family(view, asked.by, asked.members, vary, asked.instances)
+    task = sweeps.curves(family, vary, values, asked.paper, view.relaxation, "curves")
+    ours = sweeps.first_kind(task)
+    better = sweeps.strengthened_curves(view, task, "curves_strong")
+    if better is not None and better.result:
+        ours = better.result
+    search = None
+    if ours and len(family) == len(asked.instances) == 1:
+        few = values if values is not None else stops(int(ours[0][0].values[-1]))
+        search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
+    if ours:
+        _chart(view, asked, family, ours, task, search)
+    else:
+        st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
+    work.line(task if better is None else better)
+    if search is not None and search.running:
+        work.line(search)
+    promise(view, vary)
+    _by_class(view)
+
+
+def _asked(view: View) -> Asked:
     choices = sweeps.varied(view.instance)
     if st.session_state["vary"] not in choices:
         in_play = [name for name in choices if name in state.SHARED and getattr(view.threat, name)]
         state.replace("vary", next(iter(in_play or choices)), "this cannot be varied on this instance")
-
     bar = st.container(horizontal=True, vertical_alignment="bottom")
     vary = controls.selectbox(
         bar,
@@ -48,16 +93,9 @@ def draw(view: View) -> None:
         width=230,
         help="The budget on the horizontal axis.",
     )
-    end = controls.number_input(
-        bar,
-        "Up to",
-        1,
-        20_000,
-        key="to",
-        width=110,
-        placeholder=f"{sweeps.end_of(view.instance, vary):,}",
-        help="Largest value on the axis. Empty: a useful one.",
-    )
+    usual = f"{sweeps.end_of(view.instance, vary):,}"
+    told = "Largest value on the axis. Empty: a useful one."
+    end = controls.number_input(bar, "Up to", 1, 20_000, key="to", width=110, placeholder=usual, help=told)
     kinds = {"none": "None", "local": "Local budgets", "sigma": "Attacker counts σ"}
     by = controls.selectbox(
         bar,
@@ -71,6 +109,18 @@ def draw(view: View) -> None:
     text = controls.text_input(
         bar, "Members", key="members", width=130, disabled=by == "none", help="Values of the family, such as “1, 2, 5”."
     )
+    paper, log, to_zero, names = _switches(view)
+    try:
+        members = state.parse_nodes(text or "", 10**6).tolist()[:8] if by != "none" else []
+    except InputError as error:
+        st.warning(f"Members of the family: {markdown(error, 200)}")
+        members = []
+    instances = tuple(bundles.load(name, view.rule) for name in names) if names else (view.instance,)
+    return Asked(vary, end and int(end), by, members, paper, log, to_zero, names, instances)
+
+
+def _switches(view: View) -> tuple[bool, bool, bool, list[str]]:
+    """The paper's relaxation, a logarithmic axis, whether it ends at zero, and the splits to take the mean of."""
     switches = st.container(horizontal=True)
     votes = messages.votes_over_groups(view.instance) is not None
     if votes and st.session_state["paper"]:
@@ -101,78 +151,75 @@ def draw(view: View) -> None:
         help="A band shows one standard deviation. Not together with certified accuracy: every split has right labels "
         "of its own.",
     )
-    splits = splits and view.counted is None
+    several = splits and view.counted is None and len(names) > 1
+    return paper, log, to_zero, names if several else []
 
-    try:
-        members = state.parse_nodes(text or "", 10**6).tolist()[:8] if by != "none" else []
-    except InputError as error:
-        st.warning(f"Members of the family: {markdown(error, 200)}")
-        members = []
-    instances = (
-        tuple(bundles.load(name, view.rule) for name in names) if splits and len(names) > 1 else (view.instance,)
-    )
-    values = sweeps.values_to(end and int(end), to_zero, view.instance, vary)
-    family = sweeps.family(view, by, members, vary, instances)
-    task = sweeps.curves(family, vary, values, paper, view.relaxation, "curves")
-    ours = sweeps.first_kind(task)
-    better = sweeps.strengthened_curves(view, task, "curves_strong")
-    if better is not None and better.result:
-        ours = better.result
-    single = len(family) == len(instances) == 1
-    search = None
-    if ours and single:
-        few = values if values is not None else stops(int(ours[0][0].values[-1]))
-        search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
-    if ours:
-        shows_paper = paper and view.relaxation is not Relaxation.PAPER
-        accuracy_of = None if view.counted is None else len(view.counted)
-        beside = figures.controls_beside(view.instance, view.threat, vary, accuracy_of)
-        figure = figures.curve_figure(
-            ours,
+
+def _chart(
+    view: View, asked: Asked, family: list[sweeps.Member], ours: Any, task: work.Work, search: work.Work | None
+) -> None:
+    """The lines, and what a click on them does."""
+    vary = asked.vary
+    shows_paper = asked.paper and view.relaxation is not Relaxation.PAPER
+    accuracy_of = None if view.counted is None else len(view.counted)
+    beside = figures.controls_beside(view.instance, view.threat, vary, accuracy_of)
+    figure = figures.curve_figure(
+        ours,
+        vary=vary,
+        names=[member.name for member in family],
+        paper=task.result.get("paper", []) if shows_paper else [],
+        log=asked.log,
+        marker=sweeps.position(view.threat, vary),
+        attacks=sweeps.known_attacks(search, ours[0][0]),
+        accuracy_of=accuracy_of,
+        controls=beside,
+        recipe=exports.recipe(
+            view,
+            "curve",
+            threat=family[0].threat,
+            instances=asked.names,
             vary=vary,
-            names=[member.name for member in family],
-            paper=task.result.get("paper", []) if shows_paper else [],
-            log=log,
-            marker=sweeps.position(view.threat, vary),
-            attacks=sweeps.known_attacks(search, ours[0][0]),
+            values=[int(v) for v in ours[0][0].values],
+            family=family[0].axis or None,
+            # Only the lines that are there already.
+            members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
+            paper=shows_paper,
+            log=asked.log,
+            **sweeps.told_attacks(search),
             accuracy_of=accuracy_of,
-            controls=beside,
-            recipe=exports.recipe(
-                view,
-                "curve",
-                threat=family[0].threat,
-                instances=names if len(instances) > 1 else (),
-                vary=vary,
-                values=[int(v) for v in ours[0][0].values],
-                family=family[0].axis or None,
-                # Only the lines that are there already.
-                members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
-                paper=shows_paper,
-                log=log,
-                **sweeps.told_attacks(search),
-                accuracy_of=accuracy_of,
-            ),
-        )
-        clicked = charts.show(
-            figure,
-            key="curve",
-            height=470,
-            select=True,
-            note="Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the "
-            "ratio of the next larger value: nothing is interpolated.",
-        )
-        if beside:
-            st.caption(messages.why_controls().markdown)
-        elif view.instance.controls and view.counted is None:
-            st.caption(messages.why_accuracy().markdown)
-            if st.button("Show certified accuracy beside models that ignore edges", key="controls"):
-                state.move(right=True)
-        if clicked is not None:
-            moved = {vary: int(clicked[0])}
-            state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
-    else:
-        st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
-    work.line(task if better is None else better)
-    if search is not None and search.running:
-        work.line(search)
-    promise(view, vary)
+        ),
+    )
+    note = (
+        "Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the ratio of the "
+        "next larger value: nothing is interpolated."
+    )
+    clicked = charts.show(figure, key="curve", height=470, select=True, note=note)
+    if beside:
+        st.caption(messages.why_controls().markdown)
+    elif view.instance.controls and view.counted is None:
+        st.caption(messages.why_accuracy().markdown)
+        if st.button("Show certified accuracy beside models that ignore edges", key="controls"):
+            state.move(right=True)
+    if clicked is not None:
+        moved = {vary: int(clicked[0])}
+        state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
+
+
+def _by_class(view: View) -> None:
+    """One certificate for each class."""
+    st.subheader(
+        "Class by class",
+        anchor=False,
+        help="Each bar is a certificate of its own: the attacker turns the whole budget against that class. The bars "
+        "do not add up to the number of all.",
+    )
+    if view.instance.prediction is None:
+        st.info("This instance has no predicted labels, so it cannot be split by class.", icon=":material/category:")
+        return
+    task = engine.per_class(view)
+    if task.result:
+        labels, certified, naive, sizes = zip(*task.result)
+        names = [class_name(view.instance, label) for label in labels]
+        recipe = exports.recipe(view, "classes")
+        charts.show(figures.class_figure(names, certified, naive, sizes, recipe=recipe), key="classes", height=330)
+    work.line(task)

@@ -60,13 +60,25 @@ def first(names: list[str]) -> str:
 def names() -> list[str]:
     """Bundles in alphabetical order, then what this person imported."""
     found = on_disk()
-    mine = [name for name in st.session_state.get("imported", []) if path_of(name).exists()]
+    kept = imported() if at_home() else st.session_state.get("imported", [])
+    mine = [name for name in kept if path_of(name).exists()]
     linked = st.query_params.get("instance", "")
     # A link to an imported instance works for whoever has the link; nobody else sees it in the list.
     if linked.startswith("import-") and _NAME.fullmatch(linked) and path_of(linked).exists() and linked not in mine:
         mine.append(linked)
         st.session_state["imported"] = mine
     return found + mine
+
+
+def at_home() -> bool:
+    """Whether the server answers this machine alone: then all uploads are its owner's, and every visit lists them."""
+    return st.get_option("server.address") in ("127.0.0.1", "localhost") and not os.environ.get("CERTCORE_PASSWORD")
+
+
+def imported() -> list[str]:
+    """The uploads that are kept, the newest first."""
+    paths = import_folder().glob("import-*.npz")
+    return [one.stem for one in sorted(paths, key=lambda one: -one.stat().st_mtime) if _NAME.fullmatch(one.stem)]
 
 
 def path_of(name: str) -> Path:
@@ -104,6 +116,15 @@ def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None
         flips = zip(FLIPS, Noise.of(arrays["theta"].reshape(-1)).fractions)
         return tuple(name for name, share in flips if share), int(arrays["n_samples"])
     return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
+
+
+def covering(types: list[str], stem: str) -> list[str]:
+    """Bundles that cover one of these types, those of the same dataset first, one of each model and kind."""
+    found: dict[str, str] = {}
+    for name in sorted(on_disk(), key=lambda one: (one.split("-")[0] != stem, one)):
+        if set(types) & set(_coverage(name)[0]):
+            found.setdefault(re.sub(r"-s\d+$", "", name), name)
+    return list(found.values())
 
 
 def comparable(name: str, other: str) -> bool:

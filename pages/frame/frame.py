@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -15,73 +16,61 @@ from ..messages.text import markdown
 from ..server import uploads
 from ..server.login import login
 from ..state import menu, state
-from . import sidebar, skip
+from . import buttons, sidebar
 
-#: A file of our own: icons by name would be fetched from a font server.
-ICON = Path(__file__).with_name("icon.png")
+#: Of our own: icons by name would be fetched from a font server, and a file is gone when a run overtakes its request.
+ICON = "data:image/png;base64," + b64encode(Path(__file__).with_name("icon.png").read_bytes()).decode("ascii")
 
-CSS = """
-<style>
-.block-container {padding-top: 2.6rem; padding-bottom: 3rem; max-width: 1280px;}
-section[data-testid="stSidebar"] .stPageLink a {padding: 0.1rem 0.25rem; gap: 0.35rem; min-height: 1.7rem;}
-section[data-testid="stSidebar"] .stPageLink p {font-size: 0.86rem; white-space: nowrap;}
-section[data-testid="stSidebar"] [data-testid="stVerticalBlock"] {gap: 0.55rem;}
-section[data-testid="stSidebar"] [data-testid="stSidebarUserContent"] {padding-left: 0.6rem; padding-right: 0.6rem;}
-.st-key-skip {height: 0;}
-.st-key-menu [data-testid="stVerticalBlock"], .st-key-menu {gap: 0.1rem !important;}
-.st-key-menu [data-testid="stCaptionContainer"] {margin: 0.15rem 0 0 0.3rem !important;}
-.st-key-menu [data-testid="stCaptionContainer"] p {font-size: 0.72rem; margin: 0;}
-[data-testid="stSidebarContent"] [data-testid="stNumberInputContainer"] input {padding: 0 0.3rem 0 0.5rem;}
-[data-testid="stSidebarHeader"] {height: 2.2rem; padding-bottom: 0; margin-bottom: 0;}
-[class*="st-key-work_"] {min-height: 2.5rem; justify-content: center;}
-.stPageLink a:focus-visible {outline: 2px solid #0072B2; outline-offset: -1px; border-radius: 0.4rem;}
-[data-testid="stMetricLabel"] p {white-space: normal;}
-@media (max-width: 640px) {.st-key-numbers [data-testid="stColumn"] {min-width: calc(50% - 1rem); flex: 1 1 40%;}}
-[class*="st-key-attack_map_canvas_graph"] {position: absolute; width: 1px !important; overflow: hidden;}
-@media (max-width: 760px) {.st-key-map_first {flex-direction: column-reverse;}}
-@media (max-width: 640px) {.block-container {padding-left: 0.9rem; padding-right: 0.9rem;}}
-</style>
-"""
+CSS = Path(__file__).with_name("frame.css").read_text(encoding="utf-8")
 
 
 def run() -> None:
     """Draw the page that was asked for: what `app.py` does on every run."""
-    st.html(CSS)
+    st.html(f"<style>{CSS}</style>")
     entry, page = menu.chosen(lambda: _draw(entry, view))
     st.set_page_config(
         page_title=f"{entry.label} · Collective certificates",
-        page_icon=str(ICON),
+        page_icon=ICON,
         layout="wide",
-        initial_sidebar_state=352,
+        initial_sidebar_state="collapsed",
     )
     uploads.guard()
     login()
+    module = entry.module()
+    with st.container(key="top", horizontal=True, vertical_alignment="center", wrap=False):
+        buttons.brand(picture=getattr(module, "PICTURE", False))
+        place = st.container(key="menu", horizontal=True, wrap=False)
+        buttons.link()
+    strip = st.container(key="strip", horizontal=True, vertical_alignment="bottom", wrap=False)
     with st.sidebar:
-        place = st.container(key="menu")
-        view = sidebar.draw(entry.slug, getattr(entry.module(), "OWN", {}))
-        with place:
-            if getattr(entry.module(), "PICTURE", False):
-                skip.draw()
-            menu.draw()  # when everything is set that its links carry
+        view = sidebar.draw(entry.slug, getattr(module, "OWN", {}), strip)
+    with place:
+        menu.draw(entry)  # when everything is set that its links carry
     page.run()
 
 
 def _draw(entry: menu.Entry, view: state.View | sidebar.Absence) -> None:
     """A page below its heading; pages that need an instance are drawn only with one that can be certified."""
     module = entry.module()
-    st.title(module.TITLE, anchor=False)
-    if lead := getattr(module, "LEAD", ""):
-        st.caption(lead)
-    _ignored()
-    if isinstance(view, sidebar.Absence):
-        _absent(view)
-    if not getattr(module, "NEEDS_INSTANCE", True):
-        module.draw(None if isinstance(view, sidebar.Absence) else view)
-    elif isinstance(view, state.View):
-        if view.problem:
-            st.warning(markdown(view.problem, 400), icon=":material/edit:")
-        else:
-            _draw_held(module, view)
+    picture = getattr(module, "PICTURE", False) and isinstance(view, state.View) and not view.problem
+    # The workbench is its own heading: the title is there for those who listen.
+    with st.container(key="title" if picture else "heading"):
+        st.title(module.TITLE, anchor=False)
+    with st.container(key="bench" if picture else "body"):
+        if (entry.behind or entry.slug) in menu.TABS:
+            menu.tabs(entry)
+        if lead := getattr(module, "LEAD", ""):
+            st.caption(lead)
+        _ignored()
+        if isinstance(view, sidebar.Absence):
+            _absent(view)
+        if not getattr(module, "NEEDS_INSTANCE", True):
+            module.draw(None if isinstance(view, sidebar.Absence) else view)
+        elif isinstance(view, state.View):
+            if view.problem:
+                st.warning(markdown(view.problem, 400), icon=":material/edit:")
+            else:
+                _draw_held(module, view)
 
 
 def _draw_held(module: Any, view: state.View) -> None:

@@ -93,7 +93,7 @@ def draw(view: View) -> None:
         st.caption(
             f"{count(len(near.nodes) + near.cut)} nodes {where}"
             + (f", {count(near.cut)} far ones not drawn" if near.cut else "")
-            + f". Marks as on the attack map{': ' if legend else ''}{' · '.join(legend)}; this node has an orange "
+            + f". Marks as on the workbench{': ' if legend else ''}{' · '.join(legend)}; this node has an orange "
             "edge. Click a node to open it."
         )
         others = near.nodes[hit & (near.nodes != node)]

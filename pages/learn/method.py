@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import streamlit as st
 
@@ -12,11 +14,12 @@ from ..messages.text import count
 from ..parts import charts, method_text
 from ..state.state import View
 
-TITLE = "Method"
+TITLE = "How it works"
 LEAD = "How many labels can one attacker break at once? Five steps, on the live instance."
 
 
 def draw(view: View) -> None:
+    _what()
     task = engine.story(view)
     steps = task.result or []
     names = [title for title, _ in method_text.STEPS]
@@ -30,7 +33,7 @@ def draw(view: View) -> None:
             name="story",
         )
         charts.show(figure, key="story", height=300)
-    work.line(task, f"{count(steps[0][1])} targets; budgets as in the sidebar." if steps else "")
+    work.line(task, f"{count(steps[0][1])} targets; budgets as above." if steps else "")
 
     for number, (title, text) in enumerate(method_text.STEPS):
         with st.container(border=True):
@@ -43,3 +46,19 @@ def draw(view: View) -> None:
     for title, icon, text in method_text.DETAILS:
         with st.expander(title, icon=icon):
             st.markdown(text)
+
+
+def _what() -> None:
+    """What is being certified, in three sentences and two pictures."""
+    text, graph, bars = st.columns([1.25, 1, 1], gap="large", vertical_alignment="center")
+    text.markdown(
+        "A classifier labels all nodes of **one** graph at once, and an attacker may change that one graph within the "
+        "budgets above. A base certificate says for each node alone which changes cannot move its label; counting "
+        "those nodes gives the number *one by one*. The *collective* certificate asks how many labels one single "
+        "changed graph can break at most, and certifies the rest."
+    )
+    pictures = Path(method_text.__file__).parent
+    spot = "A small graph with one attacked spot: flips that are spent there cannot be spent elsewhere as well."
+    graph.image(str(pictures / "picture-graph.svg"), width="stretch", alt=spot)
+    few = "Two bars: few labels are certified node by node, many more under one shared attack."
+    bars.image(str(pictures / "picture-count.svg"), width="stretch", alt=few)

@@ -1,4 +1,4 @@
-"""Bring your own: upload an instance or votes, or train and vote in the background."""
+"""Your data: upload an instance or votes, or train and vote in the background."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..messages.text import count, listing, markdown
 from ..state import controls, menu, state
 from ..state.state import View
 
-TITLE = "Bring your own"
+TITLE = "Your data"
 LEAD = "Everything stays on this machine. Files are read as plain arrays; nothing in them is executed."
 NEEDS_INSTANCE = False
 OWN: dict[str, state.Control] = {"way": ("instance", state.one_of("instance", "votes", "train"))}
@@ -54,7 +54,7 @@ def take(parts: list[tuple[str, bytes]]) -> None:
     ):
         budget = dict.fromkeys(TYPES, 0)
         st.session_state["_view"] |= {"instance": name, "targets": "file", "protect": "", **budget, "_start": True}
-        menu.go("overview")
+        menu.go("workbench")
 
 
 def draw(view: View | None) -> None:
@@ -112,6 +112,14 @@ def draw(view: View | None) -> None:
 
         form(take)
 
+    mine = [name for name in bundles.names() if name.startswith("import-")]
+    if mine:
+        with st.expander(f"Kept here: {len(mine)}", icon=":material/folder:"):
+            for name in mine:
+                label = f"Delete {markdown(bundles.title(name), 60)}"
+                if st.button(label, key=f"delete_{name}", icon=":material/delete:", help="It cannot be brought back."):
+                    bundles.path_of(name).unlink(missing_ok=True)
+                    st.rerun()
     with st.expander("Make an instance in Python", icon=":material/code:"):
         st.code(examples.SNIPPET, language="python")
         st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")

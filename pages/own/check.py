@@ -1,4 +1,4 @@
-"""Check a claim: a proof and its instance, verified again without any solver."""
+"""Check a proof: a proof and its instance, verified again without any solver."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..files.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
 from ..messages.text import listing, markdown
 from ..state.state import View
 
-TITLE = "Check a claim"
+TITLE = "Check a proof"
 LEAD = "Drop a proof and the instance it speaks about. The bound is recomputed in exact integers, without a solver."
 NEEDS_INSTANCE = False
 MOST_MB = 100
@@ -80,7 +80,7 @@ def _claim(proof_file: Any, instance_file: Any, view: View | None) -> CheckedPro
 def _own_proof(view: View | None) -> dict[str, Any] | None:
     """A proof made here and now, for those who have none at hand."""
     st.info(
-        "Nothing to check yet. A proof can be downloaded from the **Verified** badge on the overview, or written with "
+        "Nothing to check yet. A proof can be downloaded behind **Proven** on the workbench, or written with "
         "`python -m certcore certify INSTANCE --attr-del 10 --proof proof.json`.",
         icon=":material/upload_file:",
     )

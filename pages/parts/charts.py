@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -58,18 +57,6 @@ def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = 
     points = chosen["selection"]["points"] if chosen else []
     data = [_listed(point.get("customdata")) for point in points if point.get("customdata") is not None]
     return _once(data[0] if data else None, key)
-
-
-def show_latest(figure: figures.Figure | None, same: Hashable, *, key: str, height: int) -> None:
-    """Draw a figure; while there is none, the last one about the same thing, or an empty place of its size."""
-    kept: dict[str, tuple[Hashable, figures.Figure]] = st.session_state.setdefault("_figures", {})
-    if figure is not None:
-        kept[key] = (same, figure)
-    about, latest = kept.get(key, (None, None))
-    if latest is not None and about == same:
-        show(latest, key=key, height=height)
-    else:
-        st.container(height=height + MENU_HEIGHT, border=False)
 
 
 def click_points(values: np.ndarray, log: bool, pieces: int = 32) -> tuple[np.ndarray, np.ndarray]:

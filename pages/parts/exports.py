@@ -38,41 +38,46 @@ def menu(figure: Figure, key: str, dark: bool = False, *, beside: Figure | None 
     )
     if not popover.open:
         return
+    with popover:
+        choices(figure, key, dark, beside=beside)
+
+
+def choices(figure: Figure, key: str, dark: bool = False, *, beside: Figure | None = None) -> None:
+    """A download for each format, and what can be chosen for print."""
     # Imported only now: drawing for print is not needed to show a page.
     from certcore.export.rendering import file_name, formats
 
-    with popover:
-        width = st.segmented_control(
-            "Width for print",
-            ["one-column", "two-column"],
-            default="two-column",
-            key=f"width_{key}",
+    width = st.segmented_control(
+        "Width for print",
+        ["one-column", "two-column"],
+        default="two-column",
+        key=f"width_{key}",
+        required=True,
+        help="Column widths of a paper: 8.5 cm or 17.5 cm.",
+    )
+    zoomed = (
+        isinstance(figure, GraphFigure)
+        and st.segmented_control(
+            "Part of the graph",
+            ["whole", "attack"],
+            format_func={"whole": "Whole graph", "attack": "Where the attack is"}.__getitem__,
+            default="whole",
+            key=f"part_{key}",
             required=True,
-            help="Column widths of a paper: 8.5 cm or 17.5 cm.",
+            help="In a narrow column the places that are hit are easier to read when they fill the picture.",
         )
-        zoomed = (
-            isinstance(figure, GraphFigure)
-            and st.segmented_control(
-                "Part of the graph",
-                ["whole", "attack"],
-                format_func={"whole": "Whole graph", "attack": "Where the attack is"}.__getitem__,
-                default="whole",
-                key=f"part_{key}",
-                required=True,
-                help="In a narrow column the places that are hit are easier to read when they fill the picture.",
-            )
-            == "attack"
-        )
-        shown = [magnified(one) if zoomed else one for one in (figure, beside) if one is not None]
-        for format in formats(figure):
+        == "attack"
+    )
+    shown = [magnified(one) if zoomed else one for one in (figure, beside) if one is not None]
+    for format in formats(figure):
 
-            def make(kind: str = format.key) -> bytes:
-                return packed(shown, kind, width or "two-column", dark)
+        def make(kind: str = format.key) -> bytes:
+            return packed(shown, kind, width or "two-column", dark)
 
-            name, mime = file_name(figure, format.key), format.mime
-            if len(shown) > 1:
-                name, mime = f"{name}.zip", "application/zip"
-            download(format.label, make, name, mime, key=f"{key}_{format.key}")
+        name, mime = file_name(figure, format.key), format.mime
+        if len(shown) > 1:
+            name, mime = f"{name}.zip", "application/zip"
+        download(format.label, make, name, mime, key=f"{key}_{format.key}")
 
 
 def magnified(figure: Figure) -> Figure:

@@ -1,11 +1,9 @@
-"""The guarantee above the fold: one sentence, four numbers, and how the solve stands."""
+"""The guarantee in full, how it was proven, its report, and the short form for other pages."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 import streamlit as st
@@ -22,27 +20,50 @@ from ..state import menu
 from ..state.state import View
 
 
-def draw(view: View) -> tuple[Certificate | None, bool]:
-    """Draw the guarantee; returns the certificate on show and whether it is the one for the sliders' position."""
-    task = engine.certificate(view)
-    result: Certificate | None = task.result
-    better = _strengthened(view, result) if result is not None and task.fresh else None
-    shown = result if better is None or better.result is None else better.result
-    with st.container(border=True, key="guarantee"):
-        if shown is None:
-            st.markdown("Computing the first certificate of this instance …" if task.running else "No certificate yet.")
-        else:
-            st.markdown(messages.guarantee(view.instance, shown, _asked(view, shown)).markdown)
-    done = "" if shown is None else f":gray[{_done(shown)}]"
-    if better is not None:
-        work.line(better, done)
+def in_full(view: View, result: Certificate | None, fresh: bool) -> None:
+    """The guarantee in its full words, for those who listen and for programs that read the page; older ones say so."""
+    if result is None:
+        st.markdown("Solving the first certificate.")
+        return
+    st.markdown(messages.guarantee(view.instance, result, _asked(view, result)).markdown)
+    if fresh:
+        st.caption(f"{result.relaxation.capitalize()}, answered in {seconds(result.seconds)}")
+    remarks(view, result)
+
+
+def panel(view: View, result: Certificate | None, fresh: bool) -> None:
+    """How it was proven: the long sentence, the proof, and the report."""
+    if result is None:
+        st.caption("There is no certificate yet.")
+        return
+    st.markdown(messages.guarantee(view.instance, result, _asked(view, result)).markdown)
+    st.caption(_done(result))
+    remarks(view, result)
+    st.markdown(messages.not_per_node().markdown)
+    _checked(result)
+    if fresh:
+        _proof(view)
+    menu.BY_SLUG["check"].link()
+    if result.size is not None:
+        st.caption(
+            f"Program: {count(result.size.rows)} rows, {count(result.size.columns)} columns (the paper's form: "
+            f"{count(result.size.paper_rows)} rows, {count(result.size.paper_columns)} columns). "
+            f"{result.relaxation.capitalize()}, answered in {seconds(result.seconds)}."
+        )
+    report(view, fresh)
+
+
+def _checked(result: Certificate) -> None:
+    if not result.unproven:
+        st.markdown(
+            "This count does not rest on the solver: its multipliers were turned into integers and the bound was "
+            "recomputed **exactly**. Anyone can do that again from the proof file, without a solver."
+        )
     else:
-        work.line(task, done, engine.preview(view) if task.running else "")
-    if result is not None and shown is not None:
-        search = engine.attacked(view, result) if task.fresh and shown.attack is None else None
-        _numbers(view, shown, task.fresh, search)
-        remarks(view, shown)
-    return shown, task.fresh
+        st.markdown(
+            f"Proven in exact arithmetic: **{count(result.verified_certified)}** of {count(result.targets)}. The "
+            f"integer program says {count(result.certified)}; that is the solver's word and is not verified."
+        )
 
 
 def _asked(view: View, result: Certificate) -> int | None:
@@ -96,7 +117,7 @@ def with_attack(view: View) -> Certificate | None:
         if better is not None and better.fresh and better.result is not None:
             task, result = better, better.result
         elif better is not None and better.running:
-            work.watch(better)
+            work.watch_all([("", better)])
     search = engine.attacked(view, result) if result is not None and task.fresh else None
     shown: Certificate | None = search.result if search is not None else result
     if result is None or not task.fresh:
@@ -122,93 +143,6 @@ def _done(result: Certificate) -> str:
     ended = result.status.is_final
     icon = ":material/hourglass_bottom:" if not ended else ":material/info:" if result.unproven else ":material/check:"
     return f"{icon} {messages.status(result).markdown}"
-
-
-def _numbers(view: View, result: Certificate, fresh: bool, search: work.Work | None) -> None:
-    older = "" if fresh else " (previous)"
-    asked = _asked(view, result)
-    whole = result.targets if asked is None else asked  # of correct labels alone a share would look like an accuracy
-    kind = "targets" if asked is None else "correct labels"
-    with st.container(key="numbers"):
-        columns = st.columns([1.15, 1, 1.15, 1])
-    columns[0].metric(
-        f"{'Certified together' if asked is None else 'Certified accuracy'}{older}",
-        share_down(result.verified_certified, whole),
-        f"solver's word: {share_down(result.certified, whole)}" if result.unproven else str(messages.gain(result)),
-        delta_color="off",
-        delta_arrow="off",
-        help=f"Proven for {count(result.verified_certified)} of {count(result.targets)} {kind}"
-        f"{'' if asked is None else f', of {count(whole)} labels asked about'}. "
-        f"{messages.not_per_node().markdown}",
-    )
-    columns[1].metric(
-        f"Node by node{older}",
-        share_down(result.naive_certified, whole),
-        f"{count(result.naive_certified)} {kind}",
-        delta_color="off",
-        delta_arrow="off",
-        help="The naive count: every target meets its own worst attack with the whole budget.",
-    )
-    found: Certificate = search.result if search is not None and search.fresh else _with_its_attack(result)
-    text, meaning = messages.bracket(replace(result, attack=found.attack))
-    columns[2].metric(
-        f"Left uncertified{older}",
-        text,
-        "looking for an attack …" if search is not None and search.running else "best attack … proven bound",
-        delta_color="off",
-        delta_arrow="off",
-        help=meaning.markdown,
-    )
-    with columns[3]:
-        _badge(view, result, fresh)
-        if search is not None and search.running:
-            work.watch(search)
-
-
-def _with_its_attack(result: Certificate) -> Certificate:
-    """The certificate on show with the attack that was found for it before a new solve began."""
-    latest = st.session_state.get("_shown", {}).get("attack")
-    known: Certificate | None = None if latest is None else latest[2]
-    if known is None or result.attack is not None or not np.array_equal(known.target_nodes, result.target_nodes):
-        return result
-    alike = known.threat.to_json() == result.threat.to_json() and known.bound == result.bound
-    return (
-        known
-        if alike and all(known.facts.get(k) == result.facts.get(k) for k in ("instance_digest", "base"))
-        else result
-    )
-
-
-def _badge(view: View, result: Certificate, fresh: bool) -> None:
-    """The badge that opens the proof."""
-    label, icon = ("Solver's word", ":material/info:") if result.unproven else ("Verified", ":material/verified:")
-    # Short enough for one line: a second one would push everything below down.
-    st.caption(f"{result.relaxation.capitalize()}, answered in {seconds(result.seconds)}")
-    kind: Literal["primary", "secondary"] = "secondary" if result.unproven else "primary"
-    popover = st.popover(
-        label, icon=icon, type=kind, key="badge", on_change="rerun", help="Where this number comes from, and its proof."
-    )
-    if not popover.open:
-        return
-    with popover:
-        if not result.unproven:
-            st.markdown(
-                "This count does not rest on the solver: its multipliers were turned into integers and the bound was "
-                "recomputed **exactly**. Anyone can do that again from the proof file, without a solver."
-            )
-        else:
-            st.markdown(
-                f"Proven in exact arithmetic: **{count(result.verified_certified)}** of {count(result.targets)}. The "
-                f"integer program says {count(result.certified)}; that is the solver's word and is not verified."
-            )
-        if fresh:
-            _proof(view)
-        menu.BY_SLUG["check"].link()
-        if result.size is not None:
-            st.caption(
-                f"Program: {count(result.size.rows)} rows, {count(result.size.columns)} columns (the paper's form: "
-                f"{count(result.size.paper_rows)} rows, {count(result.size.paper_columns)} columns)."
-            )
 
 
 def report(view: View, ready: bool) -> None:
@@ -258,5 +192,5 @@ def _proof(view: View) -> None:
         on_click="ignore",
         icon=":material/download:",
         key="download_proof",
-        help="Anyone can check it under “Check a claim”, or with `certcore verify`.",
+        help="Anyone can check it under “Check a proof”, or with `certcore verify`.",
     )

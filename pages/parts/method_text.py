@@ -93,7 +93,7 @@ $$\\sum_i y_i\\,b_i+\\sum_j \\max\\bigl(0,\\,c_j-(y^{\\top}A)_j\\bigr)\\,u_j .$$
 
 The solver's multipliers are turned into integers and this sum is evaluated exactly. *Certified* is $|T|$ minus the
 bound,
-rounded down. A proof file holds the multipliers; “Check a claim” evaluates it again without any solver.
+rounded down. A proof file holds the multipliers; “Check a proof” evaluates it again without any solver.
 """,
     ),
     (

@@ -29,14 +29,14 @@ def prepare() -> None:
     from certcore.domain.threat import ThreatModel
 
     from ..background import engine, sweeps, work  # noqa: F401 - imported early
+    from ..explore import workbench  # noqa: F401 - imported early
     from ..files import bundles
-    from ..frame import sidebar
-    from ..parts import charts, headline  # noqa: F401 - imported early
+    from ..frame import strip
 
     names = bundles.on_disk()
     if names:
         instance = bundles.load(bundles.first(names))
-        budget: dict[str, Any] = dict(sidebar.first_budget(instance))
+        budget: dict[str, Any] = dict(strip.first_budget(instance))
         engine.session(instance).certify(ThreatModel(**budget), attack=False)
 
 

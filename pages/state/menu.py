@@ -1,4 +1,4 @@
-"""The menu: every page by section. A new page is a file in its section's folder and a line here."""
+"""The menu: six entries, and the pages behind them. A new page is a file in its section's folder and a line here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Entry:
     section: str
     slug: str
     label: str
-    icon: str
+    behind: str = ""
+    """The entry of the menu that this page belongs to, if it has none of its own."""
 
     @property
     def path(self) -> str:
@@ -39,35 +40,33 @@ class Entry:
         """The page as Streamlit knows it; two with one address are the same to it."""
         return st.Page(draw, title=self.label, url_path=self.slug, default=self is MENU[0])
 
-    def link(self) -> None:
+    def link(self, label: str = "") -> None:
         """A link that carries the shared controls, and what was last set on that page itself."""
         own = getattr(sys.modules.get(self.path), "OWN", {})  # a page that nobody has opened has nothing to keep
-        st.page_link(
-            self.page(_elsewhere),
-            label=self.label,
-            icon=self.icon,
-            query_params=state.parameters(own),
-            width="stretch",
-        )
+        st.page_link(self.page(_elsewhere), label=label or self.label, query_params=state.parameters(own))
 
-
-SECTIONS = {"explore": "Explore", "inspect": "Inspect", "own": "Your own", "learn": "Learn"}
 
 MENU = (
-    Entry("explore", "overview", "Overview", ":material/verified_user:"),
-    Entry("explore", "curves", "Curves", ":material/show_chart:"),
-    Entry("explore", "contours", "Contours", ":material/contrast_square:"),
-    Entry("explore", "compare", "Compare", ":material/compare_arrows:"),
-    Entry("inspect", "attack_map", "Attack map", ":material/hub:"),
-    Entry("inspect", "node", "Node", ":material/center_focus_strong:"),
-    Entry("inspect", "base", "Base certificate", ":material/bar_chart:"),
-    Entry("own", "bring", "Bring your own", ":material/upload_file:"),
-    Entry("own", "check", "Check a claim", ":material/fact_check:"),
-    Entry("learn", "method", "Method", ":material/school:"),
-    Entry("learn", "the_paper", "Paper", ":material/article:"),
+    Entry("explore", "workbench", "Workbench"),
+    Entry("explore", "compare", "Compare"),
+    Entry("inspect", "node", "Node by node"),
+    Entry("own", "bring", "Your data"),
+    Entry("own", "check", "Check a proof"),
+    Entry("learn", "method", "Learn"),
 )
+#: Pages that another one leads to: those of a menu entry as its further tabs, and charts enlarged.
+BEHIND = (
+    Entry("explore", "curves", "Curves", behind="workbench"),
+    Entry("explore", "contours", "Contours", behind="workbench"),
+    Entry("inspect", "base", "All nodes", behind="node"),
+    Entry("learn", "the_paper", "The paper, checked", behind="method"),
+)
+#: What pages were called before: their addresses open what they meant.
+FORMER = {"overview": "workbench", "attack_map": "workbench"}
+#: Entries of the menu that are several pages, with the name of the first.
+TABS = {"node": "One node", "method": "How it works"}
 
-BY_SLUG = {entry.slug: entry for entry in MENU}
+BY_SLUG = {entry.slug: entry for entry in (*MENU, *BEHIND)}
 
 
 def _elsewhere() -> None:
@@ -76,24 +75,32 @@ def _elsewhere() -> None:
 
 def chosen(draw: Callable[[], None]) -> tuple[Entry, Any]:
     """The entry that was asked for, and Streamlit's page for it, whose `run` calls `draw`."""
-    pages = {entry.slug: entry.page(draw) for entry in MENU}
-    page = st.navigation(list(pages.values()), position="hidden")
-    return next(entry for entry in MENU if pages[entry.slug] is page), page
+    pages = {entry.slug: entry.page(draw) for entry in BY_SLUG.values()}
+    old = {slug: st.Page(draw, title=BY_SLUG[now].label, url_path=slug) for slug, now in FORMER.items()}
+    page = st.navigation([*pages.values(), *old.values()], position="hidden")
+    slug = next(slug for slug, one in (pages | old).items() if one is page)
+    return BY_SLUG[FORMER.get(slug, slug)], page
 
 
-def draw() -> None:
-    """The menu, in two columns.
+def draw(now: Entry) -> None:
+    """The menu, in one row.
 
     Streamlit's own menu leads to bare addresses: another tab would start anew, and the button "back" would find the
     bare address first. These links carry the view.
     """
-    columns = st.columns([1, 0.94], gap="small")
-    for i, (section, label) in enumerate(SECTIONS.items()):
-        with columns[i % 2]:
-            st.caption(label)
-            for entry in MENU:
-                if entry.section == section:
-                    entry.link()
+    for entry in MENU:
+        with st.container(key=f"menu_{'now' if entry.slug in (now.slug, now.behind) else entry.slug}", width="content"):
+            entry.link()
+
+
+def tabs(now: Entry) -> None:
+    """Where an entry of the menu is several pages: links between them."""
+    entry = BY_SLUG[now.behind or now.slug]
+    with st.container(horizontal=True, key="tabs"):
+        entry.link(TABS[entry.slug])
+        for other in BEHIND:
+            if other.behind == entry.slug:
+                other.link()
 
 
 def go(slug: str, **changes: Any) -> NoReturn:

@@ -198,7 +198,7 @@ def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[st
     return result
 
 
-def _idle(key: str, values: dict[str, Any]) -> bool:
+def _idle(key: str, values: Any) -> bool:
     """Whether a control has no effect because of another one."""
     return key in ONLY_WITH and not any(
         values[other] == wanted and not _idle(other, values) for other, wanted in ONLY_WITH[key].items()
@@ -248,7 +248,8 @@ def restore(page: str, own: dict[str, Control]) -> None:
     if started or back:
         memory["_start"] = not any(name in st.query_params for name in TYPES)
     for key in known:
-        if started or back or turned or key not in st.session_state or key in moves:
+        # What is not drawn, because another control hides it, comes from memory as well.
+        if started or back or turned or key not in st.session_state or key in moves or _idle(key, memory):
             st.session_state[key] = memory[key]
     st.session_state["_page"] = page
 
@@ -263,7 +264,7 @@ def remember(own: dict[str, Control]) -> None:
     memory = st.session_state["_view"]
     for key, (first, _) in (SHARED | own).items():
         now = st.session_state.get(key)
-        if now is not None or first is None:
+        if now is not None or (first is None and not _idle(key, st.session_state)):
             memory[key] = now
     link: Link = st.session_state["_link"]
     shared = parameters()

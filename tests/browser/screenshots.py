@@ -9,20 +9,20 @@ from typing import Any
 from tests.browser.server import browser, dashboard, ready, settled
 
 PAGES = {
-    "overview": ("", "What is guaranteed", ""),
+    "workbench": ("", "Workbench", ""),
     "curves": ("curves", "Curves", ""),
     "contours": ("contours", "Contours", ""),
-    "attack-map": ("attack_map", "Attack map", ""),
     "node": ("node", "One node", "node=5"),
     "base": ("base", "Base certificate", ""),
     "compare": ("compare", "Compare", ""),
-    "bring": ("bring", "Bring your own", ""),
-    "check": ("check", "Check a claim", ""),
-    "method": ("method", "Method", ""),
+    "bring": ("bring", "Your data", ""),
+    "check": ("check", "Check a proof", ""),
+    "method": ("method", "How it works", ""),
     "paper": ("the_paper", "Paper", ""),
 }
 SIZES = {
     "light": (1440, 900, "light"),
+    "large": (1920, 1080, "light"),
     "dark": (1440, 900, "dark"),
     "narrow": (420, 800, "light"),
     "narrow-dark": (420, 800, "dark"),

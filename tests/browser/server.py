@@ -105,6 +105,7 @@ def settled(page: Any, patience: float = 90.0) -> None:
         busy = page.evaluate(
             """() => Boolean(document.querySelector('[data-testid=stApp]:not([data-test-script-state=notRunning])')
               || document.querySelector('[class*=st-key-cancel_]')
+              || Object.values(window.certcore?.bench?.()?.progress ?? {}).some((share) => share !== null)
               || document.querySelector('[data-testid=stSkeleton]'))"""
         )
         quiet = 0 if busy else quiet + 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pages.state.menu import MENU
+from pages.state.menu import BY_SLUG, MENU
 from tests.browser import server
 from tests.browser.conftest import Watched
 from tests.browser.screenshots import PAGES
@@ -27,7 +27,9 @@ def shows(page: Any, heading: str, deletions: str = "7") -> None:
 
 
 def test_every_page_is_in_the_menu() -> None:
-    assert {path for path, *_ in PAGES.values()} == {"" if entry is MENU[0] else entry.slug for entry in MENU}
+    assert {path for path, *_ in PAGES.values()} == {
+        "" if entry is MENU[0] else entry.slug for entry in BY_SLUG.values()
+    }
 
 
 def test_a_fresh_server_is_first_visited_by_a_link(chromium: Any, tmp_path: Path) -> None:
@@ -36,7 +38,7 @@ def test_a_fresh_server_is_first_visited_by_a_link(chromium: Any, tmp_path: Path
     with server.dashboard(tmp_path, tmp_path / "imports") as address:
         page = chromium.new_page()
         page.goto(f"{address}/attack_map?{VIEW}")
-        shows(page, "Attack map")
+        shows(page, "Workbench")
         page.close()
 
 
@@ -65,14 +67,14 @@ def test_the_menu_keeps_the_view_and_back_returns_to_it(visit: Visit) -> None:
     shows(page, "Curves")
     watched.settled()
     before = page.url
-    page.get_by_role("link", name="Base certificate").click()
-    shows(page, "Base certificate")
+    page.get_by_role("link", name="Node by node").click()
+    shows(page, "One node")
     page.locator(".st-key-attr_del input").fill("3")
     page.locator(".st-key-attr_del input").press("Enter")
-    shows(page, "Base certificate", "3")
+    shows(page, "One node", "3")
     watched.settled()
     page.go_back()
-    shows(page, "Base certificate")
+    shows(page, "One node")
     page.go_back()
     shows(page, "Curves")
     watched.settled()
@@ -89,14 +91,14 @@ def test_one_step_back_leaves_a_page(visit: Visit) -> None:
     page.goto(f"{watched.address}/curves")
     server.ready(page, "Curves")
     watched.settled()
-    page.get_by_role("link", name="Method").click()
-    server.ready(page, "Method")
-    for name in ("Contours", "Curves"):
+    page.get_by_role("link", name="Learn").click()
+    server.ready(page, "How it works")
+    for name, heading in (("Compare", "Compare"), ("Node by node", "One node")):
         page.get_by_role("link", name=name, exact=True).click()
-        server.ready(page, name)
+        server.ready(page, heading)
         watched.settled()
         page.go_back()
-        server.ready(page, "Method")
+        server.ready(page, "How it works")
     page.go_back()
     server.ready(page, "Curves")
     watched.settled()
@@ -114,11 +116,11 @@ def test_two_tabs_are_two_views(visit: Visit) -> None:
     one.goto(f"{watched.address}/curves?{VIEW}")
     shows(one, "Curves")
     other = one.context.new_page()
-    other.goto(f"{watched.address}/{one.get_by_role('link', name='Node', exact=True).get_attribute('href')}")
+    other.goto(f"{watched.address}/{one.get_by_role('link', name='Node by node', exact=True).get_attribute('href')}")
     shows(other, "One node")
     other.locator(".st-key-attr_del input").fill("2")
     other.locator(".st-key-attr_del input").press("Enter")
     shows(other, "One node", "2")
-    one.get_by_role("link", name="Method").click()
-    shows(one, "Method")
+    one.get_by_role("link", name="Learn").click()
+    shows(one, "How it works")
     shows(other, "One node", "2")

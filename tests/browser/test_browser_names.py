@@ -9,7 +9,7 @@ from tests.browser.screenshots import PAGES
 
 
 def test_hostile_names_on_every_page(visit: Callable[..., Watched]) -> None:
-    watched, more = visit(), {"attack_map": "colour=class"}
+    watched, more = visit(), {"": "colour=class"}
     for path, heading, extra in PAGES.values():
         page = watched.open(f"{path}?instance=evil-s0&attr_del=4&{extra}{more.get(path, '')}", heading)
         watched.settled()

@@ -45,18 +45,17 @@ def test_a_click_in_the_neighbourhood_opens_the_neighbour(visit: Visit) -> None:
 
 def test_exact_solve_can_be_cancelled(visit: Visit) -> None:
     watched = visit()
-    page = watched.open("?instance=hard-s0&attr_add=4&attr_del=30&relaxation=exact&limit=300", "What is guaranteed")
+    page = watched.open("?instance=hard-s0&attr_add=4&attr_del=30&relaxation=exact&limit=300", "Workbench")
     cancel = page.get_by_role("button", name="Cancel")
     cancel.first.wait_for(timeout=60_000)
-    page.get_by_text("proven for these budgets").first.wait_for(timeout=60_000)
     cancel.first.click()
-    page.get_by_text("Cancelled.").first.wait_for(timeout=90_000)
-    assert page.get_by_role("button", name="Solve again").count() >= 1
+    page.get_by_text("Stopped.").first.wait_for(timeout=90_000)
+    assert page.get_by_role("button", name="Continue").count() >= 1
 
 
 def test_good_and_bad_uploads(visit: Visit, example: Path, tmp_path: Path) -> None:
     watched = visit()
-    page = watched.open("bring?instance=ring-gcn-attr-s0", "Bring your own")
+    page = watched.open("bring?instance=ring-gcn-attr-s0", "Your data")
     drop = page.locator(".st-key-upload_instance input[type=file]")
 
     def told(name: str, words: str) -> None:
@@ -72,17 +71,15 @@ def test_good_and_bad_uploads(visit: Visit, example: Path, tmp_path: Path) -> No
     drop.set_input_files(str(example))
     page.get_by_text("Valid.").wait_for(timeout=90_000)
     page.get_by_role("button", name="Open it").click()
-    page.get_by_role("heading", name="What is guaranteed", level=1).wait_for()
-    watched.settled()
-    assert "instance=import-" in page.url
-    assert "0 of 12" in page.locator(".st-key-guarantee").inner_text()
+    page.get_by_role("heading", name="Workbench", level=1).wait_for()
+    page.wait_for_function("() => new URL(location).searchParams.get('instance')?.startsWith('import-')")
+    page.wait_for_function("() => window.certcore?.bench?.()?.fresh && window.certcore.bench().asked === 12")
 
 
 def test_downloads_and_checking_the_proof(visit: Visit, tmp_path: Path) -> None:
     watched = visit()
-    page = watched.open("?instance=ring-votes-s0&attr_del=3", "What is guaranteed")
-    watched.settled()
-    page.get_by_role("button", name="Verified").click()
+    page = watched.open("?instance=ring-votes-s0&attr_del=3", "Workbench")
+    page.get_by_role("button", name="Proven", exact=True).click(timeout=90_000)
     button = page.get_by_role("button", name="Download the proof")
     button.wait_for(timeout=90_000)
     with page.expect_download() as waiting:
@@ -91,14 +88,14 @@ def test_downloads_and_checking_the_proof(visit: Visit, tmp_path: Path) -> None:
     waiting.value.save_as(proof)
     assert json.loads(proof.read_text())["format"] == "certcore-proof-1"
     page.goto(f"{watched.address}/check?instance=ring-votes-s0&attr_del=3")
-    page.get_by_role("heading", name="Check a claim", level=1).wait_for()
+    page.get_by_role("heading", name="Check a proof", level=1).wait_for()
     drop = page.locator(".st-key-proof_file input[type=file]")
     drop.set_input_files(str(proof))
     page.get_by_text("Accepted.").wait_for(timeout=90_000)
     forged = json.loads(proof.read_text()) | {"certified": 40}
     (tmp_path / "forged.json").write_text(json.dumps(forged))
     page.reload()
-    page.get_by_role("heading", name="Check a claim", level=1).wait_for()
+    page.get_by_role("heading", name="Check a proof", level=1).wait_for()
     drop.set_input_files(str(tmp_path / "forged.json"))
     page.get_by_text("Rejected.").wait_for(timeout=90_000)
 
@@ -135,16 +132,16 @@ def test_export_of_a_chart(visit: Visit) -> None:
 
 def test_export_of_two_pictures_magnified_to_the_attack(visit: Visit) -> None:
     watched = visit()
-    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=3&adversary=both&colour=margin", "Attack map")
-    watched.settled()
-    page.get_by_role("button", name="Export").click()
+    page = watched.open("attack_map?instance=ring-gcn-attr-s0&attr_del=3&adversary=both&colour=margin", "Workbench")
+    page.wait_for_function("() => window.certcore?.map?.()?.panels?.length === 2", timeout=90_000)
+    page.get_by_role("button", name="Export the graph").click()
     page.get_by_text("Where the attack is").click(timeout=90_000)
     watched.settled()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="LaTeX figure", exact=False).click()
-    assert waiting.value.suggested_filename == "graph.tex.zip"
+        page.get_by_role("button", name="SVG", exact=False).click()
+    assert waiting.value.suggested_filename == "graph.svg.zip"
     with zipfile.ZipFile(waiting.value.path()) as archive:
-        assert archive.namelist() == ["left-graph.tex", "right-graph-relaxed.tex"]
+        assert archive.namelist() == ["left-graph.svg", "right-graph-relaxed.svg"]
         assert all("Magnified" in archive.read(name).decode() for name in archive.namelist())
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlparse
 from tests.browser.conftest import Watched
 
 Visit = Callable[..., Watched]
-GUARANTEE = "What is guaranteed"
+GUARANTEE = "Workbench"
 
 
 def parameters(watched: Watched) -> dict[str, str]:
@@ -44,13 +44,14 @@ def test_sigma_local_budgets_targets_and_relaxation(visit: Visit) -> None:
     press(watched, "sigma", "Home")
     assert parameters(watched)["sigma"] == "0"
     assert watched.certified() != before
-    page.get_by_text("Local budgets per node").click()
-    page.get_by_role("radio", name="Absolute").wait_for()
-    page.get_by_role("radio", name="Absolute").click()
+    page.locator(".st-key-per_node_attr_del button").first.click()
+    page.get_by_role("radio", name="A number").first.click()
     page.wait_for_function("() => new URL(location).searchParams.get('local') === 'absolute'")
     watched.settled()
     press(watched, "local_attr_del", "Home")
     assert parameters(watched)["local_attr_del"] == "0"
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("radio", name="Paper").click()
     page.wait_for_function("() => new URL(location).searchParams.get('relaxation') === 'paper'")
     field = page.locator(".st-key-attr_del input")
@@ -80,7 +81,7 @@ def test_a_click_before_everything_is_drawn_does_not_lose_the_view(visit: Visit)
     for number in range(1, 4):
         watched = visit()
         page = watched.open(f"?instance=ring-votes-s0&attr_del={number}&rule=multiclass", GUARANTEE)
-        page.get_by_role("button", name="Verified").click()
+        page.get_by_role("button", name="Proven", exact=True).click(timeout=90_000)
         page.get_by_role("button", name="Download the proof").wait_for(timeout=90_000)
         assert parameters(watched) == {"instance": "ring-votes-s0", "attr_del": str(number), "rule": "multiclass"}
 
@@ -89,11 +90,11 @@ def test_the_menu_works_from_the_keyboard_and_shows_where_it_is(visit: Visit) ->
     watched = visit()
     page = watched.open("?instance=ring-gcn-attr-s0&attr_del=4", GUARANTEE)
     watched.settled()
-    for _ in range(8):
+    for _ in range(9):
         page.keyboard.press("Tab")
-        if "Curves" in page.evaluate("document.activeElement.innerText || ''"):
+        if page.evaluate("document.activeElement.innerText || ''").strip() == "Compare":
             break
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Curves", level=1, exact=True).wait_for()
+    page.get_by_role("heading", name="Compare", level=1, exact=True).wait_for()
     assert page.locator(".st-key-attr_del input").input_value() == "4"

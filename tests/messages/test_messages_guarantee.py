@@ -18,6 +18,7 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.program.problem import by_division
 from certcore.result.attack_effects import NEVER, reach
 from certcore.result.influence import influence
+from certcore.result.partition import partition_of
 from certcore.result.states import TargetState
 from certcore.sweep import Session
 from tests.pages.toys import votes_instance
@@ -167,6 +168,59 @@ def test_nothing_unverified_is_called_proven(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
+@settings(max_examples=250, deadline=None)
+def test_nothing_shorter_claims_more(seed: int) -> None:
+    instance, c = drawn(seed)
+    wrong = seed % 3
+    asked = c.targets + wrong if wrong else None
+    head = messages.short_head(c.threat, c.verified_certified, c.targets, asked)
+    sub = messages.short_sub(instance, c.threat, c.verified_certified, c.certified)
+    whole = c.targets + wrong
+    promised = bool(attackable(c.threat) and c.verified_certified and whole)
+    wanted = "stays" if asked is None else "accuracy"
+    if not promised:
+        wanted = "no_targets" if not whole else "nothing" if attackable(c.threat) else "clean" + "_right" * bool(wrong)
+    assert head.keys == (f"short.{wanted}",)
+    assert str(head).startswith("At least") == promised, "a count that stays begins so, and nothing else does"
+    if wanted not in ("nothing", "no_targets"):
+        told = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) of ([\d,]+)", str(head))[0]]
+        assert told == [c.verified_certified, whole], "the verified count, of all labels asked about"
+        share = Fraction(re.findall(r"([\d.]+) %", str(head))[0])
+        assert 0 <= Fraction(100 * c.verified_certified, whole) - share < Fraction(1, 10)
+    assert ("Proven" in str(sub)) == bool(attackable(c.threat) and c.verified_certified)
+    assert ("nobody has checked" in str(sub)) == bool(attackable(c.threat) and c.unproven)
+    if "Proven" in str(sub):
+        limits = messages.threat_words(c.threat, directed=instance.graph.directed).removeprefix("at most ")
+        limits = limits.replace(" in the whole graph", "")
+        assert limits in str(sub), "whatever restrains the attacker is told"
+        assert messages.short_sure(instance) in str(sub)
+        assert ("% confidence" in str(sub)) == ("votes" in instance.base.arrays() and "alpha" in instance.base.facts)
+
+    long = {key for one in messages.remarks(instance, c.threat) for key in one.keys}
+    told = {key.split(".")[-1] for one in messages.short_remarks(instance, c.threat) for key in one.keys}
+    wanted = {
+        "uncovered": "remark.uncovered",
+        "weights": "remark.division.evasion",
+        "attributes": "remark.division.poisoning",
+    }
+    assert {name for name, key in wanted.items() if key in long} == told - {"means"}, "no remark is lost"
+    assert ("means" in told) == bool(long & {"remark.messages", "remark.division.rule"})
+
+    before = int((c.states(instance.base.fronts()) == TargetState.BEFORE).sum())
+    parts = partition_of(c, before, asked)
+    assert min(dataclasses.astuple(parts)) >= 0
+    assert parts.asked == whole, "the parts of the bar add up"
+    assert parts.proven == c.verified_certified
+    assert parts.each <= c.naive_certified
+    if c.attack is not None:
+        assert parts.lost + parts.none == c.attack_found
+    said = str(messages.short_open(c, parts))
+    most = c.targets - c.verified_certified - before
+    assert ("Settled" in said) == (c.attack is not None and c.attack_found == c.targets - c.verified_certified)
+    assert "Settled" in said or f"more than {most:,}." in said
+
+
+@given(st.integers(0, 2**32 - 1))
 @settings(max_examples=150, deadline=None)
 def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
     instance, c = drawn(seed)
@@ -255,7 +309,7 @@ def test_why_the_bound_is_larger_is_told_in_true_numbers() -> None:
             assert messages.why_larger(found, relaxed).keys == ("attack.relaxed-nothing",)
             continue
         said = str(messages.why_larger(found, relaxed))
-        before = instance.base.fronts().certified((0, 0, 0, 0))[relaxed.targets] == 0
+        before = instance.base.fronts().clean[relaxed.targets] == 0
         shares = c.fractional.attacked[~before]
         assert f"the attack takes {(c.attack_found or 0) - before.sum()}. " in said
         assert abs(float(said.split("counts ")[1].split(", ")[0]) - shares.sum()) < 0.0011

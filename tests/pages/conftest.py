@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,20 @@ def settle(thing: Any, patience: float = 60.0) -> AppTest:
             job.wait(2)  # not for longer: work that no page asks about is given up
         shown = keys if all(job.finished.is_set() for job in jobs.values()) else None
         at.run(timeout=60)
+
+
+def sent(at: AppTest, name: str = "bench", shelf: str = "") -> dict[str, Any]:
+    """What a component of ours was sent: the workbench, something on one of its shelves, or a slider."""
+    found = [
+        json.loads(one.proto.json) for one in at.get("bidi_component") if one.proto.component_name == f"certcore_{name}"
+    ]
+    return next(one for one in found if not shelf or one.get("name") == shelf)
+
+
+def drawer(at: AppTest, name: str) -> AppTest:
+    """Open one of the workbench's drawers."""
+    at.session_state["_drawer"] = name
+    return settle(at)
 
 
 @pytest.fixture

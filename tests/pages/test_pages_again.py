@@ -22,6 +22,7 @@ from pages.canvas import situation
 from pages.learn import the_paper
 from pages.parts import exports
 from pages.state.sliders import stops
+from tests.pages.conftest import drawer
 
 Open = Callable[..., AppTest]
 GRID, VOTES = "ring-gcn-attr-s0", "ring-votes-s0"
@@ -31,7 +32,8 @@ GRID, VOTES = "ring-gcn-attr-s0", "ring-votes-s0"
 def menus(monkeypatch: pytest.MonkeyPatch) -> dict[str, figures.Figure]:
     """The figures whose menus a page shows, as they are in the end."""
     seen: dict[str, figures.Figure] = {}
-    monkeypatch.setattr(exports, "menu", lambda figure, key, dark=False, **more: seen.update({key: figure, **more}))
+    for name in ("menu", "choices"):
+        monkeypatch.setattr(exports, name, lambda figure, key, dark=False, **more: seen.update({key: figure, **more}))
     return seen
 
 
@@ -90,7 +92,7 @@ def test_curves(case: str, open_page: Open, menus, empty: Path, monkeypatch) -> 
     open_page("curves", instance=GRID, **CURVES[case])
     if case.startswith("splits"):
         assert menus["curve"].lines[0].low is not None, "there are no splits here"
-    _check(menus, {"curve"}, empty, monkeypatch)
+    _check(menus, {"curve", "classes"} if case == "plain" else {"curve"}, empty, monkeypatch)
 
 
 @pytest.mark.parametrize("show", ["ratio", "naive", "paper"])
@@ -99,13 +101,15 @@ def test_maps(show: str, open_page: Open, menus, empty: Path, monkeypatch) -> No
     _check(menus, {"contour"}, empty, monkeypatch)
 
 
-@pytest.mark.parametrize(("page", "key"), [("curves", "curve"), ("overview", "mini")])
+@pytest.mark.parametrize(("page", "key"), [("curves", "curve"), ("overview", "curve")])
 def test_the_bracket_of_a_curve_has_steps_between_searched_values(page: str, key: str, open_page: Open, menus) -> None:
-    """Attacks are looked for at 22, 24, 26, … (at 0, 3, 6, … on the overview); between them flips are taken back."""
-    open_page(page, instance=GRID, attr_del="12", **({"to": "40"} if page == "curves" else {}))
+    """Attacks are looked for at 22, 24, 26, … (at 0, 4, 8, … on the workbench); between them flips are taken back."""
+    at = open_page(page, instance=GRID, attr_del="12", **({"to": "40"} if page == "curves" else {}))
+    if page == "overview":
+        drawer(at, "export_curve")
     (line, *_), known = menus[key].lines, menus[key].recipe.options["bracket"]
     assert len(line.values) == int(line.values[-1]) + 1, "every integer"
-    searched = stops(40) if page == "curves" else range(0, 37, 3)
+    searched = stops(40) if page == "curves" else [round(50 * k / 12) for k in range(13)]
     assert set(known) - set(searched)
     assert np.array_equal(np.flatnonzero(np.diff(line.leaves)) + 1, [value for value in known if value])
 
@@ -122,7 +126,7 @@ def test_a_map_of_the_accuracy(open_page: Open, menus, empty: Path, monkeypatch)
     ids=str,
 )
 def test_graphs_with_their_attack(more: dict[str, str], open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("attack_map", instance=GRID, attr_del="6", **more)
+    drawer(open_page("attack_map", instance=GRID, attr_del="6", **more), "export_graph")
     assert menus["graph"].relaxed is ("adversary" in more)
     assert menus["graph"].spent.any()
     assert menus["graph"].palette == more.get("colour", "state")
@@ -133,7 +137,8 @@ def test_two_pictures_are_exported_as_they_stand_on_the_screen(
     open_page: Open, menus, empty: Path, monkeypatch
 ) -> None:
     kept = situation.write(ThreatModel(attr_del=2))
-    open_page("attack_map", instance=GRID, attr_del="6", beside=kept, colour="correct", only="lost")
+    at = open_page("attack_map", instance=GRID, attr_del="6", beside=kept, colour="correct", only="lost")
+    drawer(at, "export_graph")
     assert [menus[key].tally[1, 2] for key in ("graph", "beside")] == [2, 6]
     assert all(menus[key].palette == "correct" and len(menus[key].faded) for key in ("graph", "beside"))
     menus["beside"] = exports.magnified(menus["beside"])
@@ -148,9 +153,11 @@ def test_two_pictures_are_exported_as_they_stand_on_the_screen(
     assert exports.packed([menus["graph"]], "csv", "one-column", False) == export.render(menus["graph"], "csv")
 
 
-def test_the_first_page(open_page: Open, menus, empty: Path, monkeypatch) -> None:
-    open_page("overview", instance=GRID, attr_del="4")
-    _check(menus, {"mini", "classes"}, empty, monkeypatch)
+def test_charts_of_the_workbench(open_page: Open, menus, empty: Path, monkeypatch) -> None:
+    at = open_page("overview", instance=GRID, attr_del="4")
+    for name in ("curve", "map"):
+        drawer(at, f"export_{name}")
+    _check(menus, {"curve", "map"}, empty, monkeypatch)
 
 
 def test_one_node(open_page: Open, menus, empty: Path, monkeypatch) -> None:

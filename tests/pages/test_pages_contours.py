@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from certcore import ThreatModel, certify
 from certcore.common.rounding import share_down
 from tests.pages import toys
+from tests.pages.conftest import sent
 
 
 @pytest.mark.parametrize(
@@ -46,12 +47,14 @@ def test_the_large_number_is_the_certified_accuracy_where_only_right_labels_coun
     asked, right = instance.select_targets(None), instance.select_targets("correct")
     found = certify(instance, ThreatModel(attr_del=1, targets=right))
     at = open_page("overview", instance="ring-gcn-attr-s0", attr_del="1", right="1")
-    assert (at.metric[0].label, at.metric[0].value) == ("Certified accuracy", share_down(found.certified, len(asked)))
-    assert at.metric[1].value == share_down(found.naive_certified, len(asked))
-    said = " ".join(str(one.value) for one in (*at.markdown, *at.info, *at.metric))
+    now, line = sent(at), sent(at, "shelf", "curve")
+    assert now["head"][1] == {"text": share_down(found.certified, len(asked)), "kind": "strong"}
+    assert sum(now["parts"].values()) == now["asked"] == line["asked"] == len(asked)
+    assert now["parts"]["wrong"] == line["wrong"] == len(asked) - len(right)
+    said = " ".join(str(one.value) for one in (*at.markdown, *at.info)) + str(now["head"])
     assert "correct labels stay" in said
     assert share_down(found.certified, len(right)) not in said
-    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="1", right="1")
+    at = open_page("node", instance="ring-gcn-attr-s0", attr_del="1", right="1")
     said = " ".join(str(one.value) for one in (*at.markdown, *at.caption))
     assert f"labels correct and certified, {share_down(found.certified, len(asked))}" in said
 

@@ -156,23 +156,11 @@ def test_the_note_goes_when_the_visitor_moves_on(open_page: Open) -> None:
 
 def test_what_is_hidden_is_kept_but_in_no_link(open_page: Open) -> None:
     at = open_page(instance="ring-gcn-attr-s0", attr_del="4", local="absolute", local_attr_del="1")
-    settle(at.segmented_control(key="local").set_value("off"))
+    settle(at.segmented_control(key="_mode_attr_del").set_value("off"))
     assert parameter(at, "local_attr_del") is None
-    settle(at.segmented_control(key="local").set_value("absolute"))
+    settle(at.segmented_control(key="_mode_attr_del").set_value("absolute"))
     assert at.number_input(key="local_attr_del").value == 1
     assert parameter(at, "local_attr_del") == "1"
-
-
-def test_grey_local_sliders_say_what_to_do_first(open_page: Open) -> None:
-    at = open_page(instance="ring-gcn-attr-s0", attr_del="4")
-
-    def says() -> list[bool]:
-        widgets = (at.number_input(key="local_attr_del"), at.select_slider(key="slider_local_attr_del"))
-        return [*("Absolute" in w.help for w in widgets), any("Absolute" in c.value for c in at.sidebar.caption)]
-
-    assert all(says())
-    settle(at.segmented_control(key="local").set_value("absolute"))
-    assert not any(says())
 
 
 def test_every_setting_that_depends_on_another_is_in_the_list() -> None:

@@ -51,7 +51,7 @@ def test_the_graph_travels_complete_and_by_itself() -> None:
     assert np.array_equal(array(data["edges"], np.uint32).reshape(-1, 2), instance.graph.edges)
     assert data["names"][7] == "paper 7"
     right = array(data["right"], np.uint8)
-    speaks = instance.base.fronts().certified((0, 0, 0, 0))
+    speaks = instance.base.fronts().clean
     assert np.array_equal(right == 2, ~speaks)
     assert np.array_equal(right == 1, speaks & (instance.labels == instance.prediction))
     again = view.graph_data(grid_instance(node_names=tuple("abcdefghij" * 4)))
@@ -95,14 +95,6 @@ def test_the_safest_margin_is_the_quietest(dark: bool) -> None:
     assert max(tones[-1]) - min(tones[-1]) < 20, "the last one is grey"
 
 
-def test_names_in_the_sentence_belong_to_their_sites() -> None:
-    data, found = drawn(grid_instance())
-    pieces = [piece for piece in data["sentence"] if "site" in piece]
-    assert pieces
-    for piece in pieces:
-        assert piece["text"] == f"paper {found.ends[piece['site'], 0]}"
-
-
 def test_relaxed_adversary_says_that_it_is_no_attack() -> None:
     assert "not an attack" in drawn(grid_instance(), relaxed=True)[0]["alt"]
 
@@ -124,11 +116,14 @@ def test_what_the_browser_says_is_believed_only_as_far_as_it_makes_sense() -> No
     nothing = view.Event()
     for said in (None, 3, "x", {}, {"open": 99}, {"open": True}, {"open": -1}, {"open": "3"}):
         assert view.read_event(said, N) == nothing
-    assert view.read_event({"open": 3}, N).opened == 3
-    assert view.read_event({"selected": [3, 3, -1, 40, "a", 5, True]}, N).selected == [3, 5]
-    assert view.read_event({"chosen": None}, N) == view.Event(chose=True)
-    assert view.read_event({"chosen": {"node": 4, "as": "target"}}, N).chosen == {"node": 4, "as": "target"}
-    assert view.read_event({"chosen": {"node": 400}}, N).chosen is None
+    assert view.read_event({"open": 3}, N) == view.Event("open", 3)
+    assert view.read_event({"selected": [3, 3, -1, 40, "a", 5, True]}, N) == view.Event("selected", [3, 5])
+    assert view.read_event({"chosen": None}, N) == view.Event("chosen")
+    assert view.read_event({"chosen": {"node": 4, "as": "target"}}, N).value == {"node": 4, "as": "target"}
+    assert view.read_event({"chosen": {"node": 400}}, N) == view.Event("chosen")
+    moved = {"attr_del": 3, "sigma": None, "attr_add": -1, "adj_del": "7", "adj_add": 10**9}
+    assert view.read_event({"move": moved}, N) == view.Event("move", {"attr_del": 3, "sigma": None})
+    assert view.read_event({"only": [4, 9, "x"]}, N) == view.Event("only", [4])
 
 
 def test_far_out_nodes_do_not_squeeze_the_rest() -> None:
@@ -193,8 +188,7 @@ def test_search_finds_by_index_and_name() -> None:
 def test_a_film_is_a_picture_that_moves() -> None:
     instance = grid_instance()
     frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 3)]
-    player = film.data(instance, frames, "attr_del")
-    picture = Image.open(io.BytesIO(film.gif(instance, frames, player)))
+    picture = Image.open(io.BytesIO(film.gif(instance, frames[::-1], "attr_del")))
     assert picture.format == "GIF"
     assert picture.n_frames == 2
     strips = []
@@ -217,7 +211,7 @@ def test_what_only_the_solver_says_is_in_no_picture() -> None:
     unheld = replace(proven, instance=None)  # nothing else may claim what an attack refutes
     said = replace(unheld, certified=proven.certified + 2, bound=proven.bound - 2, relaxation="exact", verified=False)
     assert said.unproven == 2
-    film_of = [film.data(instance, [film.Frame(3, one)], "attr_del")["frames"][0] for one in (proven, said)]
+    film_of = [film.data(instance, [film.Frame(3, one)], "attr_del")[0] for one in (proven, said)]
     assert film_of[0]["told"] == film_of[1]["told"]
     assert film_of[0]["certified"] == film_of[1]["certified"] == proven.verified_certified
     assert attack.title(said, relaxed=True) == attack.title(proven, relaxed=True)
@@ -228,10 +222,10 @@ def test_what_only_the_solver_says_is_in_no_picture() -> None:
 def test_a_film_of_controlled_nodes_says_so() -> None:
     instance = grid_instance()
     frames = [film.Frame(sigma, certify(instance, ThreatModel(attr_del=3, sigma=sigma))) for sigma in (0, 1, 2)]
-    told = [frame["told"].split(":")[0] for frame in film.data(instance, frames, "sigma")["frames"]]
+    told = [frame["told"].split(":")[0] for frame in film.data(instance, frames, "sigma")]
     assert told == ["0 controlled nodes", "1 controlled node", "2 controlled nodes"]
     weak = replace(frames[1].result, certified=0, verified_certified=0)
-    better = film.data(instance, [frames[0], film.Frame(1, weak), frames[2]], "sigma")["frames"][1]
+    better = film.data(instance, [frames[0], film.Frame(1, weak), frames[2]], "sigma")[1]
     assert better["certified"] == frames[2].result.certified > 0, "what holds against two holds against one"
 
 

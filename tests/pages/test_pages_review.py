@@ -21,7 +21,7 @@ from certcore.sweep import Session
 from pages.background import sweeps
 from pages.files import bundles
 from pages.start import serve
-from tests.pages.conftest import settle
+from tests.pages.conftest import drawer, settle
 from tests.pages.toys import grid_instance
 
 Open = Callable[..., AppTest]
@@ -84,7 +84,7 @@ def test_check_without_a_file(open_page: Open) -> None:
 
 
 def test_class_bars_say_that_each_class_meets_the_whole_budget(open_page: Open) -> None:
-    at = open_page(instance="ring-gcn-attr-s0", attr_del="4")
+    at = open_page("curves", instance="ring-gcn-attr-s0", attr_del="4", to="6")
     layouts = [chart(at, k)["layout"] for k in range(len(at.get("plotly_chart")))]
     assert any("each class" in str(layout.get("xaxis", {}).get("title")) for layout in layouts)  # type: ignore[attr-defined]
     bars = figures.class_figure(["a", "b"], [1, 2], [0, 1], [3, 3])
@@ -104,7 +104,7 @@ def test_the_edge_rule_is_doubted_only_where_edges_go(
 
 
 def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
-    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", protect="0-39")
+    at = drawer(open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", protect="0-39"), "all")
     gain = next(metric for metric in at.metric if metric.label == "Certified with this protection")
     assert gain.delta is not None
     assert int(gain.delta) > 0
@@ -116,7 +116,8 @@ def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
 def test_the_worth_of_a_protection_is_proven(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """In exact mode the solver's claim was compared with a proven count."""
     given = {"instance": "ring-gcn-attr-s0", "attr_del": "4", "protect": "0-9"}
-    worth = next(m for m in open_page("attack_map", **given).metric if m.label.startswith("Certified with"))
+    at = drawer(open_page("attack_map", **given), "all")
+    worth = next(m for m in at.metric if m.label.startswith("Certified with"))
     certify = Session.certify
 
     def claims_all(self: Session, threat: ThreatModel, **more: Any) -> Certificate:
@@ -125,7 +126,7 @@ def test_the_worth_of_a_protection_is_proven(open_page: Open, monkeypatch: pytes
         return dataclasses.replace(found, certified=found.targets, verified=False, instance=None) if exact else found
 
     monkeypatch.setattr(Session, "certify", claims_all)
-    at = open_page("attack_map", relaxation="exact", **given)
+    at = drawer(open_page("attack_map", relaxation="exact", **given), "all")
     exact = next(m for m in at.metric if m.label.startswith("Certified with"))
     assert (exact.value, exact.delta) == (worth.value, worth.delta)
 
@@ -148,21 +149,3 @@ def test_the_first_page_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     serve.prepare()
     assert [budget for _, budget in solved] == [10]
     assert solved[0][0] is bundles.load(bundles.first(bundles.on_disk())), "the very object the pages use"
-
-
-def test_the_last_chart_stays_while_there_is_no_new_one() -> None:
-    def page() -> None:
-        import streamlit as st
-
-        from certcore import figures
-        from pages.parts import charts
-
-        first = st.checkbox("first", True)
-        figure = figures.class_figure(["a"], [1], [0], [3]) if first else None
-        charts.show_latest(figure, "one", key="kept", height=300)
-        charts.show_latest(None, "one" if first else "other", key="never", height=300)
-
-    at = AppTest.from_function(page, default_timeout=30).run()
-    assert len(at.get("plotly_chart")) == 1
-    at.checkbox[0].set_value(False).run()
-    assert len(at.get("plotly_chart")) == 1, "the old picture stays"

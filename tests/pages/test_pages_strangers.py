@@ -23,10 +23,10 @@ from certcore.result.attack_effects import reach
 from pages.background import engine, sweeps, work
 from pages.background.jobs import Pool
 from pages.canvas import attack, film, situation
-from pages.canvas import view as canvas
-from pages.inspect import attack_map
+from pages.explore import drawers
 from pages.parts import frames
 from pages.state.state import View
+from tests.pages import films
 from tests.pages.toys import N, grid_instance
 from tests.support import few_steps
 
@@ -72,7 +72,7 @@ def results(view: View) -> dict[str, Any]:
     found["suggest"] = wait(lambda: engine.suggest(view, 1))
     found["strong"] = wait(lambda: engine.strengthened(view, found["certificate"]))
     found["beside"] = wait(lambda: situation.certified(view, THREAT.replace(attr_del=2)))
-    found["film"] = wait(lambda: film.frames(view, found["attacked"], "attr_del", 3, 5))
+    found["film"] = wait(lambda: film.frames(view, "attr_del", 3, 5))
     member = sweeps.Member("", THREAT, (view.instance,))
     found["curves"] = wait(
         lambda: sweeps.curves([member], "attr_del", [0, 2], False, Relaxation.TIGHT, "curves", fine=False)
@@ -87,13 +87,12 @@ def files(view: View, found: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     result, instance = found["attacked"], view.instance
     near = reach(instance, result)
     assert near is not None
-    picture = attack_map._figure(view, attack_map.Picture(result, near, False, "one"), "class", [])
+    picture = drawers.graph(view, drawers.Picture(result, near, False, "one"), "class", [])
     for format in export.formats(picture):
         yield f"graph.{format.key}", export.render(picture, format.key, width="one-column")
     for make in (attack.sites_table, attack.lost_table):
         yield f"{make.__name__}.csv", frames.csv(make(instance, result, near, relaxed=False))
-    player = film.data(instance, found["film"], "attr_del", 4)
-    yield "film.html", film.page(instance, player, canvas.settings("class", [], None, [], 620))
+    yield "film.html", films.page(instance, found["film"], "class")
     with zipfile.ZipFile(io.BytesIO(found["report"])) as archive:
         for name in archive.namelist():
             yield f"report/{name}", archive.read(name)

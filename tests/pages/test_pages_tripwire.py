@@ -22,6 +22,7 @@ from pages.background import engine, work
 from pages.background.jobs import Job, Pool
 from pages.canvas import film
 from pages.state.state import View
+from tests.pages.conftest import drawer, sent
 from tests.pages.toys import grid_instance, votes_instance
 from tests.sweep.test_sweep_tripwire import wrong
 
@@ -93,21 +94,21 @@ def test_the_page_shows_the_message_instead_of_the_number(open_page: Open) -> No
     """The number comes first; as soon as the attack is there that refutes it, it is gone."""
     with wrong():
         at = open_page("overview", instance="ring-gcn-attr-s0", attr_del="4")
-    lines = [block.value for block in at.markdown]
-    assert any("internal error" in line and "targets were certified" in line for line in lines)
-    assert not at.metric
-    assert not any("keep their labels" in line or "At least" in line for line in lines)
+    assert any("internal error" in box.value and "targets were certified" in box.value for box in at.error)
+    now = sent(at)
+    assert not now["fresh"]
+    assert now["parts"] is None
+    lines = [*(block.value for block in at.markdown), str(now["head"]), str(now["said"])]
+    assert not any("keep their labels" in line or "stay as they are" in line or "At least" in line for line in lines)
 
 
-def test_a_film_takes_no_certificate_of_where_the_sliders_were(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_frame_of_a_film_is_the_certificate_of_its_own_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     straight(monkeypatch)
     known = Session(votes_instance())
     monkeypatch.setattr(film, "session", lambda instance: known)
-    before, view = known.certify(ThreatModel(attr_del=1)), view_of(6, known.instance)
-    frames = film.frames(view, before, "attr_del", 0, 6).result
+    frames = film.frames(view_of(6, known.instance), "attr_del", 0, 6).result
+    assert sorted(frame.value for frame in frames) == list(range(7))
     assert [frame.result.threat.attr_del for frame in frames] == [frame.value for frame in frames]
-    own = known.certify(view.threat)
-    assert film.frames(view, own, "attr_del", 0, 6).result[-1].result is own
 
 
 def test_the_page_tells_why_fewer_nodes_are_suggested(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +116,7 @@ def test_the_page_tells_why_fewer_nodes_are_suggested(open_page: Open, monkeypat
         return Defence(40, 10, 30.0, (), ThreatModel(attr_del=4), "tight", Status.FAILED, 0.1)
 
     monkeypatch.setattr(engine, "defend", failed)
-    at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4")
+    at = drawer(open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4"), "all")
     next(button for button in at.button if button.label == "Suggest five").click().run(timeout=60)
     for _ in range(20):
         if any("no usable answer" in caption.value for caption in at.caption):

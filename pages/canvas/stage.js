@@ -1,74 +1,78 @@
-// The attack map: one camera and one choice for all pictures, by pointer, touch and keyboard.
+// The graph on the stage: one camera and one choice for all pictures, by pointer, touch and keyboard.
 
-class AttackMap {
-  constructor(root) {
-    this.root = root;
-    for (const name of ["sentence", "further", "stage", "list", "detail", "legend", "live"]) this[name] = root.querySelector(`.${name}`);
-    this.panels = []; this.attacks = []; this.selection = []; this.pointers = new Map(); this.sent = [];
+class Stage {
+  constructor(root, bench) {
+    this.root = root; this.bench = bench;
+    for (const name of ["list", "detail", "legend", "live", "acts", "hint", "sought"]) this[name] = root.querySelector(`.${name}`);
+    this.whole = root.querySelector(".stage"); this.stage = root.querySelector(".pictures"); this.whose = root.querySelector(".stage .whose");
+    this.panels = []; this.attacks = []; this.selection = []; this.pointers = new Map(); this.sent = []; this.only = [];
     this.zoom = 1; this.panX = 0; this.panY = 0; this.hover = null; this.chosen = null; this.mode = "move"; this.edgeStrength = 1; this.version = ""; this.touched = 0; this.sort = "flips"; this.given = "null";
-    this.player = new Player(this);
     this.buttons();
-    this.observer = new ResizeObserver(() => { this.panels.forEach((panel) => panel.resize()); countBelow(this); this.paint(); });
-    this.observer.observe(this.stage); this.observer.observe(this.list);
-    // A change of theme changes inherited colours without any event of ours.
-    this.timer = setInterval(() => { if (this.data && this.theme()) { this.beside(); this.paint(); } }, 700);
-    this.arrived = (version) => { if (this.data && version === this.data.version && !this.graph) this.update(this.data, this.send); };
-    shelf().waiting.add(this.arrived);
-    shelf().map = () => this.read();
-    shelf().mapView = this;
   }
 
-  theme() {
-    const style = getComputedStyle(this.root), ink = style.color, paper = style.getPropertyValue("--st-background-color").trim() || "#fff";
-    if (ink === this.ink && paper === this.paper) return false;
-    this.ink = ink; this.paper = paper; this.font = style.fontFamily || "sans-serif";
-    const bright = (ink.match(/\d+(\.\d+)?/g) || [0]).slice(0, 3).reduce((sum, v) => sum + Number(v), 0) > 380;
-    this.grey = bright ? "#69727E" : "#B3BAC4"; this.darkGrey = bright ? "#97A1AD" : "#838C98"; this.dark = bright;
-    this.lookCache = null;
-    return true;
+  recolour(tones, dark, font) {
+    Object.assign(this, { tones, dark, font, ink: tones.ink, paper: tones.paper, lostColour: tones.lost, protectedColour: tones.proven, lookCache: null });
   }
 
-  update(data, send) {
-    this.send = send; this.data = data;
+  update(data) {
+    this.data = data;
     const graph = shelf().graphs.get(data.version);
-    if (!graph) { this.graph = null; return; }
+    this.graph = graph ?? null;
+    if (!graph) return;
     const fresh = this.version !== data.version;
-    this.graph = graph; this.version = data.version; this.lookCache = null;
-    Object.assign(this, { colour: data.colour, lostColour: data.colours.lost, protectedColour: data.colours.protected, typeColours: data.colours.types, marginTones: data.colours.margin, shareScale: data.colours.share, closeSteps: data.colours.close, states: data.states, counted: data.counted, only: data.only });
-    this.root.style.setProperty("--map-height", `${data.height}px`);
-    this.root.classList.toggle("several", data.attacks.length > 1);
+    this.version = data.version;
+    Object.assign(this, { colour: data.colour, marginTones: data.tones.margin, shareScale: data.tones.share, states: data.words.states, counted: data.words.counted });
+    this.lookCache = null; this.setOnly(data.only);
     if (fresh) { this.fit(); this.selection = []; this.hover = null; }
     if (data.selection) this.selection = data.selection;
-    this.theme();
-    this.ready = data.attacks.map((one) => new Attack(one, graph));
-    this.player.update(data.player || null);
-    if (!this.player.active) this.showAttacks(this.ready);
-    else this.showAttacks([this.player.attackAt(this.player.at)]);
+    const options = JSON.stringify(data.colours), select = this.root.querySelector(".colour");
+    if (select.dataset.options !== options) { select.dataset.options = options; select.replaceChildren(...data.colours.map(([value, text]) => { const made = element("option", "", text); made.value = value; return made; })); }
+    select.value = data.colour;
     const given = JSON.stringify(data.chosen ?? null);
-    if (given !== this.given && !this.sent.includes(given)) { this.chosen = data.chosen; if (data.chosen) this.goTo(data.chosen); this.beside(); }
+    if (given !== this.given && !this.sent.includes(given)) { this.chosen = data.chosen; this.toGo = data.chosen; }
     this.given = given;
-    this.paint();
+    this.dirty = true;
   }
+  // Nodes in other states are faded: while a part of the bar is pointed at, or as long as one is chosen.
+  setOnly(states) { if (JSON.stringify(states) === JSON.stringify(this.only)) return; this.only = states; this.forget(); }
+  lightStates(states) { this.lighted = states; this.forget(); }
+  forget() { this.lookCache = null; this.panels.forEach((panel) => { panel.drawn = null; }); this.paint(); }
 
-  // Put these attacks on show, one picture each.
-  showAttacks(attacks) {
+  // Put these attacks on show, one picture each; before the first one the graph alone.
+  show(attacks, stale) {
+    this.whole.classList.toggle("stale", Boolean(stale)); this.whose.hidden = !stale; this.whose.textContent = stale ?? "";
+    if (!attacks.length) attacks = [(this.bare ||= new Attack(NOBODY, this.graph))];
+    if (!this.dirty && attacks.length === this.attacks.length && attacks.every((one, i) => one === this.attacks[i])) return;
+    this.dirty = false;
     this.attacks = attacks;
+    this.root.classList.toggle("several", attacks.length > 1);
     while (this.panels.length < attacks.length) { const panel = new Panel(this); this.panels.push(panel); this.stage.append(panel.figure); this.listen(panel); }
     while (this.panels.length > attacks.length) { const gone = this.panels.pop(); gone.end(); gone.figure.remove(); }
     this.panels.forEach((panel, i) => { panel.show(attacks[i]); panel.resize(); });
+    if (this.toGo && this.attacks[0].count) { const to = this.toGo; this.toGo = null; this.goTo(to); }
     this.beside();
     this.paint();
   }
+  resize() { this.panels.forEach((panel) => panel.resize()); this.paint(); }
+  // What cards and the legend leave of a picture: the graph is fitted into that.
+  free(width, height) {
+    const several = this.attacks.length > 1, narrow = this.root.clientWidth < 736, cards = this.bench.cards;
+    const beside = !several && !this.root.classList.contains("folded") && this.root.clientWidth > 1150 ? cards.offsetWidth + 12 : 0;
+    const left = !several && !narrow && this.chosen ? 300 : 0, margin = narrow ? 12 : 24;
+    return { left: left + margin, top: narrow ? 14 : several ? 76 : 40, right: width - beside - margin, bottom: height - (narrow ? 36 : 54) };
+  }
 
   beside() {
-    if (!this.attacks.length) return;
+    if (!this.attacks.length || !this.graph) return;
     // What is drawn anew are other buttons: whoever stood on one by keyboard stands on its successor.
-    const held = this.held(), part = [this.sentence, this.further, this.list, this.detail].find((box) => box.contains(held));
+    const held = this.held(), part = [this.list, this.detail].find((box) => box.contains(held));
     const at = part ? [...part.querySelectorAll("button, select")].indexOf(held) : -1;
-    drawSentence(this); drawList(this); markList(this); drawDetail(this); drawLegend(this);
+    drawList(this); markList(this); drawDetail(this); drawLegend(this); drawActs(this);
     if (at >= 0) part.querySelectorAll("button, select")[at]?.focus({ preventScroll: true });
   }
   held() { return this.root.getRootNode().activeElement; }
+  // The label that a choice or the pointer is at, or -1.
+  labelOf() { const at = this.hover ?? this.chosen, attack = this.attacks[0]; return at && at.node !== undefined && attack && (at.as === "target" || this.siteIn(attack, at) < 0) && attack.slot[at.node] >= 0 ? at.node : -1; }
 
   // --- names and looks ---
   nodeName(node) { return this.graph.names ? this.graph.names[node] : `node ${node}`; }
@@ -78,74 +82,61 @@ class AttackMap {
   }
   stateName(attack, node) { return (attack.relaxed ? this.counted : this.states)[attack.state[node]]; }
   marginScale() { return this.marginTones[this.dark ? "dark" : "light"]; }
-  colourOf(type) { return this.typeColours[type]; }
   siteIn(attack, at) {
     if (at.edge) { for (let s = 0; s < attack.count; s++) if (attack.isEdge(s) && `${attack.ends[2 * s]}-${attack.ends[2 * s + 1]}` === at.edge) return s; return -1; }
     return at.as === "target" ? -1 : attack.siteOf.get(at.node) ?? -1;
   }
   asChoice(attack, s) { const a = attack.ends[2 * s], b = attack.ends[2 * s + 1]; return a === b ? { node: a } : { edge: `${a}-${b}` }; }
 
-  // How the nodes that nothing happens to look: quiet, by state, class, margin or correctness.
+  // How the nodes look: by what happens to them, by class, by further flips or by whether their label is right.
   looks(attack) {
     this.lookCache ||= new Map();
-    const key = attack;
-    if (this.lookCache.has(key)) return this.lookCache.get(key);
-    const { graph, colour } = this, names = attack.relaxed ? this.counted : this.states, looks = [], of = new Uint8Array(graph.n);
-    const add = (label, colourOf, shapeName, scale, alpha) => looks.push({ label, colour: colourOf, shape: shapeName, scale, alpha, count: 0 }) - 1;
-    const counted = (i) => attack.state[i] !== LOST && !(attack.relaxed && attack.state[i] === PARTLY);
-    const hidden = add("", this.grey, "circle", 0.8, 0.25), outside = add(names[NOT_A_TARGET], this.grey, "cross", 0.75, 0.6), before = add(names[BEFORE], this.darkGrey, "x", 1.15, 0.85);
+    if (this.lookCache.has(attack)) return this.lookCache.get(attack);
+    const { graph, colour, tones } = this, names = attack.relaxed ? this.counted : this.states, looks = [], of = new Uint8Array(graph.n);
+    const add = (label, colourOf, shapeName, scale, alpha, state = -1, edge = "") => looks.push({ label, colour: colourOf, shape: shapeName, scale, alpha, state, edge, count: 0 }) - 1;
+    const hidden = add("", tones.uncounted, "circle", 0.8, 0.5), outside = add(names[NOT_A_TARGET], tones.uncounted, "circle", 0.7, 0.9, NOT_A_TARGET), before = add(names[BEFORE], tones.none, "x", 1.15, 1, BEFORE);
     if (colour === "class" && graph.label) {
-      const first = looks.length;
-      graph.groups.forEach((group) => add(group.label, group.colour === "ink" ? this.ink : group.colour, group.shape, 1.05, 0.75));
-      for (let i = 0; i < graph.n; i++) of[i] = first + graph.label[i];
+      const first = looks.length, edge = `color-mix(in srgb, ${tones.ink} 40%, transparent)`;
+      graph.groups.forEach((group) => add(group.label, this.dark ? group.dark : group.light, "circle", 1.05, 1, -1, edge));
+      for (let i = 0; i < graph.n; i++) of[i] = first + Math.min(graph.label[i], graph.groups.length - 1);
     } else if (colour === "correct" && graph.right) {
-      const [wrong, right, silent] = [add("label is wrong", "#E69F00", "triangle-up", 1.15, 0.9), add("label is right", "#56B4E9", "circle", 1, 0.7), add("abstains (counts as wrong)", this.darkGrey, "x", 1.15, 0.85)];
+      const [wrong, right, silent] = [add("label is wrong", tones["ink2"], "triangle-up", 1.15, 0.9), add("label is right", tones.together, "circle", 1, 0.8), add("abstains (counts as wrong)", tones.none, "x", 1.15, 1)];
       for (let i = 0; i < graph.n; i++) of[i] = [wrong, right, silent][graph.right[i]];
-    } else if (colour === "margin") {
-      let most = 1;
-      for (let i = 0; i < graph.n; i++) most = Math.max(most, attack.margin[i]);
-      most = Math.min(most, 40);
-      const first = looks.length, steps = Math.min(most, 11);
-      for (let k = 0; k < steps; k++) add("", mix(this.marginScale(), steps > 1 ? k / (steps - 1) : 0), "circle", 1.15, 1);
-      const never = add("no number of these flips", this.grey, "diamond", 1, 0.6);
-      looks.bar = { low: "1", high: most === 40 ? "40 or more" : String(most) };
-      for (let i = 0; i < graph.n; i++) {
-        const m = attack.margin[i], state = attack.state[i];
-        of[i] = state === NOT_A_TARGET ? outside : state === BEFORE ? before : m < 0 ? never : first + Math.min(steps - 1, Math.floor(((Math.max(1, Math.min(m, most)) - 1) / Math.max(1, most - 1)) * (steps - 1) + 0.5));
-      }
-    } else {
-      // How close the rest is, in a few quiet steps, the closest on top; the shape says by whose word it is certified.
-      const far = this.closeSteps.at(-1), steps = [...this.closeSteps, { ...far, label: "never" }], last = steps.length - 1, first = looks.length;
-      // The step of every margin; the last entry stands for all that are larger.
-      const stepOf = Array.from({ length: (steps.at(-3)?.most ?? 0) + 2 }, (_, margin) => steps.findIndex((one) => one.most === null || margin <= one.most));
-      for (const step of [...steps].reverse()) { const tone = this.dark ? step.dark : step.light; add("", tone, "circle", 1, 1); add("", tone, "diamond", 1.1, 1); }
-      for (let i = 0; i < graph.n; i++) {
-        const state = attack.state[i], margin = attack.margin[i];
-        if (state === NOT_A_TARGET || state === BEFORE) { of[i] = state === BEFORE ? before : outside; continue; }
-        const step = margin < 0 ? last : stepOf[Math.min(margin, stepOf.length - 1)];
-        of[i] = first + 2 * (last - step) + (state === ALONE ? 1 : 0);
-      }
-      looks.sum = () => {
-        looks.farthest = attack.margin.reduce((most, margin, i) => (counted(i) && attack.state[i] !== BEFORE ? Math.max(most, margin) : most), 0);
-        looks.close = steps.map((step, k) => ({ label: step.label, most: step.most, colour: looks[first + 2 * (last - k)].colour, count: looks[first + 2 * (last - k)].count + looks[first + 2 * (last - k) + 1].count }));
-        const total = (odd) => steps.reduce((sum, _, k) => sum + looks[first + 2 * k + odd].count, 0), together = total(0), alone = total(1);
-        looks[add(names[UNDECIDED], this.grey, "circle", 1, 1)].count = together;
-        looks[add(names[ALONE], this.grey, "diamond", 1, 1)].count = alone;
-      };
+    } else if (colour === "margin") this.closeness(attack, looks, of, add, outside, before);
+    else {
+      const together = add(names[UNDECIDED], tones.together, "circle", 1, 1, UNDECIDED), each = add(names[ALONE], tones.each, "diamond", 1.05, 1, ALONE);
+      for (let i = 0; i < graph.n; i++) { const state = attack.state[i]; of[i] = state === NOT_A_TARGET ? outside : state === BEFORE ? before : state === ALONE ? each : together; }
     }
-    if (this.only.length) for (let i = 0; i < graph.n; i++) if (!this.only.includes(attack.state[i])) of[i] = hidden;
+    const shown = this.lighted ?? this.only;
+    if (shown.length) for (let i = 0; i < graph.n; i++) if (!shown.includes(attack.state[i])) of[i] = hidden;
+    const counted = (i) => attack.state[i] !== LOST && !(attack.relaxed && attack.state[i] === PARTLY);
     for (let i = 0; i < graph.n; i++) if (counted(i) || colour === "class" || colour === "correct") looks[of[i]].count++;
     looks[hidden].count = 0;
-    looks.sum?.();
     looks.of = of;
     // Nodes of each look, once: drawing asks for them again and again.
-    const size = new Uint32Array(looks.length), filled = new Uint32Array(looks.length);
+    const size = new Uint32Array(looks.length), at = new Uint32Array(looks.length);
     for (let i = 0; i < graph.n; i++) size[of[i]]++;
     looks.members = Array.from(size, (number) => new Uint32Array(number));
-    for (let i = 0; i < graph.n; i++) looks.members[of[i]][filled[of[i]]++] = i;
+    for (let i = 0; i < graph.n; i++) looks.members[of[i]][at[of[i]]++] = i;
     looks.colourOf = (node) => looks[of[node]].colour;
-    this.lookCache.set(key, looks);
+    this.lookCache.set(attack, looks);
     return looks;
+  }
+  // How many further flips can leave each target uncertified, in at most eleven tones.
+  closeness(attack, looks, of, add, outside, before) {
+    const { n } = this.graph;
+    let most = 1;
+    for (let i = 0; i < n; i++) most = Math.max(most, attack.margin[i]);
+    most = Math.min(most, 40);
+    const first = looks.length, steps = Math.min(most, 11);
+    for (let k = 0; k < steps; k++) add("", mix(this.marginScale(), steps > 1 ? k / (steps - 1) : 0), "circle", 1.15, 1);
+    const never = add("no number of these flips", this.tones.uncounted, "diamond", 1, 0.9);
+    looks.bar = { low: "1", high: most === 40 ? "40 or more" : String(most), next: 0 };
+    for (let i = 0; i < n; i++) {
+      const m = attack.margin[i], state = attack.state[i];
+      if (m === 1 && state !== NOT_A_TARGET && state !== BEFORE && state !== LOST) looks.bar.next++;
+      of[i] = state === NOT_A_TARGET ? outside : state === BEFORE ? before : m < 0 ? never : first + Math.min(steps - 1, Math.floor(((Math.max(1, Math.min(m, most)) - 1) / Math.max(1, most - 1)) * (steps - 1) + 0.5));
+    }
   }
 
   // --- camera ---
@@ -153,13 +144,13 @@ class AttackMap {
   paint() {
     if (this.queued || !this.graph) return;
     this.queued = true;
-    requestAnimationFrame(() => { this.queued = false; if (!this.graph) return; this.panels.forEach((panel) => panel.draw()); noteShapes(this); });
+    requestAnimationFrame(() => { this.queued = false; if (!this.graph) return; this.panels.forEach((panel) => panel.draw()); });
   }
   zoomAt(factor, x, y) {
-    const { width, height } = this.panels[0], cx = x ?? width / 2, cy = y ?? height / 2;
+    const panel = this.panels[0], { width } = panel, [mx, my] = panel.middle(), cx = x ?? mx, cy = y ?? my;
     const next = Math.max(0.5, Math.min(60, this.zoom * factor)), ratio = next / this.zoom;
-    this.panX = (cx - width / 2 - (cx - width / 2 - this.panX * width) * ratio) / width;
-    this.panY = (cy - height / 2 - (cy - height / 2 - this.panY * width) * ratio) / width;
+    this.panX = (cx - mx - (cx - mx - this.panX * width) * ratio) / width;
+    this.panY = (cy - my - (cy - my - this.panY * width) * ratio) / width;
     this.zoom = next;
     this.paint();
   }
@@ -170,8 +161,8 @@ class AttackMap {
     const xs = nodes.map((i) => this.graph.xy[2 * i]).sort((a, b) => a - b), ys = nodes.map((i) => this.graph.xy[2 * i + 1]).sort((a, b) => a - b);
     const span = (v) => [v[0], v[v.length - 1]], [lx, hx] = span(xs), [ly, hy] = span(ys);
     this.fit();
-    const sx = panel.scaleX(), sy = panel.scaleY();
-    this.zoom = Math.max(least, Math.min(most, (panel.width - 110) / Math.max(1, (hx - lx) * sx), (panel.height - 110) / Math.max(1, (hy - ly) * sy)));
+    const sx = panel.scaleX(), sy = panel.scaleY(), room = this.free(panel.width, panel.height);
+    this.zoom = Math.max(least, Math.min(most, (room.right - room.left - 50) / Math.max(1, (hx - lx) * sx), (room.bottom - room.top - 40) / Math.max(1, (hy - ly) * sy)));
     this.panX = (-((lx + hx) / 2 - 32767.5) * sx * this.zoom) / panel.width;
     this.panY = (-((ly + hy) / 2 - 32767.5) * sy * this.zoom) / panel.width;
     this.paint();
@@ -200,23 +191,24 @@ class AttackMap {
     // A pointer on its way passes over many targets: what reaches one is lit when it rests there.
     this.rests = false;
     clearTimeout(this.resting);
-    if (at) this.resting = setTimeout(() => { this.rests = true; this.paint(); }, 90);
+    if (at) this.resting = setTimeout(() => { this.rests = true; this.paint(); this.bench.render(); }, 90);
     this.paint();
   }
   choose(at, move = false) {
+    const before = Boolean(this.chosen);
     this.chosen = at;
     this.hover = null;
     const inside = this.detail.contains(this.held());
-    markList(this); drawDetail(this);
+    markList(this); drawDetail(this); drawLegend(this);
     if (inside) (this.detail.querySelector("button") ?? this.panels[0].canvas).focus({ preventScroll: true });
+    if (before !== Boolean(at)) this.panels.forEach((panel) => panel.resize());
     if (at && move) this.goTo(at);
     const attack = this.attacks[0], s = at ? this.siteIn(attack, at) : -1;
     this.live.textContent = !at ? "Nothing chosen" : s >= 0 ? `${this.siteName(attack, s)}: ${attack.spent(s)}; ${attack.story(s)}` : this.describe(attack, at);
-    this.paint();
-    if (!this.send) return;
-    // The page hears of it when the hand rests: its tables follow, and the address.
+    this.paint(); this.bench.render();
+    // The page hears of it when the hand rests: the address follows, and what protecting it would be worth.
     clearTimeout(this.telling);
-    this.telling = setTimeout(() => { const said = JSON.stringify(at); this.sent = [...this.sent.slice(-5), said]; this.send("event", { chosen: at, at: Date.now() }); }, 450);
+    this.telling = setTimeout(() => { const said = JSON.stringify(at); this.sent = [...this.sent.slice(-5), said]; this.bench.tell({ chosen: at }); }, 450);
   }
   step(by) {
     const attack = this.attacks[0];
@@ -240,7 +232,7 @@ class AttackMap {
     if (at.node === undefined) return `${at.edge}: not changed in this attack`;
     const lines = [this.nodeName(at.node), this.stateName(attack, at.node)], share = attack.shareOf(at.node), margin = attack.margin[at.node];
     if (attack.relaxed && attack.broken[at.node] > 0 && attack.state[at.node] !== BEFORE) lines.push(`counted by the fraction ${attack.broken[at.node].toPrecision(4)}`);
-    if (share && attack.state[at.node] !== BEFORE) lines.push(`received ${share} needed${attack.surplus(at.node) ? `: ${some(attack.surplus(at.node), "flip", "flips")} more than it takes` : ""}`);
+    if (share && attack.state[at.node] !== BEFORE) lines.push(share);
     if (margin > 0) lines.push(`${some(margin, "further flip", "further flips")} can leave it uncertified`);
     if (this.graph.label && this.graph.classes) lines.push(`predicted: ${this.graph.classes[this.graph.label[at.node]] ?? this.graph.label[at.node]}`);
     const control = attack.controlled.indexOf(at.node);
@@ -255,10 +247,10 @@ class AttackMap {
   select(nodes) {
     this.selection = nodes;
     this.point(null); this.showTip(null, null);
-    drawLegend(this);
+    drawLegend(this); drawActs(this);
     this.paint();
     this.live.textContent = `${some(nodes.length, "node", "nodes")} selected`;
-    if (this.send) this.send("event", { selected: nodes, at: Date.now() });
+    this.bench.tell({ selected: nodes });
   }
   setMode(mode) {
     this.mode = mode;
@@ -268,12 +260,27 @@ class AttackMap {
 
   buttons() {
     const on = (name, act) => { this.root.querySelector(name).onclick = act; };
-    on(".previous", () => this.step(-1)); on(".next", () => this.step(1)); on(".attack", () => this.zoomToAttack());
-    on(".whole", () => { this.fit(); this.paint(); }); on(".larger", () => this.zoomAt(1.5)); on(".smaller", () => this.zoomAt(1 / 1.5));
+    on(".attack", () => this.zoomToAttack()); on(".whole", () => { this.fit(); this.paint(); }); on(".larger", () => this.zoomAt(1.5)); on(".smaller", () => this.zoomAt(1 / 1.5));
+    on(".full", () => (document.fullscreenElement || this.root.getRootNode().fullscreenElement ? document.exitFullscreen() : this.whole.requestFullscreen?.()));
     for (const button of this.root.querySelectorAll("[data-mode]")) button.onclick = () => this.setMode(button.dataset.mode);
-    this.root.querySelector(".side").onkeydown = (e) => { if (e.key === "Escape" && this.chosen) { this.choose(null); e.stopPropagation(); } };
-    const edges = this.root.querySelector(".edges");
+    this.root.querySelector(".left").onkeydown = (e) => { if (e.key === "Escape" && this.chosen) { this.choose(null); e.stopPropagation(); } };
+    const edges = this.root.querySelector(".edges"), colour = this.root.querySelector(".colour");
     edges.onchange = () => { this.edgeStrength = Number(edges.value); this.paint(); };
+    colour.onchange = () => { this.colour = colour.value; this.forget(); this.beside(); this.bench.tell({ colour: colour.value }); };
+    const sites = this.root.querySelector(".sites-button");
+    sites.onclick = () => { this.list.hidden = !this.list.hidden; sites.setAttribute("aria-expanded", String(!this.list.hidden)); };
+    on(".find", () => this.openFind());
+    this.sought.onkeydown = (e) => { if (e.key === "Enter") this.find(this.sought.value); if (e.key === "Escape") { this.sought.hidden = true; this.panels[0].canvas.focus(); } e.stopPropagation(); };
+    this.legend.addEventListener("click", () => this.legend.classList.toggle("open"));
+  }
+  openFind() { this.sought.hidden = false; this.sought.focus(); }
+  // By number, or by name: those that begin so first.
+  find(text) {
+    const wanted = text.trim().toLowerCase(), { names, n } = this.graph, number = /^(node)?\s*\d+$/.test(wanted) ? Number(wanted.replace("node", "")) : -1;
+    let node = names && !/^\d+$/.test(wanted) ? -1 : number;
+    if (names && node < 0 && wanted) { node = names.findIndex((name) => name.toLowerCase().startsWith(wanted)); if (node < 0) node = names.findIndex((name) => name.toLowerCase().includes(wanted)); }
+    this.sought.setCustomValidity(node >= 0 && node < n ? "" : "No node has this name or number."); this.sought.reportValidity();
+    if (node >= 0 && node < n) this.choose({ node }, true);
   }
 
   listen(panel) {
@@ -317,10 +324,10 @@ class AttackMap {
     c.addEventListener("pointerup", up);
     c.addEventListener("pointercancel", up);
     c.addEventListener("pointerleave", () => { this.point(null); this.showTip(panel, null); });
-    c.addEventListener("dblclick", () => { const node = this.chosen?.node; if (node !== undefined && this.send) this.send("event", { open: node, at: Date.now() }); });
+    c.addEventListener("dblclick", () => { const node = this.chosen?.node; if (node !== undefined) this.bench.tell({ open: node }); });
     c.addEventListener("wheel", (e) => {
-      // Scrolling the page must stay possible: the wheel zooms only when the picture has the focus.
-      if (!e.ctrlKey && this.held() !== c) return;
+      // Scrolling the page must stay possible: the wheel zooms only when the picture has the focus, or is the page.
+      if (!e.ctrlKey && this.held() !== c && !document.fullscreenElement) { this.hint.hidden = false; clearTimeout(this.hinting); this.hinting = setTimeout(() => { this.hint.hidden = true; }, 1200); return; }
       e.preventDefault();
       this.zoomAt(Math.exp(-e.deltaY * 0.0015), ...at(e));
     }, { passive: false });
@@ -332,8 +339,8 @@ class AttackMap {
       else if (e.key === "-") this.zoomAt(1 / 1.4);
       else if (e.key === "0") { this.fit(); this.paint(); }
       else if (e.key === "a") this.zoomToAttack();
-      else if (e.key === "Enter" && this.chosen && this.send) this.send("event", { open: this.chosen.node ?? Number(this.chosen.edge.split("-")[0]), at: Date.now() });
-      else if (e.key === "Escape") this.choose(null);
+      else if (e.key === "Enter" && this.chosen) this.bench.tell({ open: this.chosen.node ?? Number(this.chosen.edge.split("-")[0]) });
+      else if (e.key === "Escape" && this.chosen) this.choose(null);
       else return;
       e.preventDefault(); e.stopPropagation();
     });
@@ -342,20 +349,14 @@ class AttackMap {
   // What is on the screen, for tests: read from what was drawn last, not from what was sent.
   read() {
     return {
-      version: this.version, zoom: this.zoom, pan: [this.panX, this.panY], chosen: this.chosen, colour: this.colour, selection: this.selection, frame: this.player.active ? this.player.at : null,
-      legend: [...this.legend.querySelectorAll("li:not(.title, .question)")].map((item) => item.textContent), sentence: `${this.sentence.textContent}${this.further.textContent}`,
+      version: this.version, zoom: this.zoom, pan: [this.panX, this.panY], chosen: this.chosen, colour: this.colour, selection: this.selection, legend: [...this.legend.querySelectorAll("li")].map((item) => item.textContent),
       panels: this.panels.map((panel) => ({
         ...panel.readBack, title: panel.attack.title, relaxed: panel.attack.relaxed, size: [panel.width, panel.height], lostNodes: panel.attack.lost.slice(),
-        close: this.looks(panel.attack).close ?? null, broken: panel.attack.broken ? Array.from(panel.attack.broken) : null, margin: Array.from(panel.attack.margin),
+        broken: panel.attack.broken ? Array.from(panel.attack.broken) : null, margin: Array.from(panel.attack.margin),
       })),
     };
   }
   place(node, panel = 0) { const box = this.panels[panel].canvas.getBoundingClientRect(), [x, y] = this.panels[panel].place(node); return [box.left + x, box.top + y]; }
 
-  end() {
-    this.observer.disconnect(); clearInterval(this.timer); clearTimeout(this.telling); clearTimeout(this.counting); clearTimeout(this.resting);
-    this.panels.forEach((panel) => panel.end()); this.player.end();
-    shelf().waiting.delete(this.arrived);
-    if (shelf().mapView === this) { shelf().map = undefined; shelf().mapView = undefined; }
-  }
+  end() { clearTimeout(this.telling); clearTimeout(this.counting); clearTimeout(this.resting); clearTimeout(this.hinting); this.panels.forEach((panel) => panel.end()); }
 }

@@ -1,4 +1,4 @@
-"""The attack map in a browser: opened, read back, and what the engine says about the same attack."""
+"""The workbench in a browser: opened, read back, and what the engine says about the same attack."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from certcore import Certificate, ThreatModel, certify
 from certcore.instance.instance import Instance
 from certcore.result.attack_effects import Reach, reach
 from pages.canvas import film
-from pages.canvas import view as canvas
 from tests.browser.conftest import Watched
+from tests.pages import films
 from tests.pages.toys import grid_instance
 
 Visit = Callable[..., Watched]
-VIEW = "attack_map?instance=ring-gcn-attr-s0&attr_del=5"
+VIEW = "?instance=ring-gcn-attr-s0&attr_del=5"
+HEADING = "Workbench"
 
 
 def engine(threat: ThreatModel, *, relaxed: bool = False) -> tuple[Instance, Certificate, Reach]:
@@ -29,25 +30,45 @@ def engine(threat: ThreatModel, *, relaxed: bool = False) -> tuple[Instance, Cer
 
 
 def opened(watched: Watched, address: str = VIEW) -> Any:
-    page = watched.open(address, "Attack map")
-    watched.settled()
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
+    page = watched.open(address, HEADING)
+    quiet(page)
     return page
 
 
-def drawn(page: Any) -> Any:
+def quiet(page: Any, **at: int) -> None:
+    """Wait until number, attack, curve and map are there (of these budgets) and nothing is under way."""
+    page.wait_for_function(
+        """(at) => { const now = window.certcore?.bench?.(), map = window.certcore?.map?.();
+          return now?.fresh && !now.moved && Object.entries(at).every(([name, value]) => now.at[name] === value)
+            && map?.panels?.[0]?.sites && now.line && now.map
+            && Object.values(now.progress).every((share) => share === null); }""",
+        arg=at,
+        timeout=90_000,
+    )
+
+
+def read(page: Any) -> Any:
     """What is on the screen, when the last frame is drawn."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    # A message from Python may come between two frames: then the views agree in the next one.
+    page.wait_for_function(
+        """() => { const { queued } = window.certcore.benchView, { proven, dot } = window.certcore.bench();
+          return !queued && (proven === null || !dot || dot.proven === proven); }""",
+        timeout=5_000,
+    )
+    return page.evaluate("window.certcore.bench()")
+
+
+def drawn(page: Any) -> Any:
+    """The pictures of the graph, when the last frame is drawn."""
+    read(page)
     return page.evaluate("window.certcore.map()")
 
 
-def by_itself(
-    watched: Watched, folder: Path, instance: Instance, frames: list[film.Frame], now: int | None = None
-) -> Any:
+def by_itself(watched: Watched, folder: Path, instance: Instance, frames: list[film.Frame]) -> Any:
     """The film as a page of its own, open: what is drawn there comes from these certificates and no other solve."""
     path = folder / "film.html"
-    player = film.data(instance, frames, "attr_del", now)
-    path.write_bytes(film.page(instance, player, canvas.settings("state", [], None, [], 500)))
+    path.write_bytes(films.page(instance, frames))
     watched.page.goto(path.as_uri())
     watched.page.wait_for_function("() => window.certcore?.map?.()?.panels?.[0]?.sites")
     watched.requests[:] = [url for url in watched.requests if not url.startswith("file:")]

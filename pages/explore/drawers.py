@@ -1,0 +1,287 @@
+"""What the workbench opens at the right: how it was proven, tables of sites and labels, exports, the film."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from certcore import figures
+from certcore.result.assemble import result_facts
+from certcore.result.attack_effects import Reach
+from certcore.result.attack_text import attack_text
+from certcore.result.certificate import Certificate
+from certcore.result.states import TargetState
+from certcore.sweep import Curve, Surface
+from certcore.sweep.attack_curve import best_below
+
+from ..background import sweeps, work
+from ..canvas import attack, film
+from ..messages.text import count
+from ..parts import exports, frames, headline
+from ..parts.charts import is_dark
+from ..parts.protect import suggestions
+from ..parts.selection import selected_nodes
+from ..state import state
+from ..state.state import View
+
+#: A curve is drawn at every integer if it does not reach further.
+MOST_FINE = 200
+TITLES = {
+    "proven": "How it was proven",
+    "all": "Sites and labels",
+    "export_graph": "Export the graph",
+    "export_curve": "Export the curve",
+    "export_map": "Export the map",
+    "film": "The film",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One of the pictures on the stage: whose allocation it shows, and what stands above it."""
+
+    result: Certificate
+    found: Reach
+    relaxed: bool = False
+    title: str = ""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        threat = self.result.threat
+        told = (repr(threat.to_json()), threat.targets is not None and threat.targets.tobytes())
+        return (*told, self.relaxed, self.title, self.result.attack_found, id(self.result.attack))
+
+    def sent(self, view: View) -> dict[str, Any]:
+        """As the browser draws it; the last few are kept, since most runs change something else."""
+        kept: dict[Any, dict[str, Any]] = st.session_state.setdefault("_sent", {})
+        if self.key not in kept:
+            while len(kept) > 3:
+                kept.pop(next(iter(kept)))
+            made = attack.data(view.instance, self.result, self.found, relaxed=self.relaxed, title=self.title)
+            kept[self.key] = made
+        return kept[self.key]
+
+
+@dataclass
+class Charts:
+    """Curve, map and frames of the workbench, as far as they are there."""
+
+    axis: str = ""
+    end: int = 0
+    task: work.Work | None = None
+    lines: list[list[Curve]] = field(default_factory=list)
+    line_done: bool = False
+    search: work.Work | None = None
+    surface: Surface | None = None
+    frames: work.Work | None = None
+    worth: dict[str, Any] | None = None
+    stale: dict[str, str] = field(default_factory=dict)
+
+    def known(self, view: View) -> int:
+        """How many targets the best attack found along the curve, within the present budget, leaves uncertified."""
+        found: sweeps.Attacks | None = None if self.search is None else self.search.result
+        here = sweeps.position(view.threat, self.axis) if self.axis else None
+        if found is None or here is None or not len(found.values):
+            return 0
+        return int(best_below(np.array([here]), found.values, found.left)[0])
+
+
+def open(name: str) -> None:
+    """Open a drawer; the run that follows draws it."""
+    if name in TITLES:
+        st.session_state["_drawer"] = name
+        st.rerun()
+
+
+def _closed() -> None:
+    st.session_state.pop("_drawer", None)
+
+
+def draw(
+    view: View,
+    result: Certificate | None,
+    fresh: bool,
+    pictures: list[Picture],
+    charts: Charts,
+    small: dict[str, Any],
+) -> None:
+    """The drawer that is open, if any."""
+    name = st.session_state.get("_drawer")
+    if name not in TITLES:
+        return
+
+    @st.dialog(TITLES[name], width="medium", position="right", on_dismiss=_closed)
+    def content() -> None:
+        if name == "proven":
+            headline.panel(view, result, fresh)
+        elif name == "all" and pictures:
+            _tables(view, pictures[0])
+        elif name == "film" and charts.frames is not None:
+            _film(view, charts, small)
+        elif (shown := _figures(view, name, pictures, charts)) and shown[0] is not None:
+            exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1])
+        else:
+            st.caption("There is nothing here yet; it appears when its first numbers are computed.")
+
+    content()
+
+
+def _figures(view: View, name: str, pictures: list[Picture], charts: Charts) -> tuple[Any, Any]:
+    """The figure to export, and the one beside it."""
+    if name == "export_graph" and pictures:
+        colour, only = st.session_state["colour"], st.session_state["only"]
+        drawn = [graph(view, one, colour, only) for one in pictures]
+        return drawn[0], drawn[1] if len(drawn) > 1 else None
+    if name == "export_curve" and charts.lines:
+        return curve(view, charts), None
+    if name == "export_map" and charts.surface is not None:
+        return surface(view, charts.surface), None
+    return None, None
+
+
+def curve(view: View, charts: Charts) -> figures.Figure:
+    """The curve as it is exported."""
+    accuracy = None if view.counted is None else len(view.counted)
+    line = charts.lines[0][0]
+    return figures.curve_figure(
+        charts.lines,
+        vary=charts.axis,
+        marker=sweeps.position(view.threat, charts.axis),
+        attacks=sweeps.known_attacks(charts.search, line),
+        accuracy_of=accuracy,
+        controls=figures.controls_beside(view.instance, view.threat, charts.axis, accuracy),
+        recipe=exports.recipe(
+            view,
+            "curve",
+            vary=charts.axis,
+            values=[int(value) for value in line.values],
+            accuracy_of=accuracy,
+            **sweeps.told_attacks(charts.search),
+        ),
+    )
+
+
+def surface(view: View, found: Surface) -> figures.Figure:
+    """The map as it is exported."""
+    x, y = found.x, found.y
+    accuracy = None if view.counted is None else len(view.counted)
+    across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
+    levels = (0.5, 0.7)
+    return figures.contour_figure(
+        found,
+        x=x,
+        y=y,
+        levels=levels,
+        marker=None if across is None or up is None else (across, up),
+        accuracy_of=accuracy,
+        recipe=exports.recipe(
+            view,
+            "map",
+            x=x,
+            x_values=found.x_values.tolist(),
+            y=y,
+            y_values=found.y_values.tolist(),
+            show="ratio",
+            levels=list(levels),
+            accuracy_of=accuracy,
+        ),
+    )
+
+
+def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures.GraphFigure:
+    """The picture for exports: coloured and faded as on the screen."""
+    result, relaxed = picture.result, picture.relaxed
+    replayed = None if relaxed or result.attack is None else attack_text(view.instance, result.threat, result.attack)
+    seen: dict[str, Any] = {"palette": None if colour == "state" else colour, "only": ",".join(only) or None}
+    return figures.graph_figure(
+        view.instance,
+        result,
+        relaxed=relaxed,
+        palette=colour,
+        only=[TargetState[choice.upper()] for choice in only],
+        found=picture.found,
+        title=picture.title,
+        recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed, **seen),
+        facts=result_facts(view.instance),
+    )
+
+
+def _tables(view: View, picture: Picture) -> None:
+    """Where the flips are spent, which labels are lost, what was selected, and what to protect."""
+    result, found, relaxed = picture.result, picture.found, picture.relaxed
+    selected_nodes(view, result, state.parse_nodes(st.session_state["marked"], view.instance.graph.n_nodes).tolist())
+    st.subheader("Where the flips are spent", anchor=False)
+    sites = attack.sites_table(view.instance, result, found, relaxed=relaxed)
+    st.caption(f"{count(len(sites))} places. Select a row to find it in the picture.")
+    told = "how many targets it reaches" if relaxed else "how many certificates it helps take"
+    _table(sites, "sites", f"One row per site: the flips spent there and {told}.")
+    st.subheader("Which labels the bound counts" if relaxed else "Which labels lose their certificate", anchor=False)
+    lost = attack.lost_table(view.instance, result, found, relaxed=relaxed)
+    uncertified = int((result.states(view.instance.base.fronts()) == TargetState.BEFORE).sum())
+    who = "that the relaxed adversary counts, by fractions" if relaxed else "that lose their certificate"
+    st.caption(
+        f"{count(len(lost))} targets {who}, what each received and needed. A flip counts in every field it lies in: "
+        f"one can receive more than it needs. {count(uncertified)} more had none before the attack."
+    )
+    row = "counted" if relaxed else "lost"
+    _table(lost, "lost", f"One row per {row} label: what its field received and what its certificate needed.")
+    suggestions(view, result)
+
+
+def _table(frame: pd.DataFrame, name: str, alt: str) -> None:
+    """One of the two tables; a chosen row is chosen in the picture too."""
+    choice = st.dataframe(
+        frames.harmless(frame),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"table_{name}",
+        height=260,
+        alt=alt,
+    )
+    rows = choice["selection"]["rows"] if choice else []
+    now = rows[0] if rows and rows[0] < len(frame) else None
+    before, st.session_state[f"_row_{name}"] = st.session_state.get(f"_row_{name}"), now
+    if now is not None and before != now:
+        line = frame.iloc[now]
+        if line.get("what") == "edge":
+            state.move(picked=None, edge=f"{line['node']}-{line['other end']}", role="site")
+        state.move(picked=int(line["node"]), edge="", role="site" if name == "sites" else "target")
+    st.download_button(
+        "Download as CSV",
+        lambda: frames.csv(frame),
+        f"{name}.csv",
+        "text/csv",
+        on_click="ignore",
+        icon=":material/download:",
+        key=f"csv_{name}",
+        help="The rows of this table, as comma-separated values.",
+    )
+
+
+def _film(view: View, charts: Charts, small: dict[str, Any]) -> None:
+    """The run of the budget as a file."""
+    task = charts.frames
+    assert task is not None
+    work.line(task)
+    found: list[film.Frame] = task.result or []
+    if not task.fresh or not found:
+        return
+    st.caption(f"{count(len(found))} attacks, from {count(found[0].value)} on. The page works without the dashboard.")
+    shelves = {
+        name: kept[3]
+        for name, kept in st.session_state.get("_kept", {}).items()
+        if kept[0] == view.instance.full_digest
+    }
+    quiet = small | {"chosen": None, "selection": [], "worth": None}
+    for label, make, name, mime in (
+        ("Film as HTML", lambda: film.page(view.instance, found, quiet, shelves), "attack.html", "text/html"),
+        ("Film as GIF", lambda: film.gif(view.instance, found, charts.axis), "attack.gif", "image/gif"),
+    ):
+        st.download_button(
+            label, make, name, mime, on_click="ignore", icon=":material/movie:", help="Made when you ask for it."
+        )

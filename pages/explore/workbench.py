@@ -1,0 +1,456 @@
+"""The workbench: number, bar, graph, curve and map of one view on one screen, all moving together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from certcore import messages
+from certcore.common.errors import InputError
+from certcore.figures.style import STATES
+from certcore.messages import short
+from certcore.result.attack_effects import reach
+from certcore.result.certificate import Certificate
+from certcore.result.states import FORMER, TargetState
+from certcore.sweep.session import Preview
+
+from ..background import engine, sweeps, work
+from ..canvas import attack, bench, film, situation
+from ..canvas import view as canvas
+from ..messages.text import count, markdown
+from ..parts import headline
+from ..state import controls, menu, state
+from ..state.state import View
+from . import drawers
+from .drawers import Picture
+
+TITLE = "Workbench"
+#: There is a picture to which the keyboard can go at once.
+PICTURE = True
+#: States in the address; their former names still open what they meant.
+CHOICES = [member.name.lower() for member in TargetState]
+COLOURS = {"state": "what happens", "margin": "flips away", "class": "class", "correct": "right or wrong"}
+SHOW = {"attack": "Attack found", "relaxed": "Relaxed adversary (not an attack)", "both": "Both"}
+
+
+def _read_states(text: str) -> list[str]:
+    """The states to show, from the address."""
+    found = state.words(*CHOICES, *FORMER)(text)
+    return [FORMER[word].name.lower() if word in FORMER else word for word in found]
+
+
+OWN: dict[str, state.Control] = {
+    "adversary": ("attack", state.one_of("attack", "relaxed", "both")),
+    "colour": ("state", state.one_of(*COLOURS)),
+    "only": ([], _read_states),
+    "picked": (None, state.whole()),
+    "edge": ("", state.short_text),
+    "role": ("site", state.one_of("site", "target")),
+    "marked": ("", state.node_text),
+    "play": ("", state.one_of("", *film.AXES)),
+    "play_from": (0, state.whole()),
+    "play_to": (None, state.whole()),
+    "beside": ("", state.long_text),
+    # Older links say what a click does. Today every click chooses; the word is read so that they open as they did.
+    "click": ("open", state.one_of("open", "select", "protect")),
+}
+
+
+@dataclass
+class Now:
+    """The answer on show: a certificate, whether it is that of the sliders' position, and all work under way."""
+
+    result: Certificate | None
+    fresh: bool
+    preview: Preview | None = None
+    waits: list[tuple[str, work.Work]] = field(default_factory=list)
+    """Work under way, by the view whose edge shows its progress."""
+    notes: list[str] = field(default_factory=list)
+    stopped: str = ""
+    """What can be done about work that ended without an answer: `again`, or while it goes on `cancel`."""
+
+    def wait(self, where: str, task: work.Work | None) -> None:
+        if task is not None and task.running:
+            self.waits.append((where, task))
+
+
+def draw(view: View) -> None:
+    """The whole screen."""
+    canvas.load()
+    canvas.put("graph", canvas.graph_data(view.instance))
+    now = _answer(view)
+    with st.container(key="guarantee"):
+        headline.in_full(view, now.result, now.fresh)
+    axis, end = _axis(view)
+    chosen, marked = _chosen(view)
+    pictures, stale = _pictures(view, now)
+    version = canvas.graph_data(view.instance)["version"]
+    if pictures:
+        at = bench.position(pictures[0].result.threat, bench.names_of(view))
+        sent = [one.sent(view) for one in pictures]
+        canvas.put("attack", bench.attack_data(version, repr([one.key for one in pictures]), at, sent))
+    charts = _charts(view, now, axis, end, version) if headline.number_first() else drawers.Charts()
+    stale |= charts.stale
+    seen = {
+        "colour": st.session_state["colour"],
+        "colours": [[name, COLOURS[name]] for name in _colours(view)],
+        "only": [list(STATES).index(TargetState[choice.upper()]) for choice in st.session_state["only"]],
+        "part": _part(st.session_state["only"]),
+        "chosen": chosen,
+        "selection": marked,
+        "worth": charts.worth,
+        "stale": {"graph": "", "curve": "", "map": ""} | stale,
+        "progress": work.shares(now.waits, ("answer", "stage", "curve", "contour")),
+    }
+    axes = {name: film.AXES[name].capitalize() for name in [*state.covered(view.instance), "sigma"]}
+    axes = {axis: film.AXES[axis].capitalize()} | axes
+    small = bench.small(view, view.instance, axis, end, axes, seen, _told(view, now, charts.known(view)))
+    event = canvas.draw(view.instance, small)
+    _more(view, now.result)
+    _act(view, event)
+    drawers.draw(view, now.result, now.fresh, pictures, charts, small)
+    work.watch_all(now.waits)
+
+
+def _answer(view: View) -> Now:
+    """The certificate, or what is proven so far; then the search for more, and the best attack."""
+    task = engine.certificate(view)
+    now = Now(task.result, task.fresh)
+    now.wait("answer", task)
+    if task.error:
+        return _failed(task.error)
+    if task.cancelled:
+        now.notes, now.stopped = ["Stopped."], "again"
+    elif task.running:
+        now.stopped = "cancel"
+    if not task.fresh:
+        now.preview = engine.known(view)
+    if now.result is None or not task.fresh:
+        return now
+    _search_for_more(view, now)
+    if now.result.attack is None:
+        search = engine.attacked(view, now.result)
+        now.wait("stage", search)
+        if search.error:  # also where the attack refutes the number: then there is none
+            return _failed(search.error)
+        if search.fresh:
+            now.result = replace(now.result, attack=search.result.attack, fractional=search.result.fractional)
+    return now
+
+
+def _failed(error: str) -> Now:
+    """No answer: what went wrong stands in its place."""
+    st.error(markdown(error, work.LONGEST_MESSAGE), icon=":material/error:")
+    return Now(None, False, stopped="again")
+
+
+def _search_for_more(view: View, now: Now) -> None:
+    """The strong search, which improves the number in place."""
+    assert now.result is not None
+    if not view.strengthen or now.result.size is None:
+        return
+    better, tight = engine.strengthened(view, now.result), now.result
+    now.wait("answer", better)
+    if better.error:
+        now.notes.append(better.error)
+    if better.result is None:
+        return
+    now.result = better.result if better.result.attack is not None else replace(better.result, attack=None)
+    parts = bench.parts(view, now.result)
+    if better.fresh:
+        more = now.result.verified_certified - tight.verified_certified
+        now.notes.append(str(short.searched(count(more), count(parts.open))))
+
+
+def _told(view: View, now: Now, found: int) -> dict[str, Any]:
+    """The answer in the fewest words, and the parts of its bar; attacks along the curve may have `found` losses."""
+    asked, counted = bench.asked(view), None if view.counted is None else len(view.counted)
+    result, preview = now.result, now.preview
+    parts = None if result is None else bench.parts(view, result, found if now.fresh else 0)
+    told: dict[str, Any] = {"fresh": now.fresh, "partsOf": "", "open": "", "act": now.stopped}
+    remarks = [] if result is None else [str(one) for one in messages.short_remarks(view.instance, view.threat)]
+    told["notes"] = [*now.notes, *remarks]
+    if now.fresh and result is not None and parts is not None:
+        proven, claimed = result.verified_certified, result.certified
+        head = messages.short_head(view.threat, proven, result.targets, counted)
+        sub = messages.short_sub(view.instance, view.threat, proven, claimed)
+        told["open"] = str(messages.short_open(result, parts))
+        if "short.settled" in messages.short_open(result, parts).keys and proven < result.targets:
+            sub += " · " + str(short.settled())
+    elif preview is not None and preview.certified:
+        head = short.so_far(count(preview.certified), count(asked))
+        sub = short.proven_already(messages.short_threat(view.threat), messages.short_sure(view.instance))
+    else:
+        head, sub = short.waiting(count(asked)), short.solving()
+    if not now.fresh and result is not None:
+        told["partsOf"] = f"at {messages.short_threat(result.threat)}"
+    return told | {
+        "head": bench.pieces(head),
+        "sub": bench.pieces(sub),
+        "said": f"{head}. {sub}",
+        "parts": bench.bar(parts),
+    }
+
+
+def _axis(view: View) -> tuple[str, int]:
+    """Which budget runs along the charts, and how far: three to five times the slider, and it stays while it fits."""
+    axis = st.session_state["play"] or sweeps.main_axis(view)
+    here, longest = film.present(view, axis) or 0, film.longest(view, axis)
+    kept = st.session_state.setdefault("_ends", {})
+    if (st.session_state["play_to"] or 0) > longest:
+        state.replace("play_to", None, f"a film of this ends at {count(longest)} at most")
+    if st.session_state["play_from"] >= (st.session_state["play_to"] or longest):
+        state.replace("play_from", 0, "a film ends after it begins")
+    end = st.session_state["play_to"] or kept.get((view.instance.full_digest, axis), 0)
+    if not here <= end or (not st.session_state["play_to"] and end > 12 * max(here, 1) and end > 50):
+        nice = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 10**6)
+        end = next(one for one in nice if one >= min(4 * here, 10**6))
+    end = max(1, here, min(end, longest, 20 if axis == "sigma" and here <= 20 else longest))
+    kept[view.instance.full_digest, axis] = end
+    return axis, end
+
+
+def _chosen(view: View) -> tuple[dict[str, Any] | None, list[int]]:
+    """The node or edge that is chosen, and the nodes selected by hand."""
+    n = view.instance.graph.n_nodes
+    if st.session_state["colour"] not in _colours(view):
+        state.replace("colour", "state", "this instance does not say that about its nodes")
+    if st.session_state["picked"] is not None and st.session_state["picked"] >= n:
+        state.replace("picked", None, f"the graph has the nodes 0 to {count(n - 1)}")
+    try:
+        marked = state.parse_nodes(st.session_state["marked"], n).tolist()
+    except InputError as error:
+        state.replace("marked", "", str(error))
+        marked = []
+    if st.session_state["edge"]:
+        return {"edge": st.session_state["edge"]}, marked
+    if st.session_state["picked"] is None:
+        return None, marked
+    role = {"as": "target"} if st.session_state["role"] == "target" else {}
+    return {"node": st.session_state["picked"]} | role, marked
+
+
+def _colours(view: View) -> list[str]:
+    labels = view.instance.prediction is not None
+    return [
+        name
+        for name in COLOURS
+        if (name != "class" or labels) and (name != "correct" or (labels and view.instance.labels is not None))
+    ]
+
+
+def _part(only: list[str]) -> str:
+    """The part of the bar whose nodes alone are lit."""
+    parts = {"alone": "each", "undecided": "together", "lost": "lost", "before": "none", "not_a_target": "wrong"}
+    return parts.get(only[0], "") if len(only) == 1 else ""
+
+
+def _pictures(view: View, now: Now) -> tuple[list[Picture], dict[str, str]]:
+    """The attack on show, or the last one, which is then said to be of other budgets."""
+    adversary = st.session_state["adversary"]
+    kept: dict[str, Certificate] = st.session_state.setdefault("_attacked", {})
+    if now.fresh and now.result is not None and now.result.attack is not None:
+        st.session_state["_attacked"] = kept = {view.instance.full_digest: now.result}
+    result = kept.get(view.instance.full_digest)
+    if result is None:
+        return [], {}
+    if adversary != "attack" and result.fractional is None:
+        now.notes.append(
+            "There is no relaxed adversary to show: with whole-graph fields and with votes over groups the bound "
+            "counts flips without giving them places."
+        )
+        adversary = "attack"
+    found = reach(view.instance, result, relaxed=adversary == "relaxed")
+    assert found is not None
+    shown = [Picture(result, found, adversary == "relaxed")]
+    if adversary == "both":
+        fractions = reach(view.instance, result, relaxed=True)
+        assert fractions is not None
+        titles = (attack.title(result, relaxed=False), attack.title(result, relaxed=True))
+        now.notes.append(str(messages.why_larger(found, fractions)))
+        shown = [Picture(result, found, False, titles[0]), Picture(result, fractions, True, titles[1])]
+    elif adversary == "attack" and st.session_state["beside"]:
+        shown = _two_situations(view, now, shown[0])
+    same = repr(result.threat.to_json()) == repr(view.threat.to_json()) and len(result.target_nodes) == len(
+        view.targets
+    )
+    return shown, {} if same else {"graph": bench.whose("attack", result.threat, view.threat)}
+
+
+def _two_situations(view: View, now: Now, shown: Picture) -> list[Picture]:
+    """The kept situation on the left, the present one on the right; alone while the kept one is being solved."""
+    try:
+        task = situation.certified(view, situation.read(view, st.session_state["beside"]))
+    except InputError as error:
+        state.replace("beside", "", str(error))
+        return [shown]
+    now.wait("stage", task)
+    kept = task.result if task.fresh else None
+    before = None if kept is None else reach(view.instance, kept)
+    if kept is None or before is None:
+        return [shown]
+    return [
+        Picture(kept, before, False, situation.title(view, kept)),
+        replace(shown, title=situation.title(view, shown.result)),
+    ]
+
+
+def _charts(view: View, now: Now, axis: str, end: int, version: str) -> drawers.Charts:
+    """Curve, map and frames: what is there of them is sent, and what is of other budgets says so."""
+    made = drawers.Charts(axis=axis, end=end)
+    if view.relaxation.is_timed and not now.fresh:
+        return made  # an integer program has all workers to itself
+    result = now.result if now.fresh else None
+    _line(view, now, made, version, result)
+    other = next((t for t in [*state.covered(view.instance), "sigma"] if t != axis), None)
+    if other is not None:
+        ends = (end, min(sweeps.map_end(view.instance, other), 20 if other == "sigma" else 10**6))
+        task = sweeps.map_over(view, axis, other, ends, view.relaxation.relaxed, "bench_map", small=True)
+        now.wait("contour", task)
+        made.surface = task.result
+        _keep(made, "map", view, made.surface, lambda: bench.map_data(view, version, made.surface, result), task.error)
+    many = view.instance.graph.n_nodes > sweeps.MANY_NODES and not st.session_state["play"]
+    if result is not None and st.session_state["adversary"] == "attack" and not st.session_state["beside"] and not many:
+        first = min(st.session_state["play_from"], end - 1)
+        made.frames = film.frames(view, axis, first, end)
+        now.wait("stage", made.frames)
+        for k, chunk in enumerate(film.chunks(made.frames.result or [], bench.family(view, axis), version)):
+            canvas.put(f"frames{k}", chunk)
+    return made
+
+
+def _line(view: View, now: Now, made: drawers.Charts, version: str, result: Certificate | None) -> None:
+    """The curve, the attacks along it, and what protecting the chosen node would be worth."""
+    axis, end = made.axis, made.end
+    still = view.threat.replace(**{axis: None if axis == "sigma" else 0})
+    member = sweeps.Member("", still, (view.instance,))
+    values = sorted({round(end * k / 12) for k in range(13)})
+    fine = end <= drawers.MOST_FINE and view.instance.graph.n_nodes <= sweeps.MANY_NODES
+    made.task = sweeps.curves([member], axis, values, False, view.relaxation, "mini", fine=fine)
+    now.wait("curve", made.task)
+    lines = sweeps.first_kind(made.task)
+    made.lines, made.line_done = lines, bool(lines) and made.task.fresh
+    if lines:
+        made.search = sweeps.attacks(member, axis, values, view.relaxation, "mini_attacks")
+        now.wait("curve", made.search)
+    guarded = _worth(view, now, made, result, values)
+    known = None if made.search is None else made.search.result
+    line: Any = lines[0][0] if lines else None
+    _keep(
+        made,
+        "curve",
+        view,
+        line,
+        lambda: bench.curve_data(view, version, line, known, result, guarded),
+        made.task.error,
+    )
+
+
+def _worth(view: View, now: Now, made: drawers.Charts, result: Certificate | None, values: list[int]) -> Any:
+    """What protecting the chosen site would be worth: the number, and the dashed line."""
+    node = st.session_state["picked"]
+    if result is None or node is None or st.session_state["role"] != "site" or result.attack is None:
+        return None
+    spent = result.attack.attributes.sum(axis=0)
+    if not spent[node] or node in view.threat.protected:
+        return None
+    task = engine.protecting(view, node)
+    now.wait("curve", task)
+    if not task.fresh:
+        return None
+    kept, more = task.result.verified_certified, task.result.verified_certified - result.verified_certified
+    made.worth = {"node": node, "text": f"at least {count(kept)} stay, {count(max(0, more))} more"}
+    still = view.threat.replace(
+        **{made.axis: None if made.axis == "sigma" else 0}, protected=[*view.threat.protected, node]
+    )
+    line = sweeps.curves(
+        [sweeps.Member("", still, (view.instance,))], made.axis, values, False, view.relaxation, "guarded",
+        fine=made.line_done and len(made.lines[0][0].values) > len(values),
+    )  # fmt: skip
+    now.wait("curve", line)
+    lines = sweeps.first_kind(line)
+    same = bool(lines and made.lines) and len(lines[0][0].values) == len(made.lines[0][0].values)
+    return lines[0][0] if same else None
+
+
+def _keep(made: drawers.Charts, name: str, view: View, found: Any, data: Any, failed: str | None) -> None:
+    """Send a chart, or the last one of this graph again, which is then said to be of other budgets.
+
+    One that has failed, perhaps because an attack refutes it, leaves nothing on show.
+    """
+    kept = st.session_state.setdefault("_kept", {})
+    if found is not None:
+        kept[name] = (view.instance.full_digest, made.axis, view.threat, data())
+    elif failed or name not in kept or kept[name][:2] != (view.instance.full_digest, made.axis):
+        kept.pop(name, None)
+        return
+    else:
+        made.stale[name] = bench.whose("curve" if name == "curve" else "map", kept[name][2], view.threat)
+    canvas.put(name, kept[name][3])
+
+
+def _more(view: View, result: Certificate | None) -> None:
+    """What this page adds to “More”."""
+    with st.sidebar:
+        controls.segmented_control(
+            st,
+            "Show",
+            list(SHOW),
+            format_func=SHOW.__getitem__,
+            key="adversary",
+            help="The attack found was replayed: these labels really lose their certificate. The relaxed adversary of "
+            "the linear program spends fractions of flips; it explains the bound, but it is not an attack.",
+        )
+        if st.session_state["beside"]:
+            if st.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one kept."):
+                state.move(beside="")
+        elif st.button(
+            "Keep beside",
+            icon=":material/splitscreen_left:",
+            disabled=result is None,
+            help="Keeps this attacker as a picture on the left. Then move the sliders and see both side by side.",
+        ):
+            assert result is not None
+            state.move(beside=situation.write(result.threat))
+
+
+def _act(view: View, event: canvas.Event) -> None:
+    """Do what was asked for in the workbench."""
+    value = event.value
+    match event.name:
+        case "move":
+            moves = {k: v for k, v in value.items() if k in bench.names_of(view) and (v is not None or k == "sigma")}
+            state.move(**moves)
+        case "open":
+            menu.go("node", node=value)
+        case "chosen":
+            now = value or {}
+            state.move(picked=now.get("node"), edge=now.get("edge", ""), role=now.get("as", "site"))
+        case "selected":
+            state.move(marked=state.write_nodes(value))
+        case "count":
+            state.move(targets="chosen", nodes=state.write_nodes(value))
+        case "shield":
+            state.move(protect=state.write_nodes([*view.threat.protected, *value]))
+        case "protect":
+            rest = set(np.asarray(view.threat.protected).tolist()) ^ {value}
+            state.move(protect=state.write_nodes(sorted(rest)))
+        case "only":
+            state.move(only=[CHOICES[code] for code in value])
+        case "colour" if value in COLOURS:
+            state.move(colour=value)
+        case "axis" | "play" if value in film.AXES and st.session_state["play"] != value:
+            if event.name == "axis" or view.instance.graph.n_nodes > sweeps.MANY_NODES:
+                state.move(play=value, play_from=0, play_to=None)
+        case "page" if value == "curves":
+            menu.go("curves", vary=_axis(view)[0])
+        case "page" if value == "contours":
+            menu.go("contours", x=_axis(view)[0])
+        case "drawer":
+            drawers.open(value)
+        case "act":
+            (work.again if value == "again" else work.cancel)("certificate")
+            st.rerun()

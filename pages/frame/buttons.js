@@ -1,0 +1,28 @@
+// Buttons that act in the browser alone.
+
+const page = document.documentElement;
+const sidebar = () => document.querySelector('[data-testid="stExpandSidebarButton"]') ?? document.querySelector('[data-testid="stSidebarCollapseButton"] button');
+const ACTS = {
+  // The picture stands in a shadow tree, where no address with # leads.
+  skip: () => { const picture = window.certcore?.mapView?.panels?.[0]?.canvas; picture?.focus({ preventScroll: true }); picture?.scrollIntoView({ block: "nearest" }); },
+  menu: () => page.classList.toggle("menu-open"),
+  attacker: () => page.classList.toggle("attacker-open"),
+  more: () => sidebar()?.click(),
+  copy: async (button) => {
+    try { await navigator.clipboard.writeText(location.href); } catch { window.prompt("The address of this view", location.href); return; }
+    button.textContent = "Copied"; setTimeout(() => { button.textContent = "Copy link"; }, 1600);
+  },
+};
+
+export default function ({ parentElement, data }) {
+  const root = parentElement.querySelector(".buttons"), known = JSON.stringify(data.buttons);
+  if (root.dataset.known === known) return;
+  root.dataset.known = known;
+  root.replaceChildren(...data.buttons.map(({ act, text, title, look }) => {
+    const made = document.createElement(act ? "button" : "span");
+    made.className = look; made.textContent = text; if (title) made.title = title;
+    if (look === "brand") made.prepend(document.createElement("i"));
+    if (act) { made.type = "button"; made.onclick = () => ACTS[act](made); if (act === "menu") made.setAttribute("aria-label", "Menu"); }
+    return made;
+  }));
+}

@@ -1,0 +1,52 @@
+// One slider of the strip: while it is dragged it tells the page's own scripts, and Python when it is let go.
+
+class Slider {
+  constructor(root) {
+    this.root = root; this.input = root.querySelector("input"); this.label = root.querySelector("label");
+    this.input.oninput = () => this.moved(false);
+    this.input.onchange = () => this.moved(true);
+    this.input.onpointerdown = () => { this.held = true; };
+    this.input.onpointerup = this.input.onpointercancel = () => { this.held = false; };
+    this.hear = (what) => { if (what.kind === "move" && what.from !== this && what.name === this.data?.name) this.place(what.value); };
+    shelf().hearing.add(this.hear);
+  }
+  update(data, send) {
+    this.data = data; this.send = send;
+    this.label.textContent = data.label; this.label.hidden = !data.label;
+    this.input.max = String(data.options.length - 1); this.input.disabled = data.disabled;
+    this.input.setAttribute("aria-label", data.name_text); this.root.title = data.help;
+    if (!this.held && !this.later) this.place(data.value);
+  }
+  // A value between two stops stands at the one below it; no number at all is the last stop.
+  place(value) {
+    const { options } = this.data, at = value === null ? options.length - 1 : options.findLastIndex((one) => one !== null && one <= value);
+    this.input.value = String(Math.max(0, at));
+    this.show(value);
+  }
+  show(value) {
+    const told = value === null ? this.data.none : String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+    this.input.style.setProperty("--at", `${(100 * this.input.value) / Math.max(1, this.input.max)}%`);
+    this.input.setAttribute("aria-valuetext", told);
+    // The field beside it is Streamlit's: it shows what is being chosen, and gets the value itself with the next run.
+    const field = document.querySelector(`.st-key-${this.data.name} input`);
+    if (field && document.activeElement !== field) { field.value = value === null ? "" : String(value); field.placeholder = value === null ? this.data.none : field.placeholder; }
+  }
+  moved(done) {
+    const value = this.data.options[Number(this.input.value)];
+    this.show(value);
+    say({ kind: "move", name: this.data.name, value, done: false, from: this });
+    if (!done) return;
+    // Keys come one after the other: Python hears of the last one.
+    clearTimeout(this.later);
+    this.later = setTimeout(() => {
+      this.later = null;
+      say({ kind: "move", name: this.data.name, value, done: true, from: this });
+      if (value !== this.data.value) this.send("moved", { value, at: Date.now() });
+    }, this.held === undefined || this.held ? 0 : 180);
+  }
+  end() { shelf().hearing.delete(this.hear); clearTimeout(this.later); }
+}
+
+export default function (component) {
+  return mounted(component.parentElement.querySelector(".range"), component, (root) => new Slider(root));
+}

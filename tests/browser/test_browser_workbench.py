@@ -1,0 +1,219 @@
+"""The workbench: number, bar, curve and map agree, also while a budget is dragged, and nothing is stale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certcore import ThreatModel, certify
+from certcore.common.rounding import share_down
+from certcore.domain.perturbations import TYPES
+from certcore.figures.style import TOKENS
+from certcore.instance.local_limits import within_base
+from tests.browser.workbench import VIEW, Visit, drawn, engine, opened, quiet, read
+from tests.pages.toys import N, division_instance, grid_instance, limited_instance
+
+#: Attributes, edges, both, a convex base certificate and votes over groups of edges, each with a first budget.
+BUNDLES = {
+    "ring-gcn-attr-s0": (grid_instance, "attr_del"),
+    "ring-edges-s0": (lambda: grid_instance(("adj_del",)), "adj_del"),
+    "ring-all-s0": (lambda: grid_instance(TYPES), "attr_del"),
+    "ring-gcn-convex-s0": (limited_instance, "attr_add"),
+    "ring-division-s0": (division_instance, "adj_add"),
+}
+
+
+def agree(now: Any) -> None:
+    """All that is on the screen says the same, and the parts of the bar add up."""
+    parts = now["parts"]
+    assert sum(parts.values()) == now["asked"]
+    assert parts["each"] + parts["together"] == now["proven"]
+    assert f"{now['proven']:,} of {now['asked']:,}" in now["head"]
+    assert share_down(now["proven"], now["asked"]) in now["head"]
+    assert now["dot"]["proven"] == now["proven"]
+    if now["cross"] is not None:
+        assert now["cross"]["proven"] == now["proven"]
+        assert now["cross"]["certified"] <= now["proven"], "a cell holds for all budgets up to its corner"
+    widths = np.array([now["widths"][name] for name in parts if parts[name]])
+    shares = np.array([parts[name] for name in parts if parts[name]]) / now["asked"]
+    np.testing.assert_allclose(widths / widths.sum(), shares, atol=0.02)
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_all_views_agree_at_random_budgets_while_dragging_and_after_it(visit: Visit, name: str) -> None:
+    make, axis = BUNDLES[name]
+    instance = make()
+    page = opened(visit(), f"?instance={name}&{axis}=3")
+    rng = np.random.default_rng(len(name))
+    for _ in range(3):
+        assert read(page)["line"]["axis"] == axis
+        to = int(rng.integers(1, 9))
+        page.evaluate("([name, value]) => window.certcore.benchView.move({ [name]: value }, false)", [axis, to])
+        moving = read(page)
+        asked = {t: moving["values"].get(t, 0) for t in TYPES}
+        real = certify(instance, within_base(ThreatModel(**asked), instance))
+        assert moving["proven"] <= real.verified_certified, "of this very budget or of a larger one"
+        assert moving["parts"]["lost"] + moving["parts"]["none"] <= int(real.bound), "of an attack within it"
+        assert moving["attack"] is None or moving["attack"] <= to or "stage" in moving["dimmed"], "or it is faded"
+        agree(moving)
+        page.evaluate("([name, value]) => window.certcore.benchView.move({ [name]: value }, true)", [axis, to])
+        quiet(page, **{axis: to})
+        assert f"{axis}={to}" in page.url
+        after = read(page)
+        assert after["proven"] == real.verified_certified
+        assert after["parts"]["lost"] + after["parts"]["none"] >= real.attack_found, "the best attack known"
+        assert after["dimmed"] == []
+        agree(after)
+
+
+def test_a_drag_runs_nothing_until_it_ends_and_back_returns(visit: Visit) -> None:
+    watched = visit()
+    page = watched.page
+    told: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda data: told.append(data)))
+    opened(watched)
+    before = read(page)
+    field, slider = page.locator(".st-key-attr_del input"), page.locator(".st-key-slider_attr_del input")
+    box, share = slider.bounding_box(), slider.evaluate("(input) => input.value / input.max")
+    x, y = box["x"] + 8 + (box["width"] - 16) * share, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    quiet_so_far = len(told)
+    seen = set()
+    for step in range(1, 7):
+        page.mouse.move(x + 9 * step, y)
+        now = read(page)
+        agree(now)
+        seen.add(now["proven"])
+        assert field.input_value() == str(now["values"]["attr_del"]), "the field follows"
+    assert len(seen) > 2, "the number moves"
+    assert len(told) == quiet_so_far, "and Python hears nothing of it"
+    value = read(page)["values"]["attr_del"]
+    page.mouse.up()
+    quiet(page, attr_del=value)
+    assert f"attr_del={value}" in page.url
+    page.go_back()
+    quiet(page, attr_del=5)
+    assert read(page)["proven"] == before["proven"]
+    assert field.input_value() == "5"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080), (420, 800)])
+def test_what_matters_is_above_the_fold_in_the_colours_of_the_table(
+    visit: Visit, width: int, height: int, scheme: str
+) -> None:
+    page = opened(visit(width, height, scheme))
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width
+    important = [".big", ".parts", ".key", ".pictures", ".legend", ".player", ".chart.curve canvas"]
+    if width > 1200:
+        important += [".chart.contour canvas", ".st-key-sigma"]
+    for name in important:
+        box = page.locator(name).first.bounding_box()
+        assert box is not None, name
+        assert box["y"] >= 0, name
+        assert box["y"] + box["height"] <= height, name
+        assert box["x"] + box["width"] <= width, name
+    tones = page.evaluate("window.certcore.benchView.tones")
+    assert tones == {name: getattr(TOKENS[name], scheme) for name in tones}
+    shown = page.locator(".part.each, .part.together").first.evaluate(
+        "(part) => getComputedStyle(part).backgroundColor"
+    )
+    wanted = [getattr(TOKENS[name], scheme) for name in ("each", "together")]
+    assert shown in [f"rgb({int(w[1:3], 16)}, {int(w[3:5], 16)}, {int(w[5:], 16)})" for w in wanted]
+
+
+@pytest.mark.parametrize("path", ["overview", "attack_map", ""])
+def test_old_addresses_open_the_workbench_with_all_they_say(visit: Visit, path: str) -> None:
+    _, _, found = engine(ThreatModel(attr_del=5))
+    node = int(found.ends[0, 0])
+    page = opened(visit(), f"{path}{VIEW}&adversary=attack&colour=margin&picked={node}&only=attacked")
+    seen = drawn(page)
+    assert seen["chosen"] == {"node": node}
+    assert seen["colour"] == "margin"
+    assert page.evaluate("window.certcore.mapView.only") == [4]
+    assert sorted(site["ends"][0] for site in seen["panels"][0]["sites"]) == sorted(found.ends[:, 0].tolist())
+
+
+def test_with_the_keyboard_alone(visit: Visit) -> None:
+    """One of the first stops of the Tab key leads to the picture; from there everything has a key."""
+    watched = visit()
+    page = opened(watched)
+    skip = page.get_by_role("button", name="Skip to the picture")
+    for _ in range(4):  # Streamlit's own link, its menu and the page itself come before
+        page.keyboard.press("Tab")
+        if skip.evaluate("(button) => button.matches(':focus')"):
+            break
+    box = skip.bounding_box()
+    assert min(box["width"], box["height"]) > 20, "on the screen"
+    page.keyboard.press("Enter")
+    assert page.locator(".box .top").evaluate("(picture) => picture.matches(':focus')")
+    page.keyboard.press("ArrowRight")
+    assert drawn(page)["chosen"]
+    page.keyboard.press("Escape")
+    page.keyboard.press("]")
+    assert read(page)["values"]["attr_del"] == 6
+    quiet(page, attr_del=6)
+    page.keyboard.press("c")
+    assert not page.locator(".cards").is_visible()
+    page.keyboard.press("c")
+    page.keyboard.press("/")
+    page.keyboard.type("paper 31")
+    page.keyboard.press("Enter")
+    assert drawn(page)["chosen"] == {"node": 31}
+    page.locator(".chart.curve canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    quiet(page, attr_del=5)
+    told = page.locator(".chart.curve canvas").get_attribute("aria-valuetext")
+    assert told == f"5 attribute deletions: at least {read(page)['proven']} of {N}, proven"
+    assert page.locator(".live").inner_text().startswith("At least")
+    page.locator(".box .top").focus()
+    page.keyboard.press("m")
+    page.get_by_test_id("stSidebarUserContent").get_by_role("button", name="Reset").wait_for()
+
+
+def test_what_is_of_other_budgets_is_faded_and_says_whose_it_is(visit: Visit) -> None:
+    page = opened(visit(), "?instance=ring-all-s0&attr_del=4")
+    # A slider of which nothing is known in the browser: neither on the curve nor on the map.
+    page.evaluate("() => window.certcore.benchView.move({ adj_del: 7 }, false)")
+    now = read(page)
+    assert now["proven"] is None
+    assert {name.split()[-1] for name in now["dimmed"]} >= {"curve", "contour"}
+    assert "for 4 attribute deletions" in now["sub"]
+    assert page.locator(".claim").evaluate("(claim) => getComputedStyle(claim).opacity") == "0.42"
+    page.evaluate("() => window.certcore.benchView.move({ adj_del: 7 }, true)")
+    quiet(page, adj_del=7)
+    assert read(page)["dimmed"] == []
+    instance = grid_instance(TYPES)
+    assert read(page)["proven"] == certify(instance, ThreatModel(attr_del=4, adj_del=7)).verified_certified
+
+
+def test_a_part_of_the_bar_lights_its_nodes_and_the_proof_opens(visit: Visit) -> None:
+    _, result, found = engine(ThreatModel(attr_del=5))
+    page = opened(visit())
+    page.locator(".key [data-part=lost]").hover()
+    hidden = "() => { const map = window.certcore.mapView; return map.looks(map.attacks[0]).members[0].length; }"
+    assert page.evaluate(hidden) == N - int(found.lost.sum()), "all others are faded"
+    page.locator(".key [data-part=lost]").click()
+    page.wait_for_function("() => new URL(location).searchParams.get('only') === 'lost'")
+    quiet(page)
+    assert page.locator(".key [data-part=lost]").get_attribute("aria-pressed") == "true"
+    page.get_by_role("button", name="Proven", exact=True).click()
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_text("all at once").wait_for(timeout=90_000)
+    assert f"{result.verified_certified} of {N}" in drawer.inner_text()
+
+
+def test_protecting_a_site_in_place(visit: Visit) -> None:
+    _, result, found = engine(ThreatModel(attr_del=5))
+    node = int(found.ends[0, 0])
+    safer = certify(grid_instance(), ThreatModel(attr_del=5, protected=[node]))
+    page = opened(visit(), f"{VIEW}&picked={node}")
+    more = safer.verified_certified - result.verified_certified
+    page.get_by_text(f"at least {safer.verified_certified} stay, {more} more").wait_for(timeout=90_000)
+    page.locator(".actions").get_by_role("button", name="Protect", exact=True).click()
+    page.wait_for_function(f"() => new URL(location).searchParams.get('protect') === '{node}'")
+    quiet(page)
+    assert read(page)["proven"] == safer.verified_certified

@@ -102,7 +102,7 @@ def _dual_value(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
     for k in np.argsort([-value for value in values], kind="stable").tolist():
         if values[k] > 1:
             changed = [*values[:k], values[k] // 2, *values[k + 1 :]]
-            forged = _sign(proof, duals=proof["multipliers"] | {"values": changed})
+            forged = _sign(proof, multipliers=proof["multipliers"] | {"values": changed})
             yield f"It halves the multiplier of row {proof['multipliers']['rows'][k]:,}", forged, instance
 
 

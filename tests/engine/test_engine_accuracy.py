@@ -92,7 +92,7 @@ def test_the_sentence_starts_from_the_clean_accuracy() -> None:
     instance = labelled(3)
     of = np.arange(instance.graph.n_nodes)
     assert instance.right is not None
-    right, say = int(instance.right.sum()), messages.SENTENCES["accuracy.certified"].say
+    right, say = int(instance.right.sum()), messages.SENTENCES["accuracy.certified"].message
     assert say(1, len(of), right, False) != say(1, len(of), right - 1, False), "the number is told"
     for threat, nothing in ((ThreatModel(attr_del=1), False), (ThreatModel(), True)):
         said = messages.certified_accuracy(instance, threat, 1, of)
@@ -129,7 +129,7 @@ def test_every_point_of_a_sweep_tells_the_share_of_all_targets(
         table = capsys.readouterr()
         rows = [dict(zip(table.out.split("\n")[0].split(","), row.split(","))) for row in table.out.split()[1:]]
         assert [float(row["certified_accuracy"]) for row in rows] == [p["certified_accuracy"] for p in told["points"]]
-        assert str(messages.SENTENCES["accuracy.which"].say(told["targets"], n)) in table.err
+        assert str(messages.SENTENCES["accuracy.which"].message(told["targets"], n)) in table.err
         assert main([*command, "--targets", "all"]) == 0
         plain = capsys.readouterr()
         assert "accuracy" not in plain.out + plain.err
@@ -166,8 +166,8 @@ def test_a_radius_says_which_share_it_means(
     n = instance.graph.n_nodes
     assert told["needed"] == told["targets"] < n
     assert told["certified_accuracy"] == told["certified"] / n
-    there = messages.SENTENCES["radius.accuracy"].say(told["certified"], n, "")
-    which = messages.SENTENCES["accuracy.which"].say(told["targets"], n)
+    there = messages.SENTENCES["radius.accuracy"].message(told["certified"], n, "")
+    which = messages.SENTENCES["accuracy.which"].message(told["targets"], n)
     assert str(there) in told["guarantee"]
     assert str(which) in told["guarantee"]
     assert main([*command, "0", "--targets", "correct:all"]) == 0

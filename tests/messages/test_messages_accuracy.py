@@ -43,7 +43,7 @@ def shares(text: str) -> set[str]:
 def test_the_sentence_says_correct_labels_and_tells_one_share(instance: Instance, budget: int, claimed: int) -> None:
     asked, right = instance.select_targets(None), instance.select_targets("correct")
     found = certify(instance, ThreatModel(attr_del=budget, targets=right))
-    claim = dataclasses.replace(found, certified=min(found.certified + claimed, len(right)))
+    claim = dataclasses.replace(found, certified=min(found.certified + claimed, len(right)), instance=None)
     said = str(messages.guarantee(instance, claim, len(asked)))
     assert f"{found.verified_certified} of {len(right)} correct labels" in said
     assert shares(said) == ({share_down(found.verified_certified, len(asked))} if found.verified_certified else set())

@@ -31,7 +31,7 @@ def test_a_budget_above_the_limit_is_certified_under_that_limit(open_page: Open)
     assert f"**{expected.certified} of {N}**" in words_of(at)
     assert messages.threat_words(threat) in words_of(at)
     sure = messages.confidence(limited_instance())
-    assert sure == messages.SENTENCES["confidence.given"].say(True), "according to the file, without samples"
+    assert sure == messages.SENTENCES["confidence.given"].message(True), "according to the file, without samples"
     assert sure.markdown in words_of(at)
     assert any(messages.budget_words((2, 0, 0, 0)) in caption.value for caption in at.caption)
 

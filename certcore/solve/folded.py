@@ -236,7 +236,7 @@ class FoldedModel(HighsModel):
             if many:
                 self._h.clearSolver()  # cold, with presolve, which removes the targets that are left out
 
-    def _multipliers(self, row_dual: object) -> np.ndarray:
+    def _row_duals(self, row_dual: object) -> np.ndarray:
         return self._fold.duals(-np.array(row_dual))
 
 

@@ -113,7 +113,7 @@ class HighsModel:
         status = run(h, time_limit=time_limit, cancel=cancel, method=method)
         solution, info = h.getSolution(), h.getInfo()
         x = np.array(solution.col_value) if solution.value_valid else None
-        y = self._multipliers(solution.row_dual) if solution.dual_valid and not self._integer else None
+        y = self._row_duals(solution.row_dual) if solution.dual_valid and not self._integer else None
         limit = -info.mip_dual_bound if self._integer else float("nan")
         basis = None if self._integer else h.getBasis()
         return Solution(
@@ -127,7 +127,7 @@ class HighsModel:
             basis=basis if basis is not None and basis.valid else None,
         )
 
-    def _multipliers(self, row_dual: Any) -> np.ndarray:
+    def _row_duals(self, row_dual: Any) -> np.ndarray:
         """Dual values of all rows of the program and then of the cuts; 0 for rows the solver did not need."""
         dual = -np.array(row_dual)
         count = len(self._kept)

@@ -188,7 +188,7 @@ def _certificate(
     bound, by = search.bound, search.by
     assert bound is not None
     if by is None:
-        by = _tight_multipliers(search)
+        by = _tight_duals(search)
         bound = strong_bound(problem, search.program, by)
     certificate = replace(
         with_bound(problem, Relaxation.STRONG, bound, search.status, started),
@@ -203,7 +203,7 @@ def _certificate(
     return replace(certificate, seconds=time.perf_counter() - started)
 
 
-def _tight_multipliers(search: StrongSearch) -> StrongDuals:
+def _tight_duals(search: StrongSearch) -> StrongDuals:
     """What proves the tight bound, for a proof without any strong row."""
     program = Program(search.structure, *search.point)
     y, cuts = plain_duals(program), Cuts.none()

@@ -122,7 +122,7 @@ def proof(view: View) -> Work:
 
 
 def known(view: View) -> Preview | None:
-    """What multipliers of earlier solves already prove at the new budgets."""
+    """What dual values of earlier solves already prove at the new budgets."""
     try:
         return session(view.instance).preview(view.threat, relaxation=view.relaxation)
     except SoundnessError:

@@ -103,7 +103,7 @@ def _dual_value(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
         if values[k] > 1:
             changed = [*values[:k], values[k] // 2, *values[k + 1 :]]
             forged = _sign(proof, multipliers=proof["multipliers"] | {"values": changed})
-            yield f"It halves the multiplier of row {proof['multipliers']['rows'][k]:,}", forged, instance
+            yield f"It halves the dual value of row {proof['multipliers']['rows'][k]:,}", forged, instance
 
 
 def _budget(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
@@ -150,5 +150,5 @@ KINDS: dict[str, tuple[str, Callable[[dict[str, Any], Instance], Iterator[Claim]
 #: What each check does, in words.
 CHECKS = {
     "certified": "the bound is turned into a count again",
-    "bound": "the multipliers are evaluated again, in exact integers",
+    "bound": "the dual values are evaluated again, in exact integers",
 }

@@ -123,7 +123,7 @@ def _accepted(claim: CheckedProof) -> bool:
         icon=":material/verified:",
     )
     st.caption(
-        "What was checked: the program was derived again from the instance, and the multipliers in the proof were "
+        "What was checked: the program was derived again from the instance, and the dual values in the proof were "
         "evaluated in exact integers. What the proof rests on: this clean graph, its receptive fields, and its base "
         "certificate."
     )
@@ -162,7 +162,7 @@ def _try_forgeries(claim: CheckedProof) -> None:
         )
     left_out = [what for what in KINDS if what not in {forgery.what for forgery in made}]
     st.caption(
-        "A change that the multipliers still prove is no forgery, but a true claim; it is passed over."
+        "A change that the dual values still prove is no forgery, but a true claim; it is passed over."
         + (f" So nothing false was found here for: {listing(left_out)}." if left_out else "")
     )
     st.download_button(

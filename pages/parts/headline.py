@@ -56,7 +56,7 @@ def panel(view: View, result: Certificate | None, fresh: bool) -> None:
 def _checked(result: Certificate) -> None:
     if not result.unproven:
         st.markdown(
-            "This count does not rest on the solver: its multipliers were turned into integers and the bound was "
+            "This count does not rest on the solver: its dual values were turned into integers and the bound was "
             "recomputed **exactly**. Anyone can do that again from the proof file, without a solver."
         )
     else:

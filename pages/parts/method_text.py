@@ -86,14 +86,14 @@ program; what it adds is the solver's word and is not verified.
         "The proof",
         ":material/verified:",
         """
-Solvers compute in floating point and can be wrong. All data of the program are integers, and for **any** multipliers
+Solvers compute in floating point and can be wrong. All data of the program are integers, and for **any** dual values
 $y\\ge 0$ weak duality bounds the optimum:
 
 $$\\sum_i y_i\\,b_i+\\sum_j \\max\\bigl(0,\\,c_j-(y^{\\top}A)_j\\bigr)\\,u_j .$$
 
-The solver's multipliers are turned into integers and this sum is evaluated exactly. *Certified* is $|T|$ minus the
+The solver's dual values are turned into integers and this sum is evaluated exactly. *Certified* is $|T|$ minus the
 bound,
-rounded down. A proof file holds the multipliers; “Check a proof” evaluates it again without any solver.
+rounded down. A proof file holds the dual values; “Check a proof” evaluates it again without any solver.
 """,
     ),
     (

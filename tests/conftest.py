@@ -21,7 +21,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 #: Files that take longest, in this order (65 to 13 processor seconds). They come first, those of `browser` before all,
 #: so that no process is left alone with one of them at the end.
 LONG = (
-    "net_numbers", "checker_agrees", "engine_large", "pages_controls", "hardening_server", "checker_files",
+    "net_numbers", "oracle_walk",
+    "checker_agrees", "engine_large", "pages_controls", "hardening_server", "checker_files",
     "docs_commands", "engine_strong", "net_files", "votes_run", "export_report", "docs_examples", "checker_division",
     "pipeline_smooth", "votes_identity", "models_training", "export_formats", "hardening_faults", "engine_certify",
     "pages_again", "pages_open",

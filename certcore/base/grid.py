@@ -13,26 +13,26 @@ from certcore.common.errors import InputError
 from certcore.common.reading import flag, whole_number, whole_numbers
 from certcore.domain.fronts import Fronts, fronts_from_grid
 from certcore.domain.limits import MAX_CLASSES
-from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
+from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL, FLIPS, LABELS, TYPES, UNLIMITED
 
 
 @dataclass(frozen=True)
 class BaseLocal:
     """The local budget a base certificate relied on: per type (None: no limit), or joint for attribute flips."""
 
-    per_type: tuple[int | None, int | None, int | None, int | None] = (None, None, None, None)
+    per_type: tuple[int | None, ...] = (None,) * len(FLIPS)
     joint: int | None = None
 
     def __post_init__(self) -> None:
         if self.joint is not None and any(value is not None for value in self.per_type):
             raise InputError("the local budget of a base certificate is given per type and joint; give one of them")
         what = "the local budget of a base certificate"
-        if len(self.per_type) != len(TYPES):
+        if len(self.per_type) not in (len(FLIPS), len(TYPES)):
             raise InputError(
                 f"{what} has {len(self.per_type)} entries; expected one per perturbation type (None: no limit)"
             )
-        a, b, c, d = (None if v is None else whole_number(v, what, 0, UNLIMITED) for v in self.per_type)
-        object.__setattr__(self, "per_type", (a, b, c, d))
+        told = tuple(None if v is None else whole_number(v, what, 0, UNLIMITED) for v in self.per_type)
+        object.__setattr__(self, "per_type", told + (None,) * (len(TYPES) - len(told)))
         if self.joint is not None:
             object.__setattr__(self, "joint", whole_number(self.joint, what, 0, UNLIMITED))
 
@@ -40,23 +40,23 @@ class BaseLocal:
     def from_array(cls, array: np.ndarray) -> BaseLocal:
         """Read the file form: one number (joint for attribute flips), or four (-1: no limit)."""
         array = np.asarray(array)
-        if array.shape not in ((), (1,), (4,)):
+        if array.shape not in ((), (1,), (len(FLIPS),), (len(TYPES),)):
             raise InputError(f"base_local has shape {array.shape}; expected one whole number or four (-1: no limit)")
         if array.size == 1:
             return cls(joint=whole_number(array, "base_local", 0, UNLIMITED))
-        values = whole_numbers(array, "base_local", -1, UNLIMITED, shape=(4,)).tolist()
-        a, b, c, d = (None if v < 0 else v for v in values)
-        return cls(per_type=(a, b, c, d))
+        values = whole_numbers(array, "base_local", -1, UNLIMITED).tolist()
+        return cls(per_type=tuple(None if v < 0 else v for v in values))
 
     def to_array(self) -> np.ndarray:
         if self.joint is not None:
             return np.array(self.joint, dtype=np.int64)
-        return np.array([-1 if v is None else v for v in self.per_type], dtype=np.int64)
+        told = self.per_type if any(v is not None for v in self.per_type[len(FLIPS) :]) else self.per_type[: len(FLIPS)]
+        return np.array([-1 if v is None else v for v in told], dtype=np.int64)
 
     def check(self, budgets: Sequence[int], limits: np.ndarray) -> None:
         """Refuse a threat model that may put more flips on one node than the base certificate considered.
 
-        `limits` is the (4, N) array of local budgets. A global budget limits every node too.
+        `limits` is the (types, N) array of local budgets. A global budget limits every node too.
         """
         most = np.minimum(limits, np.asarray(budgets, dtype=np.int64)[:, None])
         for k, allowed in enumerate(self.per_type):

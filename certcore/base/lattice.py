@@ -10,7 +10,7 @@ import numpy as np
 from certcore.base.joint import Joint, Order, order_pairs
 from certcore.base.regions import NOTHING, BitPair, Regions
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import UNLIMITED
+from certcore.domain.perturbations import FLIPS, UNLIMITED
 
 Extent = tuple[int, int, int, int]
 
@@ -34,7 +34,7 @@ def free_types(noise: Noise) -> tuple[bool, bool, bool, bool]:
 
 def certifiable_types(noise: Noise) -> tuple[bool, bool, bool, bool]:
     """Types of which at least one flip can be certified, if votes are clear enough."""
-    a, b, c, d = (_single_threshold(noise, kind, 1) < 1 for kind in range(4))
+    a, b, c, d = (_single_threshold(noise, kind, 1) < 1 for kind in range(len(FLIPS)))
     return (a, b, c, d)
 
 
@@ -56,12 +56,12 @@ def lattice_box(
     `corners` says that every region of every budget will be listed, which costs more.
     """
     free = free_types(noise)
-    wanted = [0 if free[k] else _follow(noise, k, ceiling, min(limits[k], MAX_AXIS)) for k in range(4)]
+    wanted = [0 if free[k] else _follow(noise, k, ceiling, min(limits[k], MAX_AXIS)) for k in range(len(FLIPS))]
     ends = list(wanted)
     while _seconds(noise, ends, wanted, corners) > MAX_SECONDS:
         longest = int(np.argmax(ends))
         ends[longest] = ends[longest] * 9 // 10
-    cut = tuple(ends[k] < wanted[k] or MAX_AXIS <= ends[k] < limits[k] for k in range(4))
+    cut = tuple(ends[k] < wanted[k] or MAX_AXIS <= ends[k] < limits[k] for k in range(len(FLIPS)))
     return (ends[0], ends[1], ends[2], ends[3]), cut
 
 

@@ -20,6 +20,7 @@ from certcore.base.lattice import MAX_AXIS, NO_LIMITS, Extent, free_types, latti
 from certcore.base.thresholds import next_ceiling, table_key
 from certcore.domain.fronts import Fronts, fronts_from_lists
 from certcore.domain.noise import Noise
+from certcore.domain.perturbations import FLIPS
 
 #: What rounding may add to the sum of two interpolated values of L (each is at most one).
 MARGIN = 1e-14
@@ -66,7 +67,7 @@ class CornerTable:
         owners, points = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 4), dtype=np.int64)]
         for cell in sorted(self._candidates(known)):
             alive = np.ones(len(pairs), dtype=bool)
-            for k in range(4):
+            for k in range(len(FLIPS)):
                 if cell[k]:
                     below = certified.get((*cell[:k], cell[k] - 1, *cell[k + 1 :]))
                     alive &= False if below is None else np.unpackbits(below, count=len(pairs)).astype(bool)
@@ -88,7 +89,7 @@ class CornerTable:
         found = {(0, 0, 0, 0), *known}
         free = free_types(self.noise)
         for cell in known:
-            for k in range(4):
+            for k in range(len(FLIPS)):
                 if not free[k] and cell[k] < self.limits[k]:
                     found.add((*cell[:k], cell[k] + 1, *cell[k + 1 :]))
         return found

@@ -22,7 +22,7 @@ from certcore.domain.base_rule import BaseRule
 from certcore.domain.fronts import Fronts
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, FLIPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class SmoothingBase:
     @cached_property
     def axes(self) -> tuple[str, ...]:
         """The types of which a flip can be certified under this smoothing."""
-        return tuple(name for name, speaks in zip(TYPES, certifiable_types(self.noise)) if speaks)
+        return tuple(name for name, speaks in zip(FLIPS, certifiable_types(self.noise)) if speaks)
 
     @property
     def local(self) -> BaseLocal | None:
@@ -123,11 +123,11 @@ class SmoothingBase:
         """Nodes whose votes are not clear enough to certify anything, even without an attack."""
         if self.rule is BaseRule.BINARY:
             return self.probability <= 0.5
-        return ~self.fronts().certified((0, 0, 0, 0))
+        return ~self.fronts().clean
 
     @property
     def facts(self) -> dict[str, Any]:
-        cut = [name for name, flag in zip(TYPES, self.table.cut) if flag]
+        cut = [name for name, flag in zip(FLIPS, self.table.cut) if flag]
         facts: dict[str, Any] = {
             "kind": "sparse smoothing",
             "rule": str(self.rule),

@@ -23,7 +23,7 @@ from certcore.common.exact import decimal_text
 from certcore.common.reading import whole_numbers
 from certcore.domain.fronts import Fronts
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import TYPES, UNLIMITED
+from certcore.domain.perturbations import FLIPS, UNLIMITED
 
 #: A table that is asked for by its extent has at most this many budgets.
 MAX_CELLS = 10**7
@@ -53,8 +53,8 @@ class ThresholdTable:
     def largest(self, probability: float) -> list[int | None]:
         """The largest certified budget of each type alone at one probability; None if it has no end."""
         found: list[int | None] = []
-        for k in range(4):
-            line = self.values[tuple(slice(None) if j == k else 0 for j in range(4))]
+        for k in range(len(FLIPS)):
+            line = self.values[tuple(slice(None) if j == k else 0 for j in range(len(FLIPS)))]
             certified = int(np.count_nonzero(line < probability)) - 1
             if free_types(self.noise)[k] and certified >= 0:
                 found.append(None if self.limits[k] >= NO_LIMITS[k] else self.limits[k])
@@ -73,11 +73,11 @@ class ThresholdTable:
         # How many distinct thresholds lie below p: the same number means the same certified budgets.
         rank = np.searchsorted(distinct, probabilities, side="left")
         ranks, front_of_node = np.unique(rank, return_inverse=True)
-        padding = [(0, 0 if self._ends_with_bits(k) else 1) for k in range(4)]
+        padding = [(0, 0 if self._ends_with_bits(k) else 1) for k in range(len(FLIPS))]
         own = np.searchsorted(distinct, self.values, side="left")
         own = np.pad(own, padding, constant_values=len(distinct))  # beyond the end: never certified
         before = np.full(own.shape, -1, dtype=np.int64)
-        for axis in range(4):
+        for axis in range(len(FLIPS)):
             low, high = [slice(None)] * 4, [slice(None)] * 4
             low[axis], high[axis] = slice(0, -1), slice(1, None)
             np.maximum(before[tuple(high)], own[tuple(low)], out=before[tuple(high)])
@@ -102,7 +102,7 @@ def threshold_table(
 ) -> ThresholdTable:
     """The table of all budgets up to `extent` (flips per type, both ends included)."""
     noise = Noise.of(theta)
-    counts = whole_numbers(extent, "the extent of a threshold table", 0, UNLIMITED, shape=(len(TYPES),)).tolist()
+    counts = whole_numbers(extent, "the extent of a threshold table", 0, UNLIMITED, shape=(len(FLIPS),)).tolist()
     a, b, c, d = (0 if free else e for e, free in zip(counts, free_types(noise)))
     end: Extent = (a, b, c, d)
     if math.prod(e + 1 for e in end) > MAX_CELLS:
@@ -129,7 +129,7 @@ def grown_thresholds(
     a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # beyond, limits make no difference
     key = table_key("grown", noise.fractions, (a, b, c, d), ceiling)
     stored = cache.read(key, {"values": (np.dtype(np.float64), None), "cut": (np.dtype(bool), (4,))})
-    if stored is None or stored["values"].ndim != len(TYPES):
+    if stored is None or stored["values"].ndim != len(FLIPS):
         extent, cut = lattice_box(noise, ceiling, limits)
         stored = {"values": _fill(noise, extent, ceiling), "cut": np.array(cut)}
         cache.write(key, stored)

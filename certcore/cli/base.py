@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from certcore.base.lattice import bits_of
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli.options import add_instance, add_json, natural, print_json, read_instance
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
-from certcore.domain.perturbations import LABELS, TYPES, UNLIMITED
+from certcore.domain.perturbations import FLIPS, LABELS, TABLE, TYPES, UNLIMITED
 from certcore.instance.instance import Instance, save_instance
 
 #: Budgets at which shares are told.
@@ -72,15 +71,14 @@ def summary(instance: Instance) -> dict[str, Any]:
             "ends_with_bits": top >= UNLIMITED,
             "certified": [{"budget": b, "nodes": int(np.count_nonzero(largest >= b))} for b in shown],
         }
-    uncertified = int(n - fronts.certified((0, 0, 0, 0)).sum())
+    uncertified = int(n - fronts.clean.sum())
     return {"nodes": n, "uncertified_without_attack": uncertified, "fronts": fronts.n_fronts, "types": types} | {
         "base": instance.base.facts
     }
 
 
-def _bits(instance: Instance) -> tuple[int, int, int, int]:
-    g = instance.graph
-    return bits_of(g.n_nodes, g.n_attrs, len(g.attr_indices), g.n_edges, g.directed)
+def _bits(instance: Instance) -> tuple[int, ...]:
+    return tuple(entry.total(instance.graph) for entry in TABLE)
 
 
 def _words(report: dict[str, Any]) -> str:
@@ -90,7 +88,7 @@ def _words(report: dict[str, Any]) -> str:
         lines.append(
             f"confidence        1 − α = {confidence_text(base['alpha'])} over all nodes, {base['samples']:,} samples"
         )
-        lines.append(f"flips θ           {', '.join(f'{t} {v}' for t, v in zip(TYPES, base['theta']))}")
+        lines.append(f"flips θ           {', '.join(f'{t} {v}' for t, v in zip(FLIPS, base['theta']))}")
     if "cut" in base:
         lines.append(f"cut short         {', '.join(base['cut'])}: larger budgets were not looked at")
     lines.append(

@@ -19,7 +19,7 @@ from certcore.common.errors import InputError
 from certcore.common.numbers import INDICES
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, entry_of
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance, before_correct, load_instance, names_targets
 from certcore.program.relaxation import Relaxation
@@ -78,7 +78,7 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
             *_spellings("--local-", name),
             metavar="N",
             help=f"local budget: {LABELS[name]} at each node (default: no limit)"
-            + ("; in directed graphs, incoming and outgoing edges together" if name.startswith("adj") else ""),
+            + ("" if entry_of(name).at_nodes else "; in directed graphs, incoming and outgoing edges together"),
         )
     group.add_argument(
         "--local-mode", choices=list(map(str, LocalMode)), default=LocalMode.ABSOLUTE,
@@ -102,9 +102,8 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
 
 
 def _spellings(prefix: str, name: str) -> list[str]:
-    """An entry of the adjacency matrix is an edge, and both names are in use: `--adj-del`, `--edge-del`."""
-    option = prefix + name.replace("_", "-")
-    return list(dict.fromkeys((option, option.replace("adj-", "edge-"))))
+    """The name of a type and its aliases: an entry of the adjacency matrix is an edge, `--adj-del`, `--edge-del`."""
+    return [prefix + name.replace("_", "-") for name in (name, *entry_of(name).aliases)]
 
 
 def add_relaxation(parser: argparse.ArgumentParser) -> None:

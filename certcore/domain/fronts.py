@@ -9,7 +9,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_numbers
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS, TYPES
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,8 +17,9 @@ class Fronts:
     """The front of every node, stored once for nodes that share it.
 
     Front f consists of `points[indptr[f]:indptr[f + 1]]`, each a budget per perturbation type. A budget is
-    uncertified for a node iff it reaches one of the points of its front in all four types. An empty front means
-    certified at every budget; the zero point means uncertified even without an attack.
+    uncertified for a node iff it reaches one of the points of its front in all types. An empty front means
+    certified at every budget; the zero point means uncertified even without an attack. Points over the four types of
+    `FLIPS` alone are taken too: whoever made them knows no other type, so that any amount of one is uncertified.
     """
 
     front_of_node: np.ndarray
@@ -26,12 +27,16 @@ class Fronts:
     points: np.ndarray
 
     def __post_init__(self) -> None:
-        points = self.points if np.size(self.points) else np.zeros((0, len(TYPES)), dtype=np.int64)
-        points = whole_numbers(points, "the list of front points", 0, 2**62, shape=(None, len(TYPES)))
+        told = np.shape(self.points)[1:] == (len(TYPES),)
+        known = len(TYPES) if told else len(FLIPS)
+        points = self.points if np.size(self.points) else np.zeros((0, known), dtype=np.int64)
+        points = whole_numbers(points, "the list of front points", 0, 2**62, shape=(None, known))
         indptr = whole_numbers(self.indptr, "the list of where fronts begin", 0, len(points))
         if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(points) or (np.diff(indptr) < 0).any():
             raise InputError(f"fronts begin at {indptr[:5]} …; expected numbers from 0 up to {len(points)}")
         chosen = whole_numbers(self.front_of_node, "the list of the fronts of nodes", 0, len(indptr) - 2)
+        if known < len(TYPES):
+            indptr, points = _widened(indptr, points, range(known))
         for name, array in (("front_of_node", chosen), ("indptr", indptr), ("points", points)):
             object.__setattr__(self, name, array)
 
@@ -43,6 +48,11 @@ class Fronts:
     def n_fronts(self) -> int:
         """Number of distinct fronts."""
         return len(self.indptr) - 1
+
+    @property
+    def clean(self) -> np.ndarray:
+        """Which nodes are certified without any attack."""
+        return self.certified((0,) * len(TYPES))
 
     def certified(self, budget: Sequence[int]) -> np.ndarray:
         """Which nodes the base certificate covers at this one budget (bool per node)."""
@@ -73,7 +83,8 @@ class Fronts:
 def fronts_from_lists(front_of_node: np.ndarray, fronts: Sequence[np.ndarray]) -> Fronts:
     """Put one array of points per distinct front together."""
     sizes = [len(front) for front in fronts]
-    points = np.concatenate([np.reshape(f, (-1, 4)) for f in fronts]) if fronts else np.zeros((0, 4), np.int64)
+    width = next((front.shape[1] for front in fronts if front.ndim == 2), len(TYPES))
+    points = np.concatenate([np.reshape(f, (-1, width)) for f in fronts]) if fronts else np.zeros((0, width), np.int64)
     return Fronts(front_of_node, np.concatenate([[0], np.cumsum(sizes)]), points)
 
 
@@ -85,19 +96,41 @@ def fronts_from_grid(grid: np.ndarray, axes: Sequence[str]) -> Fronts:
     padded by one uncertified layer, so that budgets beyond its end count as uncertified; a type without an axis
     has length one before padding, so that any flip of it is uncertified.
     """
-    full = _four_axes(grid, axes)
+    known = [kind for kind in TYPES if kind in FLIPS or kind in axes]
+    full = _all_axes(grid, axes, known)
     distinct, front_of_node = _distinct_rows(full.reshape(len(full), -1))
-    certified = np.pad(distinct.reshape(-1, *full.shape[1:]), [(0, 0)] + [(0, 1)] * 4)
+    certified = np.pad(distinct.reshape(-1, *full.shape[1:]), [(0, 0)] + [(0, 1)] * len(known))
     minimal = ~certified
-    for axis in range(1, 5):
+    for axis in range(1, 1 + len(known)):
         below = np.roll(certified, 1, axis=axis)
-        first = [slice(None)] * 5
+        first = [slice(None)] * certified.ndim
         first[axis] = slice(0, 1)
         below[tuple(first)] = True
         minimal &= below
     found = np.argwhere(minimal)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(found[:, 0], minlength=len(certified)))])
-    return Fronts(front_of_node, indptr, found[:, 1:])
+    points = found[:, 1:]
+    if len(known) < len(TYPES):
+        indptr, points = _widened(indptr, points, [TYPES.index(kind) for kind in known])
+    return Fronts(front_of_node, indptr, points)
+
+
+def _widened(indptr: np.ndarray, points: np.ndarray, kinds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Fronts over some types, told over all of them: one unit of any other type is a point of every front.
+
+    A front that has the zero point needs no other.
+    """
+    wide = np.zeros((len(points), len(TYPES)), dtype=np.int64)
+    wide[:, list(kinds)] = points
+    others = [k for k in range(len(TYPES)) if k not in kinds]
+    units = np.eye(len(TYPES), dtype=np.int64)[others]
+    owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    zero = np.bincount(owner[~points.any(axis=1)], minlength=len(indptr) - 1) > 0
+    more = np.flatnonzero(~zero)
+    owners = np.concatenate([owner, np.repeat(more, len(others))])
+    order = np.argsort(owners, kind="stable")
+    sizes = np.diff(indptr) + np.where(zero, 0, len(others))
+    return np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([wide, np.tile(units, (len(more), 1))])[order]
 
 
 def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -108,8 +141,8 @@ def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows[first], which.reshape(-1)
 
 
-def _four_axes(grid: np.ndarray, axes: Sequence[str]) -> np.ndarray:
-    """Bring a grid into the order of the perturbation types, with an axis of length one for each missing type."""
+def _all_axes(grid: np.ndarray, axes: Sequence[str], known: Sequence[str]) -> np.ndarray:
+    """Bring a grid into the order of the types `known`, with an axis of length one for each missing one."""
     grid = np.asarray(grid)
     names = [str(name) for name in axes]
     if grid.dtype != np.bool_:
@@ -129,10 +162,10 @@ def _four_axes(grid: np.ndarray, axes: Sequence[str]) -> np.ndarray:
         raise InputError(f"base_grid has shape {grid.shape}; expected at least one node and one budget on every axis")
     order = sorted(range(len(names)), key=lambda i: TYPES.index(names[i]))
     ordered = grid.transpose(0, *(i + 1 for i in order))
-    shape = [grid.shape[names.index(t) + 1] if t in names else 1 for t in TYPES]
+    shape = [grid.shape[names.index(t) + 1] if t in names else 1 for t in known]
     full = ordered.reshape(len(grid), *shape)
-    for axis in range(1, 5):
-        low, high = [slice(None)] * 5, [slice(None)] * 5
+    for axis in range(1, full.ndim):
+        low, high = [slice(None)] * full.ndim, [slice(None)] * full.ndim
         low[axis], high[axis] = slice(0, -1), slice(1, None)
         wrong = np.argwhere(full[tuple(high)] & ~full[tuple(low)])
         if len(wrong):
@@ -141,6 +174,6 @@ def _four_axes(grid: np.ndarray, axes: Sequence[str]) -> np.ndarray:
             budget[axis - 1] += 1
             raise InputError(
                 f"base_grid is not monotone: node {node} is certified at budget {tuple(budget)} but not at the smaller "
-                f"budget {lower} (order {', '.join(TYPES)}); a larger budget cannot be easier to certify"
+                f"budget {lower} (order {', '.join(known)}); a larger budget cannot be easier to certify"
             )
     return full

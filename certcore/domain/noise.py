@@ -14,7 +14,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.exact import read_probability
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 
 #: The smallest flip probability besides 0, and the smallest distance from 1 besides 1: closer ones would be drawn as
 #: something else.
@@ -29,8 +29,8 @@ class Noise:
 
     def __post_init__(self) -> None:
         given = tuple(str(value).strip() for value in self.theta)
-        if len(given) != len(TYPES):
-            raise InputError(f"theta has {len(given)} entries; expected four, in the order {', '.join(TYPES)}")
+        if len(given) != len(FLIPS):
+            raise InputError(f"theta has {len(given)} entries; expected four, in the order {', '.join(FLIPS)}")
         object.__setattr__(self, "theta", given)
         _ = self.fractions  # refuses what is no probability
 
@@ -48,7 +48,7 @@ class Noise:
 
     def check_drawable(self) -> None:
         """Refuse probabilities closer to 0 or 1 than samples can tell."""
-        for name, value, flip in zip(TYPES, self.theta, self.fractions):
+        for name, value, flip in zip(FLIPS, self.theta, self.fractions):
             if 0 < min(flip, 1 - flip) < LEAST:
                 raise InputError(
                     f"theta of {name} is {value}, too close to {round(flip)} to be drawn as it is; expected "
@@ -77,7 +77,7 @@ class Noise:
 
 @lru_cache(maxsize=256)
 def _fractions(theta: tuple[str, str, str, str]) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-    a, b, c, d = (read_probability(value, f"theta of {name}") for value, name in zip(theta, TYPES))
+    a, b, c, d = (read_probability(value, f"theta of {name}") for value, name in zip(theta, FLIPS))
     return (a, b, c, d)
 
 

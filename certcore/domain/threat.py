@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypedDict
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from certcore.common.exact import exact_fraction
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.graph import MAX_NODES, Graph
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, LABELS, TYPES, UNLIMITED
+from certcore.domain.perturbations import FLIPS, LABELS, TABLE, TYPES, UNLIMITED, canonical
 
 LocalBudget = int | float | str | Decimal | Fraction | Sequence[int] | np.ndarray | None
 
@@ -25,10 +25,11 @@ MAX_BUDGET = 10**9
 MAX_COST = 10**6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class ThreatModel:
     """Global budgets, local budgets, attacker count σ, targets, protected nodes and costs; validates itself.
 
+    Every type of perturbation has a global budget under its name (`attr_del=50`) and a local one (`local_attr_del=5`).
     Local budgets are None (no limit), one number for all nodes, or one number per node. With
     `local_mode="relative"` they are shares of the ones (attribute types) or edges (edge types) a node has, given
     as decimals and rounded down exactly. `sigma=None` lets the attacker control every node; 0 means none.
@@ -37,49 +38,56 @@ class ThreatModel:
     are integers of at least one: a flip weighs its cost in the global budget.
     """
 
-    attr_add: int = 0
-    attr_del: int = 0
-    adj_add: int = 0
-    adj_del: int = 0
-    local_attr_add: LocalBudget = None
-    local_attr_del: LocalBudget = None
-    local_adj_add: LocalBudget = None
-    local_adj_del: LocalBudget = None
-    local_mode: str = LocalMode.ABSOLUTE
-    sigma: int | None = None
-    targets: np.ndarray | None = None
-    protected: np.ndarray | Sequence[int] = ()
-    node_costs: np.ndarray | Sequence[int] | None = None
-    edge_costs: np.ndarray | Sequence[int] | None = None
+    budgets: tuple[int, ...]
+    """The global budgets in the order of the perturbation types; each is an attribute of its own as well."""
+    local: tuple[LocalBudget, ...]
+    """The local budgets, likewise."""
+    local_mode: str
+    sigma: int | None
+    targets: np.ndarray | None
+    protected: np.ndarray
+    node_costs: np.ndarray | None
+    edge_costs: np.ndarray | None
 
-    def __post_init__(self) -> None:
+    if TYPE_CHECKING:  # the types that every installation has; the table knows the rest
+        attr_add: int
+        attr_del: int
+        adj_add: int
+        adj_del: int
+        local_attr_add: LocalBudget
+        local_attr_del: LocalBudget
+        local_adj_add: LocalBudget
+        local_adj_del: LocalBudget
+
+    def __init__(self, **parts: Unpack[Budgets]) -> None:
+        given: dict[str, Any] = dict(parts)
+        strange = [name for name in given if name not in part_names()]
+        if strange:
+            known = part_names()
+            hint = did_you_mean(strange[0], known)
+            raise InputError(f"{strange[0]!r} is no part of a threat model{hint}; expected one of {', '.join(known)}")
+        values: dict[str, Any] = {name: _count(given.get(name, 0), f"the budget for {LABELS[name]}") for name in TYPES}
+        mode = LocalMode.parse(given.get("local_mode", LocalMode.ABSOLUTE), "local_mode")
         for name in TYPES:
-            object.__setattr__(self, name, _count(getattr(self, name), f"the budget for {LABELS[name]}"))
-        object.__setattr__(self, "local_mode", LocalMode.parse(self.local_mode, "local_mode"))
-        for name in TYPES:
-            key = f"local_{name}"
-            object.__setattr__(self, key, _local(getattr(self, key), LABELS[name], self.local_mode))
-        if self.sigma is not None:
-            object.__setattr__(self, "sigma", _count(self.sigma, "the attacker count σ"))
-        if self.targets is not None:
-            object.__setattr__(self, "targets", _index_array(self.targets, "targets"))
-        protected = np.unique(_index_array(self.protected, "protected nodes"))
+            values[f"local_{name}"] = _local(given.get(f"local_{name}"), LABELS[name], mode)
+        sigma, targets = given.get("sigma"), given.get("targets")
+        protected = np.unique(_index_array(given.get("protected", ()), "protected nodes"))
         protected.setflags(write=False)
-        object.__setattr__(self, "protected", protected)
+        values |= {
+            "budgets": tuple(values[name] for name in TYPES),
+            "local": tuple(values[f"local_{name}"] for name in TYPES),
+            "local_mode": mode,
+            "sigma": None if sigma is None else _count(sigma, "the attacker count σ"),
+            "targets": None if targets is None else _index_array(targets, "targets"),
+            "protected": protected,
+        }
         for name in ("node_costs", "edge_costs"):
-            costs = getattr(self, name)
-            if costs is not None:
-                object.__setattr__(self, name, _costs(costs, name))
+            costs = given.get(name)
+            values[name] = None if costs is None else _costs(costs, name)
+        self.__dict__.update(values)
 
-    @property
-    def budgets(self) -> tuple[int, int, int, int]:
-        """The four global budgets in the order of the perturbation types."""
-        return (self.attr_add, self.attr_del, self.adj_add, self.adj_del)
-
-    @property
-    def local(self) -> tuple[LocalBudget, LocalBudget, LocalBudget, LocalBudget]:
-        """The four local budgets as given, in the order of the perturbation types."""
-        return (self.local_attr_add, self.local_attr_del, self.local_adj_add, self.local_adj_del)
+    def __repr__(self) -> str:
+        return f"ThreatModel({', '.join(f'{name}={getattr(self, name)!r}' for name in part_names())})"
 
     @property
     def has_local(self) -> bool:
@@ -88,7 +96,8 @@ class ThreatModel:
 
     def replace(self, **changes: Any) -> ThreatModel:
         """The same threat model with some parts changed."""
-        return dataclasses.replace(self, **changes)
+        parts: Any = {name: getattr(self, name) for name in part_names()} | changes
+        return ThreatModel(**parts)
 
     def check(self, graph: Graph) -> None:
         """Check everything that depends on the size of the graph."""
@@ -111,16 +120,16 @@ class ThreatModel:
                 raise InputError(f"{name} has {len(costs)} entries; expected {size}")
 
     def local_limits(self, graph: Graph) -> np.ndarray:
-        """Local budgets as a (4, N) array of counts; UNLIMITED where none is set."""
+        """Local budgets as a (types, N) array of counts; UNLIMITED where none is set."""
         self.check(graph)
-        limits = np.full((4, graph.n_nodes), UNLIMITED, dtype=np.int64)
+        limits = np.full((len(TYPES), graph.n_nodes), UNLIMITED, dtype=np.int64)
         for k, value in enumerate(self.local):
             if value is None:
                 continue
             if self.local_mode == LocalMode.RELATIVE:
-                has = graph.ones if k in (ATTR_ADD, ATTR_DEL) else graph.incident
+                has = TABLE[k].share_of(graph)
                 shares = value if isinstance(value, np.ndarray) else np.full(graph.n_nodes, value, dtype=object)
-                limits[k] = _floor_shares(shares, has)
+                limits[k] = _of_shares(shares, has, up=not TABLE[k].whole)
             else:
                 limits[k] = value
         return limits
@@ -131,15 +140,9 @@ class ThreatModel:
         For edge types this counts incident edges; an edge to a protected node does not exist for the attacker.
         """
         limits = self.local_limits(graph)
-        exists = np.empty_like(limits)
-        exists[ATTR_ADD] = graph.n_attrs - graph.ones
-        exists[ATTR_DEL] = graph.ones
         free = np.ones(graph.n_nodes, dtype=bool)
         free[self.protected] = False
-        ends = graph.edges[free[graph.edges].all(axis=1)]
-        exists[ADJ_DEL] = np.bincount(ends.ravel(), minlength=graph.n_nodes)
-        directions = 2 if graph.directed else 1
-        exists[ADJ_ADD] = directions * (int(free.sum()) - 1) - exists[ADJ_DEL]
+        exists = np.stack([entry.capacity(graph, free) for entry in TABLE])
         return np.where(free, np.minimum(limits, exists), 0)
 
     def to_json(self) -> dict[str, Any]:
@@ -148,8 +151,10 @@ class ThreatModel:
         if self.has_local:
             local = {"mode": self.local_mode}
             for name, value in zip(TYPES, self.local):
-                local[name] = _plain(value)
-        result: dict[str, Any] = dict(zip(TYPES, self.budgets))
+                if name in FLIPS or value is not None:
+                    local[name] = _plain(value)
+        # Types that came later are named only where they are used: what others write stays as it is.
+        result: dict[str, Any] = {name: n for name, n in zip(TYPES, self.budgets) if name in FLIPS or n}
         result |= {"local": local, "sigma": self.sigma}
         if len(self.protected):
             result["protected"] = np.asarray(self.protected).tolist()
@@ -204,16 +209,42 @@ class Budgets(TypedDict, total=False):
     edge_costs: Any
 
 
+def part_names() -> list[str]:
+    """The names of all parts of a threat model, as it is made and described."""
+    names = [*TYPES, *(f"local_{name}" for name in TYPES)]
+    return [*names, "local_mode", "sigma", "targets", "protected", "node_costs", "edge_costs"]
+
+
+def _signature() -> Signature:
+    """What notebooks and `help` show: the parts by name, instead of `**parts`."""
+    other = {"local_mode": str(LocalMode.ABSOLUTE), "protected": ()}
+    first: dict[str, Any] = dict.fromkeys(part_names()) | dict.fromkeys(TYPES, 0) | other
+    kinds = Budgets.__annotations__
+    return Signature(
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=first[name], annotation=_written(kinds[name]))
+            for name in kinds
+        ]
+    )
+
+
+def _written(annotation: Any) -> Any:
+    return getattr(annotation, "__forward_arg__", annotation)
+
+
+ThreatModel.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
 def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
     """A threat model as given, or from plain arguments; `edge_…` is another name for `adj_…`."""
     if threat is not None and not isinstance(threat, ThreatModel):
         raise InputError(
             f"the threat model is {threat!r}; expected a ThreatModel, or budgets by name such as attr_del=10"
         )
-    known = [field.name for field in dataclasses.fields(ThreatModel)]
+    known = part_names()
     given: dict[str, Any] = {}
     for name, value in plain.items():
-        key = name.replace("edge_", "adj_") if name != "edge_costs" else name
+        key = canonical(name)
         if key not in known:
             raise InputError(f"{name!r} is no budget{did_you_mean(key, known)}; expected one of {', '.join(known)}")
         if key in given:
@@ -262,12 +293,13 @@ def _local(value: Any, what: str, mode: str) -> Any:
     return _count(value, f"the local budget for {what}")
 
 
-def _floor_shares(shares: np.ndarray, has: np.ndarray) -> np.ndarray:
-    """floor(share × count) in exact integers for each node."""
+def _of_shares(shares: np.ndarray, has: np.ndarray, *, up: bool) -> np.ndarray:
+    """share × count in exact integers for each node, rounded down; up for real amounts, of which parts count too."""
     numerators = np.array([s.numerator for s in shares], dtype=object)
     denominators = np.array([s.denominator for s in shares], dtype=object)
-    floors = (numerators * has.astype(object)) // denominators
-    return np.minimum(floors, UNLIMITED).astype(np.int64)
+    sign = -1 if up else 1
+    rounded = sign * ((sign * numerators * has.astype(object)) // denominators)
+    return np.minimum(rounded, UNLIMITED).astype(np.int64)
 
 
 def _index_array(nodes: object, what: str) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from certcore import words
 from certcore.common.errors import InputError
 from certcore.common.progress import StepsDone, tell
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, preferred
 from certcore.domain.threat import ThreatModel
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.curve_range import curve_values, zero_budget
@@ -65,7 +65,7 @@ def default_threat(instance: Instance, targets: np.ndarray | None = None) -> Thr
 
     It speaks about one type, deletions before additions, because that is where one shared graph matters most.
     """
-    order = [name for name in ("attr_del", "adj_del", "attr_add", "adj_add") if name in instance.base.axes]
+    order = [name for name in preferred() if name in instance.base.axes]
     if not order:
         raise InputError("the base certificate speaks about no perturbation type; there is nothing to report on")
     points = instance.base.fronts().points[:, TYPES.index(order[0])]

@@ -165,7 +165,7 @@ CLOSENESS: Final = (
     Closeness(None, "more", "#DDE1E6", "#383F48"),
 )
 #: One colour for each perturbation type; what loses its certificate has a colour that none of them has.
-TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE)
+TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE, YELLOW, GREY, BLACK, SKY)
 #: What loses its certificate, whatever else is coloured.
 LOST_COLOUR: Final = VERMILLION
 SITE_LABEL: Final = "hit"

@@ -176,7 +176,7 @@ class Instance:
         if self.labels is None or self.prediction is None:
             return None
         same = np.asarray(self.labels) == np.asarray(self.prediction)
-        return np.asarray(same & self.base.fronts().certified((0, 0, 0, 0)), dtype=bool)
+        return np.asarray(same & self.base.fronts().clean, dtype=bool)
 
     @property
     def controls(self) -> dict[str, float]:

@@ -76,7 +76,7 @@ def nodes_frame(certificate: Certificate) -> NodeFrame:
     for name in ("labels", "prediction"):
         if getattr(instance, name) is not None:
             table["label" if name == "labels" else name] = np.asarray(getattr(instance, name))
-    before = ~fronts.certified((0, 0, 0, 0)) & is_target
+    before = ~fronts.clean & is_target
     lost = [None if v is None else bool(v) for v in columns["lost"]]
     table |= {
         "target": is_target,

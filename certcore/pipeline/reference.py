@@ -12,7 +12,7 @@ from certcore.base.grid import GridBase
 from certcore.common.errors import InputError
 from certcore.data.anything import as_dataset
 from certcore.domain.edge_field import EdgeField
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TYPES, entry_of
 from certcore.instance.instance import Instance
 
 
@@ -45,7 +45,7 @@ def from_reference(
     base = GridBase(table, axes)
     if layers is not None:
         return Instance(dataset.graph, base, layers=layers, edge_field=edge_field, targets=targets)
-    if any(kind.startswith("adj") for kind in axes):
+    if any(not entry_of(kind).at_nodes for kind in axes):
         raise InputError("explicit fields say nothing about edges; give layers= and edge_field= for edge types")
     if len(fields) != len(axes):
         raise InputError(f"there are {len(fields)} fields for {len(axes)} types; expected one N × N matrix per type")

@@ -20,7 +20,7 @@ from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked, Dataset, numbered_classes
 from certcore.data.split import TEST
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.instance.instance import Instance
 from certcore.models.registry import require_training_packages
 from certcore.pipeline.check_field import FieldCheck, declared_field, falsify
@@ -217,7 +217,7 @@ def _require_same_answer(voter: Voter, first: Any) -> None:
 
 
 def _noise(given: tuple[Probability, ...]) -> Noise:
-    for kind, value in zip(TYPES, given):
+    for kind, value in zip(FLIPS, given):
         counts = isinstance(value, int | np.integer) and not isinstance(value, bool) and value != 0
         if counts or (isinstance(value, float) and value > 1):
             raise InputError(

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.memory import check_memory
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, node_types
 from certcore.program.groups import LiveFronts, live_fronts, merge_rows, undominated
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
@@ -29,7 +29,9 @@ class Builder:
         self.problem, self.relaxation = problem, relaxation
         self.graph = problem.instance.graph
         self.types = problem.in_play
-        self.extent = tuple(int(extent[k]) if k in self.types else problem.threat.budgets[k] for k in range(4))
+        self.extent = tuple(
+            int(extent[k]) if k in self.types else budget for k, budget in enumerate(problem.threat.budgets)
+        )
         self.has_sigma = problem.threat.sigma is not None
         self.two_payers = self.has_sigma and not self.graph.directed
         self.blocks = _RowBlocks()
@@ -85,7 +87,7 @@ class Builder:
         problem = self.problem
         alive = np.flatnonzero(fronts.alive)
         nodes, edges = problem.fields.nodes[alive], problem.fields.edges
-        self.attributes = tuple(k for k in self.types if k in (ATTR_ADD, ATTR_DEL))
+        self.attributes = tuple(k for k in self.types if TABLE[k].at_nodes)
         used = ([nodes] if self.attributes else []) + ([edges[alive]] if edges is not None else [])
         representative, group = merge_rows(fronts.front_of_target[alive], used)
         of_target = np.full(len(problem.targets), -1, dtype=np.int64)
@@ -158,7 +160,7 @@ class Builder:
 
     def _global_rows(self) -> None:
         """What is spent of each type, within its global budget."""
-        place = np.zeros(4, dtype=np.int64)
+        place = np.zeros(len(TYPES), dtype=np.int64)
         place[list(self.types)] = np.arange(len(self.types))
         self.blocks.add(
             "global", np.zeros(len(self.types)), (place[self.flips.kind], self.flip_columns, self.flips.cost)
@@ -249,7 +251,7 @@ class Builder:
     def _coefficients(self, nodes: np.ndarray, payers: np.ndarray, matrix: sp.csr_array) -> Attackers:
         kinds, of_node = payers
         # Costs of nodes are those of attribute flips; an attacker pays one for an edge.
-        costs = np.where((kinds == ADJ_ADD) | (kinds == ADJ_DEL), 1, self.problem.node_costs[of_node])
+        costs = np.where(np.isin(kinds, node_types()), self.problem.node_costs[of_node], 1)
         rows, columns, entries = _EMPTY, self.attacker_column[of_node], _EMPTY
         if len(kinds):
             rows = self.blocks.places["payer"].start + np.arange(len(kinds))

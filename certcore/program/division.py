@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.errors import InputError
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, UNLIMITED
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, UNLIMITED
 from certcore.program.build import Builder
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Columns, Flips, Groups, Points, Structure
@@ -182,7 +182,7 @@ class DivisionBuilder(Builder):
         of_target[alive] = np.arange(len(alive))
         self.groups = Groups(of_target, alive, np.ones(len(alive), dtype=np.int64))
         self.need = thresholds[alive]
-        amount = np.zeros((len(alive), 4), dtype=np.int64)
+        amount = np.zeros((len(alive), len(TYPES)), dtype=np.int64)
         self.points = Points(np.arange(len(alive)), amount, np.arange(len(alive)))
 
     def _division_flips(self, near: list[sp.csr_array]) -> Flips:

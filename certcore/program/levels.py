@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.errors import InputError
-from certcore.domain.perturbations import ADJ_DEL
+from certcore.domain.perturbations import ADJ_DEL, FLIPS, TYPES
 from certcore.program.cuts import Rows
 from certcore.program.problem import Problem
 from certcore.program.program import Program
@@ -243,21 +243,22 @@ class Levels:
             raise InputError("the points of a shifted cover are no strictly increasing list")
         w = [_whole(value, 0, MAX_WEIGHT) for value in _list(weights)]
         listed = [_list(pair) for pair in _list(shifts)]
-        if len(w) != 4 or any(len(pair) != 2 for pair in listed):
-            raise InputError("a shifted cover has four weights, and a set and a shift in every pair")
+        if not len(FLIPS) <= len(w) <= len(TYPES) or any(len(pair) != 2 for pair in listed):
+            raise InputError("a shifted cover has a weight for each type, and a set and a shift in every pair")
+        w += [0] * (len(TYPES) - len(w))
         sets = [(self._set(number), _whole(shift, 0, MAX_SHIFT)) for number, shift in listed]
         if len({id(levels) for levels, _ in sets}) < len(sets) or any(not w[levels.kind] for levels, _ in sets):
             raise InputError("a shifted cover lists a set twice, or a set of a type without weight")
-        if any(w[k] for k in range(4) if k not in self.kinds):
+        if any(w[k] for k in range(len(w)) if k not in self.kinds):
             raise InputError("a shifted cover has a weight for a type that is not in play")
-        moved = [sum(shift for levels, shift in sets if levels.kind == k) for k in range(4)]
+        moved = [sum(shift for levels, shift in sets if levels.kind == k) for k in range(len(w))]
         amounts = self.structure.points.amount[start:stop][places].tolist()
-        rest = [[max(0, p[k] - moved[k]) for k in range(4)] for p in amounts]
+        rest = [[max(0, p[k] - moved[k]) for k in range(len(w))] for p in amounts]
         total = min(sum(a * b for a, b in zip(w, r)) for r in rest)
         if total < 1:
             raise InputError("a shifted cover asks for nothing")
         parts: list[tuple[tuple[np.ndarray, np.ndarray], int]] = []
-        for k in (k for k in range(4) if w[k]):
+        for k in (k for k in range(len(w)) if w[k]):
             most = min(max(r[k] for r in rest), -(-total // w[k]))
             near = self.kinds[k].near(g)
             for levels, shift in ((levels, shift) for levels, shift in sets if levels.kind == k):

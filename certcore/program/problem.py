@@ -10,7 +10,7 @@ import numpy as np
 from certcore.base.division import DivisionBase
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
+from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, UNLIMITED
 from certcore.domain.threat import ThreatModel
 from certcore.instance.division import Division, division_of
 from certcore.instance.fields import Fields, fields_of
@@ -31,7 +31,7 @@ class Problem:
         threat.check(graph)
         if self.instance.base.local is not None:
             self.instance.base.local.check(threat.budgets, threat.local_limits(graph))
-        if self.instance.node_field is not None and (threat.adj_add or threat.adj_del):
+        if self.instance.node_field is not None and any(not TABLE[k].at_nodes for k in self.in_play):
             raise InputError(
                 "this instance has explicit node fields, which hold for attribute budgets only; "
                 "set the edge budgets to 0, or give layers and edge_field"
@@ -53,6 +53,16 @@ class Problem:
     def in_play(self) -> tuple[int, ...]:
         """The perturbation types with a budget; the others disappear together with the points that need them."""
         return tuple(k for k in range(len(TYPES)) if self.threat.budgets[k] > 0)
+
+    @property
+    def real_amounts(self) -> bool:
+        """Whether a type in play has real amounts: what holds for whole numbers of flips only must not be used."""
+        return any(not TABLE[k].whole for k in self.in_play)
+
+    @property
+    def has_strong_rows(self) -> bool:
+        """Whether rows of the strong form hold: not where votes over groups decide, nor for real amounts."""
+        return not (self.by_division or self.real_amounts)
 
     @property
     def whole_graph(self) -> bool:
@@ -85,7 +95,7 @@ class Problem:
 
     @cached_property
     def capacities(self) -> np.ndarray:
-        """(4, N): flips each node can take, by local budget, existence and protection."""
+        """(types, N): flips each node can take, by local budget, existence and protection."""
         if self.like is not None:
             return self.like.capacities
         return self.threat.capacities(self.instance.graph)
@@ -121,7 +131,8 @@ class Problem:
 
 def whole_graph(instance: Instance, threat: ThreatModel) -> bool:
     """Whether every field is the whole graph: edges may be added, by the attacker or by the smoothing."""
-    return (threat.adj_add > 0 and not by_division(instance, threat)) or instance.base.global_fields
+    adding = any(budget and entry.adds_edges for budget, entry in zip(threat.budgets, TABLE))
+    return (adding and not by_division(instance, threat)) or instance.base.global_fields
 
 
 def by_division(instance: Instance, threat: ThreatModel) -> bool:
@@ -130,8 +141,8 @@ def by_division(instance: Instance, threat: ThreatModel) -> bool:
     With attribute flips beside them the usual program holds: a deletion changes one vote at most, and any attribute
     flip counts as uncertified.
     """
-    edges, attributes = threat.adj_add + threat.adj_del, threat.attr_add + threat.attr_del
-    return isinstance(instance.base, DivisionBase) and edges > 0 and attributes == 0
+    edges = threat.adj_add + threat.adj_del
+    return isinstance(instance.base, DivisionBase) and 0 < edges == sum(threat.budgets)
 
 
 def whole_graph_totals(problem: Problem) -> np.ndarray:
@@ -142,7 +153,7 @@ def whole_graph_totals(problem: Problem) -> np.ndarray:
     for k in range(len(TYPES)):
         caps = np.sort(problem.capacities[k])[::-1]
         totals[k] = min(totals[k], int(caps[:sigma].sum()))
-        if k in (ADJ_ADD, ADJ_DEL):
+        if not TABLE[k].at_nodes:
             # Every flipped edge takes one from the capacity of both its ends. The σ sum is not halved: an edge
             # between an attacker and somebody else is charged to the attacker once.
             totals[k] = min(totals[k], int(caps.sum()) // 2)
@@ -157,7 +168,7 @@ def _affordable(problem: Problem, kind: int) -> int:
     if kind == ADJ_DEL and threat.edge_costs is not None:
         costs = np.asarray(threat.edge_costs)[problem.free[graph.edges].all(axis=1)]
         amounts = np.ones(len(costs), dtype=np.int64)
-    elif kind in (ATTR_ADD, ATTR_DEL) and threat.node_costs is not None:
+    elif TABLE[kind].at_nodes and threat.node_costs is not None:
         costs, amounts = np.asarray(threat.node_costs), problem.capacities[kind]
     else:
         return budget

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.program.cuts import Cuts
-from certcore.program.structure import Structure
+from certcore.program.structure import Structure, affordable
 
 Place = tuple[tuple[int, ...], int | None]
-"""A place in the space of budgets: the four global ones, and σ."""
+"""A place in the space of budgets: the global ones, and σ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Program:
 
     @cached_property
     def amounts(self) -> np.ndarray:
-        """The four budgets as an array."""
+        """The global budgets as an array."""
         return np.array(self.budgets, dtype=np.int64)
 
     @cached_property
@@ -74,7 +74,7 @@ class Program:
     def upper(self) -> np.ndarray:
         structure, flips = self.structure, self.structure.flips
         upper = np.ones(structure.columns.count, dtype=np.int64)
-        upper[structure.columns.flips] = np.minimum(flips.cap, self.amounts[flips.kind] // flips.cost)
+        upper[structure.columns.flips] = np.minimum(flips.cap, affordable(self.amounts, flips.kind, flips.cost))
         upper[structure.columns.points] = self.open
         if structure.relaxation.has_indicators:
             upper[structure.columns.indicators] = structure.any_open(self.open)

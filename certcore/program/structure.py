@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.domain.perturbations import TABLE, TYPES
 from certcore.program.incidence import Incidence
 from certcore.program.relaxation import Relaxation
 from certcore.program.supply import Supply
@@ -43,7 +44,7 @@ class Points:
 
     group: np.ndarray
     amount: np.ndarray
-    """(points, 4): flips of each type that the point needs."""
+    """(points, types): flips of each type that the point needs."""
     first: np.ndarray
     """Position of the first point of each group."""
 
@@ -68,6 +69,15 @@ class Flips:
         return len(self.kind)
 
 
+def affordable(budgets: np.ndarray, kinds: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """How much of its type each budget pays for at some cost; rounded up for real amounts, of which parts count."""
+    paid = budgets[kinds] // costs
+    if any(budget and not entry.whole for budget, entry in zip(budgets.tolist(), TABLE)):
+        real = np.array([not entry.whole for entry in TABLE])
+        paid += real[kinds] & (budgets[kinds] % costs > 0)
+    return np.asarray(paid)
+
+
 @dataclass(frozen=True, eq=False)
 class Attackers:
     """Nodes with an attacker variable (with σ only), and their coefficients −cap, which small budgets make smaller."""
@@ -85,7 +95,7 @@ class Attackers:
 
     def coefficients(self, budgets: np.ndarray) -> np.ndarray:
         """What one attacker can spend at most: its capacity, or all of the global budget."""
-        return np.minimum(self.caps, budgets[self.kinds] // self.costs)
+        return np.minimum(self.caps, affordable(budgets, self.kinds, self.costs))
 
     def steady_from(self, kind: int) -> int:
         """The budget of one type from which on its coefficients stay at the capacities."""
@@ -131,7 +141,7 @@ class Structure:
     has_sigma: bool
     columns: Columns
     rows: dict[str, slice]
-    """Blocks of rows: `global`, `local`, `sigma`, `payer`, `pair`, `field0` … `field3`, `choose`."""
+    """Blocks of rows: `global`, `local`, `sigma`, `payer`, `pair`, `field0`, … by type, `choose`."""
     matrix: sp.csr_array
     rhs: np.ndarray
     """Right-hand sides; those of `global` and `sigma` rows are 0 here and are filled in with the budgets."""
@@ -149,8 +159,8 @@ class Structure:
 
     @cached_property
     def global_row(self) -> np.ndarray:
-        """For each of the four types the row of its global budget (0 for types that are not in play)."""
-        row = np.zeros(4, dtype=np.int64)
+        """For each type the row of its global budget (0 for types that are not in play)."""
+        row = np.zeros(len(TYPES), dtype=np.int64)
         row[list(self.types)] = np.arange(self.rows["global"].start, self.rows["global"].stop)
         return row
 

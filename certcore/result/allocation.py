@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.reading import whole_numbers
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TABLE, TYPES, UNLIMITED, node_types
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 
@@ -17,10 +17,11 @@ from certcore.program.structure import Structure
 class Allocation:
     """Flips per node and per edge. An integer allocation is an attack; a fractional one is not.
 
-    `attributes` is (2, N): additions and deletions at each node. `deleted` holds an amount per edge of
-    `Graph.edges`. `added` lists new edges. `attackers` is the share a_n of each node (1 where no σ is set and the
-    node is used). `inside` is (targets, 4): the perturbation inside each target's field. `attacked` says for each
-    target how far it is attacked: 0 or 1 in an attack, anything between in the relaxed program.
+    `attributes` is (node types, N): what is spent at each node, for each type that is spent at nodes (`node_types`):
+    additions, deletions and whatever is registered. An attack spends whole units of real amounts as well. `deleted`
+    holds an amount per edge of `Graph.edges`. `added` lists new edges. `attackers` is the share a_n of each node (1
+    where no σ is set and the node is used). `inside` is (targets, types): the perturbation inside each target's field.
+    `attacked` says for each target how far it is attacked: 0 or 1 in an attack, anything between in the relaxed one.
     """
 
     attributes: np.ndarray
@@ -32,10 +33,10 @@ class Allocation:
     integer: bool
 
     def spent_at(self, edges: np.ndarray) -> np.ndarray:
-        """(4, N): budget spent at each node by type; an edge counts at both its ends."""
+        """(types, N): budget spent at each node by type; an edge counts at both its ends."""
         n = self.attributes.shape[1]
-        spent = np.zeros((4, n), dtype=self.attributes.dtype)
-        spent[[ATTR_ADD, ATTR_DEL]] = self.attributes
+        spent = np.zeros((len(TYPES), n), dtype=self.attributes.dtype)
+        spent[list(node_types())] = self.attributes
         for end in (0, 1):
             np.add.at(spent[ADJ_DEL], edges[:, end], self.deleted)
             if len(self.added):
@@ -45,12 +46,13 @@ class Allocation:
     @property
     def totals(self) -> tuple[float, ...]:
         """Flips of each type in the whole graph (without costs)."""
-        attr_add, attr_del = self.attributes.sum(axis=1).tolist()
-        return (attr_add, attr_del, len(self.added), self.deleted.sum().item())
+        totals = dict(zip(node_types(), self.attributes.sum(axis=1).tolist()))
+        totals |= {ADJ_ADD: len(self.added), ADJ_DEL: self.deleted.sum().item()}
+        return tuple(totals.get(k, 0) for k in range(len(TYPES)))
 
 
 def inside_fields(problem: Problem, attributes: np.ndarray, deleted: np.ndarray, added: np.ndarray) -> np.ndarray:
-    """(targets, 4): the perturbation inside each target's field, recomputed from the allocation.
+    """(targets, types): the perturbation inside each target's field, recomputed from the allocation.
 
     Against division voting what counts are votes that can change: by added pairs, and by deleted edges alone.
     """
@@ -62,15 +64,15 @@ def inside_fields(problem: Problem, attributes: np.ndarray, deleted: np.ndarray,
         inside[:, ADJ_DEL] = (by_deleting & ~by_adding).sum(axis=1)
         return inside
     if problem.whole_graph:
-        inside[:, [ATTR_ADD, ATTR_DEL]] = attributes.sum(axis=1)
+        inside[:, list(node_types())] = attributes.sum(axis=1)
         inside[:, ADJ_ADD] = len(added)
         inside[:, ADJ_DEL] = deleted.sum()
         return inside
     fields = problem.fields
     if attributes.any():
         psi = fields.nodes.astype(attributes.dtype)
-        inside[:, ATTR_ADD] = psi @ attributes[0]
-        inside[:, ATTR_DEL] = psi @ attributes[1]
+        for k, amounts in zip(node_types(), attributes):
+            inside[:, k] = psi @ amounts
     if fields.edges is not None and deleted.any():
         inside[:, ADJ_DEL] = fields.edges.astype(attributes.dtype) @ deleted
     return inside
@@ -81,7 +83,8 @@ def replay(
 ) -> Allocation:
     """Replay an integer attack: recompute every field in integers and look each target up in its base certificate."""
     graph = problem.instance.graph
-    attributes = whole_numbers(attributes, "the attribute flips", -UNLIMITED, UNLIMITED, shape=(2, graph.n_nodes))
+    shape = (len(node_types()), graph.n_nodes)
+    attributes = whole_numbers(attributes, "the attribute flips", -UNLIMITED, UNLIMITED, shape=shape)
     deleted = whole_numbers(deleted, "the deleted edges", -UNLIMITED, UNLIMITED, shape=(graph.n_edges,))
     pairs = added if np.size(added) else np.zeros((0, 2), dtype=np.int64)
     added = whole_numbers(pairs, "the added edges", 0, graph.n_nodes - 1, shape=(None, 2))
@@ -98,15 +101,20 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
     attributes, deleted, added = allocation.attributes, allocation.deleted, allocation.added
     if attributes.min(initial=0) < 0 or deleted.min(initial=0) < 0 or deleted.max(initial=0) > 1:
         return "a count is negative, or an edge is deleted more than once"
-    paid = (*(attributes @ problem.node_costs).tolist(), len(added), int(deleted @ problem.edge_costs))
-    for name, cost, budget in zip(TYPES, paid, threat.budgets):
-        if cost > budget:
-            return f"{name} costs {cost}, the global budget is {budget}"
+    paid = dict(zip(node_types(), (attributes @ problem.node_costs).tolist()))
+    paid |= {ADJ_ADD: len(added), ADJ_DEL: int(deleted @ problem.edge_costs)}
+    for k, (name, budget) in enumerate(zip(TYPES, threat.budgets)):
+        if paid[k] > budget:
+            return f"{name} costs {paid[k]}, the global budget is {budget}"
     spent = allocation.spent_at(graph.edges)
     if (spent > threat.local_limits(graph)).any():
         return "a local budget is exceeded"
     if (attributes[0] > graph.n_attrs - graph.ones).any() or (attributes[1] > graph.ones).any():
         return "an attribute is added twice, or one that is not there is deleted"
+    free = np.ones(graph.n_nodes, dtype=bool)
+    for k, amounts in zip(node_types(), attributes):
+        if (amounts > TABLE[k].capacity(graph, free)).any():
+            return f"there is not so much at a node for {TABLE[k].plural}"
     protected = np.asarray(threat.protected, dtype=np.int64)
     if spent[:, protected].any():
         return "a protected node is touched"
@@ -131,10 +139,10 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
 def fractional(problem: Problem, structure: Structure, x: np.ndarray) -> Allocation:
     """The relaxed adversary's allocation: bits partly flipped, nodes partly controlled, labels partly broken."""
     graph = problem.instance.graph
-    attributes = np.zeros((2, graph.n_nodes))
+    attributes = np.zeros((len(node_types()), graph.n_nodes))
     deleted = np.zeros(graph.n_edges)
     flips, amount = structure.flips, np.clip(x[structure.columns.flips], 0.0, None)
-    for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+    for row, k in enumerate(node_types()):
         chosen = flips.kind == k
         attributes[row, flips.site[chosen]] = amount[chosen]
     chosen = flips.kind == ADJ_DEL
@@ -147,7 +155,7 @@ def fractional(problem: Problem, structure: Structure, x: np.ndarray) -> Allocat
         attackers[graph.edges[deleted > 0].ravel()] = 1.0
     share, group = structure.attacked(x), structure.groups.of_target
     attacked = np.where(group >= 0, np.clip(np.append(share, 0.0)[group], 0.0, 1.0), 0.0)
-    zero = problem.fronts.uncertified_at(problem.targets, np.zeros((len(problem.targets), 4), dtype=np.int64))
+    zero = problem.fronts.uncertified_at(problem.targets, np.zeros((len(problem.targets), len(TYPES)), dtype=np.int64))
     attacked = np.where(zero, 1.0, attacked)
     inside = inside_fields(problem, attributes, deleted, empty_edges())
     return Allocation(attributes, deleted, np.zeros((0, 2), np.int64), attackers, inside, attacked, False)

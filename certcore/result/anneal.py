@@ -17,7 +17,7 @@ from itertools import count
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_DEL
+from certcore.domain.perturbations import ADJ_DEL, TABLE
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, columns_of, inadmissible, replay
@@ -173,7 +173,7 @@ class _AttackState:
         far = (amounts > budgets[self.types]).any(axis=1)
         self.weight = structure.groups.weight.astype(np.float64)
         shape = (len(structure.groups), int(sizes.max(initial=1)), len(self.types))
-        self.need = np.full(shape, 10**6, dtype=np.float64)
+        self.need = np.full(shape, max(10**6, 4 * int(amounts.max(initial=0))), dtype=np.float64)
         self.need[points.group[~far], within[~far]] = amounts[~far]
         self.effort = 1.0 / budgets[self.types]
         self.whole = np.maximum((self.need * self.effort).sum(axis=2), 1e-12)
@@ -307,7 +307,7 @@ class _AttackState:
                 site = int(mine.all[int(np.argmax(score))])
                 if not self._admit(site):
                     break
-                self._place(site, count)
+                self._place(site, count if TABLE[k].whole or count > 1 else self._completing(place, site))
 
     def _block(self, kind: int) -> int:
         """How many flips go to one site together: targets that need many see nothing in a single one."""
@@ -315,6 +315,13 @@ class _AttackState:
         if kind == ADJ_DEL or left == 1:
             return 1
         return (left, left // 2, (left + 1) // 2, int(self.rng.integers(1, left + 1)))[int(self.rng.integers(4))]
+
+    def _completing(self, place: int, site: int) -> int:
+        """What completes one of the targets that see a site: real amounts have too many units to go one by one."""
+        rows = self.sites.rows_of(site)
+        missing = (self.need[rows] - self.inside[rows][:, None, :])[:, :, place]
+        least = missing[missing > 0].min(initial=np.inf)
+        return max(1, int(min(least, self._fits(site))))
 
     def _gain_of(self, place: int, count: int) -> np.ndarray:
         """What so many flips more of a type are worth to each group."""

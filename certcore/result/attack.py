@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, node_types
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, empty_edges, inadmissible, replay
@@ -32,7 +32,7 @@ def find_attack(
 ) -> Allocation:
     """The best admissible integer attack that the greedy search finds within the time limit; at least the empty one."""
     graph = problem.instance.graph
-    nothing = np.zeros((2, graph.n_nodes), dtype=np.int64), np.zeros(graph.n_edges, dtype=np.int64)
+    nothing = np.zeros((len(node_types()), graph.n_nodes), dtype=np.int64), np.zeros(graph.n_edges, dtype=np.int64)
     best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
     if problem.whole_graph:
         candidates = [_spend_everything(problem)]
@@ -90,7 +90,7 @@ class _AttackSearch:
         self.amount = np.zeros(len(self.site), dtype=np.int64)
         self.left = np.array(threat.budgets, dtype=np.int64)
         self.room = problem.local_limits[ADJ_DEL].copy()
-        self.inside = np.zeros((len(structure.groups), 4), dtype=np.int64)
+        self.inside = np.zeros((len(structure.groups), len(TYPES)), dtype=np.int64)
         allowed = np.ones(len(self.site), dtype=bool)
         if attackers is not None:
             is_attacker = np.zeros(graph.n_nodes, dtype=bool)
@@ -173,7 +173,7 @@ class _AttackSearch:
         """Take back flips that no attacked group needs; says whether anything came back."""
         points = self.structure.points
         reached = (points.amount <= self.inside[points.group]).all(axis=1)
-        need = np.zeros((len(self.structure.groups), 4), dtype=np.int64)
+        need = np.zeros((len(self.structure.groups), len(TYPES)), dtype=np.int64)
         groups, first = np.unique(points.group[reached], return_index=True)
         need[groups] = points.amount[reached][first]
         came_back = False
@@ -223,9 +223,9 @@ def _spend_everything(problem: Problem) -> Allocation:
     attackers = np.argsort(-(wanted / np.maximum(totals, 1)[:, None]).sum(axis=0), kind="stable")[:sigma]
     control = np.zeros(graph.n_nodes, dtype=bool)
     control[attackers] = True
-    attributes = np.zeros((2, graph.n_nodes), dtype=np.int64)
+    attributes = np.zeros((len(node_types()), graph.n_nodes), dtype=np.int64)
     costs = problem.node_costs
-    for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+    for row, k in enumerate(node_types()):
         left = threat.budgets[k]
         for node in attackers[np.argsort(costs[attackers], kind="stable")].tolist():
             if left < costs[node]:

@@ -7,20 +7,26 @@ import re
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES, node_types
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, inadmissible, replay
 
-_FLIP = re.compile(r"(attr_add|attr_del)@(\d{1,9})(?:x(\d{1,9}))?")
+_FLIP = re.compile(r"(\w+)@(\d{1,9})(?:x(\d{1,9}))?")
 _EDGE = re.compile(r"(adj_add|adj_del)@(\d{1,9})-(\d{1,9})")
 _ATTACKER = re.compile(r"attacker@(\d{1,9})")
+
+
+def _names() -> list[str]:
+    """The types that are spent at nodes."""
+    return [TYPES[k] for k in node_types()]
 
 
 def attack_text(instance: Instance, threat: ThreatModel, attack: Allocation) -> str:
     """Everything an attack does, and whom it controls where that is limited."""
     parts = []
-    for row, name in enumerate(("attr_add", "attr_del")):
+    for row, name in enumerate(_names()):
         for node in np.flatnonzero(attack.attributes[row]).tolist():
             count = int(attack.attributes[row, node])
             parts.append(f"{name}@{node}" + (f"x{count}" if count > 1 else ""))
@@ -35,7 +41,7 @@ def attack_text(instance: Instance, threat: ThreatModel, attack: Allocation) -> 
 def read_attack(instance: Instance, threat: ThreatModel, text: str) -> Allocation:
     """Replay an attack given as text; one that the threat model does not allow is refused."""
     graph = instance.graph
-    attributes = np.zeros((2, graph.n_nodes), dtype=np.int64)
+    attributes = np.zeros((len(_names()), graph.n_nodes), dtype=np.int64)
     deleted = np.zeros(graph.n_edges, dtype=np.int64)
     added: list[tuple[int, int]] = []
     control = np.zeros(graph.n_nodes)
@@ -47,8 +53,8 @@ def read_attack(instance: Instance, threat: ThreatModel, text: str) -> Allocatio
         return int(word)
 
     for part in () if text == "nothing" else text.split(","):
-        if match := _FLIP.fullmatch(part):
-            attributes[("attr_add", "attr_del").index(match[1]), known(match[2])] += int(match[3] or 1)
+        if (match := _FLIP.fullmatch(part)) and match[1] in _names():
+            attributes[_names().index(match[1]), known(match[2])] += int(match[3] or 1)
         elif match := _EDGE.fullmatch(part):
             i, j = known(match[2]), known(match[3])
             if match[1] == "adj_add":

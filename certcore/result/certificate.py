@@ -143,7 +143,7 @@ class Certificate(Shown):
         state = np.full(fronts.n_nodes, TargetState.NOT_A_TARGET, dtype=object)
         state[self.target_nodes] = target_states(
             fronts.certified(self.threat.budgets)[self.target_nodes],
-            ~fronts.certified((0, 0, 0, 0))[self.target_nodes],
+            ~fronts.clean[self.target_nodes],
             None if allocation is None else np.asarray(allocation.attacked, dtype=float),
         )
         return state
@@ -158,10 +158,10 @@ class Certificate(Shown):
         allocation = self.attack if integer else self.fractional
         n = fronts.n_nodes
         whole = int if integer else float
-        inside = np.full((n, 4), None, dtype=object)
+        inside = np.full((n, len(TYPES)), None, dtype=object)
         lost = np.full(n, None, dtype=object)
         state = self.states(fronts, integer=integer)
-        spent, attackers = np.zeros((4, n), dtype=whole), np.zeros(n, dtype=whole)
+        spent, attackers = np.zeros((len(TYPES), n), dtype=whole), np.zeros(n, dtype=whole)
         if allocation is not None:
             inside[self.target_nodes] = allocation.inside.astype(whole)
             lost[self.target_nodes] = allocation.attacked.astype(whole)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, node_types
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, inside_fields
@@ -14,7 +14,7 @@ from certcore.result.certificate import Certificate
 from certcore.result.reach import nearest_points, reach
 from certcore.result.states import TargetState
 
-Four = tuple[float, float, float, float]
+ByType = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Influence:
 
     node: int
     state: TargetState
-    spent: Four
-    received: Four
-    at_nodes: tuple[tuple[int, Four], ...]
+    spent: ByType
+    received: ByType
+    at_nodes: tuple[tuple[int, ByType], ...]
     """Nodes of the field at which attributes are flipped, with the flips by type; most first."""
     at_edges: tuple[tuple[int, int, str], ...]
     """Edges of the field that are changed: both ends and the type."""
@@ -65,9 +65,9 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
     return Influence(
         node=node,
         state=TargetState(state[node]),
-        spent=_four(spent[:, node]),
-        received=_four(received),
-        at_nodes=tuple((int(i), _four(_attributes(attack, int(i)))) for i in flipped),
+        spent=_by_type(spent[:, node]),
+        received=_by_type(received),
+        at_nodes=tuple((int(i), _by_type(_attributes(attack, int(i)))) for i in flipped),
         at_edges=tuple(changed),
         helps_to_break=tuple(_broken_through(instance, certificate, node)),
         margin=int(margin[0]),
@@ -76,14 +76,13 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
 
 
 def _attributes(attack: Allocation, node: int) -> np.ndarray:
-    amounts = np.zeros(4)
-    amounts[[ATTR_ADD, ATTR_DEL]] = attack.attributes[:, node]
+    amounts = np.zeros(len(TYPES))
+    amounts[list(node_types())] = attack.attributes[:, node]
     return amounts
 
 
-def _four(values: np.ndarray) -> Four:
-    a, b, c, d = (float(value) for value in values)
-    return (a, b, c, d)
+def _by_type(values: np.ndarray) -> ByType:
+    return tuple(float(value) for value in values)
 
 
 def _within(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES, UNLIMITED
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TABLE, TYPES, UNLIMITED, node_types
 from certcore.instance.fields import as_pattern, product_of_patterns
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
@@ -38,7 +38,7 @@ class Reach:
     ends: np.ndarray
     """(sites, 2): both ends of an edge; twice the same node where attributes are flipped."""
     amounts: np.ndarray
-    """(sites, 4): flips by type; unrounded fractions in the relaxed adversary."""
+    """(sites, types): flips by type; unrounded fractions in the relaxed adversary."""
     targets: np.ndarray
     inside: sp.csr_array | None
     received: np.ndarray
@@ -49,7 +49,7 @@ class Reach:
     lost: np.ndarray
     """Targets that lose their certificate in this attack; those uncertified before it are not among them."""
     uses: np.ndarray
-    """(targets, 4): by flips of which types a target is lost; no type for a target that is not.
+    """(targets, types): by flips of which types a target is lost; no type for a target that is not.
 
     In an attack: the types in which a point of its front that the received flips have reached is positive. Of several
     reached points each would be enough, so that all their types count; a type that none of them needs does not, however
@@ -142,7 +142,7 @@ def sites(allocation: Allocation, edges: np.ndarray) -> tuple[np.ndarray, np.nda
     added = np.asarray(allocation.added, dtype=np.int64).reshape(-1, 2)
     ends = np.concatenate([np.repeat(flipped[:, None], 2, axis=1), edges[gone].reshape(-1, 2), added])
     amounts = np.zeros((len(ends), len(TYPES)), dtype=allocation.attributes.dtype)
-    amounts[: len(flipped), [ATTR_ADD, ATTR_DEL]] = allocation.attributes[:, flipped].T
+    amounts[: len(flipped), list(node_types())] = allocation.attributes[:, flipped].T
     amounts[len(flipped) : len(flipped) + len(gone), ADJ_DEL] = np.asarray(allocation.deleted)[gone]
     amounts[len(flipped) + len(gone) :, ADJ_ADD] = 1
     order = np.argsort(-amounts.sum(axis=1), kind="stable")
@@ -217,7 +217,7 @@ def _points(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _used(problem: Problem, attack: Allocation) -> np.ndarray:
-    """(targets, 4): the types in which some reached point of a front is positive."""
+    """(targets, types): the types in which some reached point of a front is positive."""
     owner, points = _points(problem)
     reached = (points <= attack.inside[owner]).all(axis=1)
     used = np.zeros((len(problem.targets), len(TYPES)), dtype=bool)
@@ -226,7 +226,7 @@ def _used(problem: Problem, attack: Allocation) -> np.ndarray:
 
 
 def _held(problem: Problem) -> np.ndarray:
-    """(targets, 4): how many flips of each type a field has room for at all, whatever the attacker is allowed."""
+    """(targets, types): how many flips of each type a field has room for at all, whatever the attacker is allowed."""
     graph, count = problem.instance.graph, len(problem.targets)
     most = np.full((count, len(TYPES)), UNLIMITED, dtype=np.int64)
     if problem.by_division:  # what counts are votes that can change: by deletions only where there are edges
@@ -234,12 +234,15 @@ def _held(problem: Problem) -> np.ndarray:
             axis=1
         )
         return most
-    absent, present = graph.n_attrs - graph.ones, graph.ones
+    everybody = np.ones(graph.n_nodes, dtype=bool)
+    exists = {k: TABLE[k].capacity(graph, everybody).astype(np.int64) for k in node_types()}
     if problem.whole_graph:
-        most[:, [ATTR_ADD, ATTR_DEL, ADJ_DEL]] = absent.sum(), present.sum(), graph.n_edges
+        most[:, ADJ_DEL] = graph.n_edges
+        for k, at_node in exists.items():
+            most[:, k] = min(int(at_node.sum()), UNLIMITED)
         return most
-    nodes = problem.fields.nodes
-    most[:, ATTR_ADD], most[:, ATTR_DEL] = nodes @ absent.astype(np.int64), nodes @ present.astype(np.int64)
+    for k, at_node in exists.items():
+        most[:, k] = problem.fields.nodes @ at_node
     if problem.fields.edges is not None:
         most[:, ADJ_DEL] = np.diff(problem.fields.edges.indptr)
     return most

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.domain.perturbations import ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_DEL, node_types
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, columns_of, empty_edges, replay
@@ -71,7 +71,7 @@ class AttackSites:
     def amounts_of(self, attack: Allocation) -> np.ndarray:
         """Flips of an attack at each site."""
         amount = np.zeros(len(self.site), dtype=np.int64)
-        for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+        for row, k in enumerate(node_types()):
             chosen = self.kind == k
             amount[chosen] = attack.attributes[row, self.site[chosen]]
         amount[self.is_edge] = attack.deleted[self.site[self.is_edge]]
@@ -80,8 +80,8 @@ class AttackSites:
     def allocation(self, problem: Problem, amount: np.ndarray, attackers: np.ndarray | None) -> Allocation:
         """Flips at the sites as an attack, replayed; `attackers` (a mask of nodes) counts with σ only."""
         graph = problem.instance.graph
-        attributes = np.zeros((2, graph.n_nodes), dtype=np.int64)
-        for row, k in enumerate((ATTR_ADD, ATTR_DEL)):
+        attributes = np.zeros((len(node_types()), graph.n_nodes), dtype=np.int64)
+        for row, k in enumerate(node_types()):
             chosen = self.kind == k
             attributes[row, self.site[chosen]] = amount[chosen]
         deleted = np.zeros(graph.n_edges, dtype=np.int64)

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TABLE, TYPES, node_types
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, replay
 
@@ -25,11 +25,13 @@ def trimmed(
     """
     left = np.zeros(len(budgets), dtype=np.int64)
     threat = problem.threat
-    if kind == ADJ_ADD or problem.by_division or problem.whole_graph:
-        return left
+    if kind == ADJ_ADD or problem.by_division or problem.whole_graph or not TABLE[kind].whole:
+        return left  # real amounts have too many units to be taken back one by one
     if threat.node_costs is not None or threat.edge_costs is not None:
         return left
-    amounts = np.array(attack.deleted if kind == ADJ_DEL else attack.attributes[kind], dtype=np.int64)
+    amounts = np.array(
+        attack.deleted if kind == ADJ_DEL else attack.attributes[node_types().index(kind)], dtype=np.int64
+    )
     order = _order(problem, attack, kind, amounts)
     for k in range(len(budgets) - 1, -1, -1):
         if cancel is not None and cancel.is_set():
@@ -41,7 +43,7 @@ def trimmed(
             deleted = amounts
         else:
             attributes = attributes.copy()
-            attributes[kind] = amounts
+            attributes[node_types().index(kind)] = amounts
         found = replay(problem, attributes, deleted, attack.added, attack.attackers)
         left[k] = int(found.attacked.sum())
     return left

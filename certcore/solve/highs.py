@@ -11,6 +11,7 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.domain.perturbations import TABLE
 from certcore.program.cuts import Rows
 from certcore.program.hull import Hull
 from certcore.program.program import Program
@@ -67,7 +68,7 @@ class HighsModel:
         lp.a_matrix_.value_ = matrix.data.astype(np.float64)
         if integer:
             self._h.setOptionValue("mip_rel_gap", 0.0)  # by default it would stop a ten-thousandth too early
-            lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
+            lp.integrality_ = _integrality(program.structure)
         self._h.passModel(lp)
 
     def update(self, program: Program) -> None:
@@ -134,6 +135,15 @@ class HighsModel:
         y[self._kept] = dual[:count]
         y[self._n_rows :] = dual[count:]
         return y
+
+
+def _integrality(structure: Structure) -> list[Any]:
+    """Every column is a whole number, except flips of types with real amounts."""
+    whole = [highspy.HighsVarType.kInteger] * structure.columns.count
+    real = [k for k in structure.types if not TABLE[k].whole]
+    for column in np.flatnonzero(np.isin(structure.flips.kind, real)).tolist():
+        whole[column] = highspy.HighsVarType.kContinuous
+    return whole
 
 
 def needed_rows(structure: Structure) -> np.ndarray:

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from certcore.common.products import dot
+from certcore.domain.perturbations import TYPES
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
@@ -175,7 +176,7 @@ class Large:
             return None
         model = Restricted(program, y)
         worth = s.incidence.reach(y[s.field_rows]) / s.flips.cost
-        best = np.zeros(4)
+        best = np.zeros(len(TYPES))
         np.maximum.at(best, s.flips.kind, worth)
         near = worth >= (1 - NEAR) * best[s.flips.kind]
         model.admit(np.flatnonzero((x[s.columns.flips] > 0) | near), undecided(program, x, y))

@@ -12,6 +12,7 @@ from math import gcd
 
 import numpy as np
 
+from certcore.domain.perturbations import FLIPS
 from certcore.program.levels import Levels, LevelSet
 from certcore.program.program import Program
 from certcore.solve.separate import LEAST, Found, RelaxedView, Separator
@@ -200,7 +201,7 @@ class Shifts:
         second: float,
         line: tuple[int, int, int],
     ) -> tuple[object, ...]:
-        weights = [0, 0, 0, 0]
+        weights = [0] * max(len(FLIPS), 1 + a, 1 + b)
         weights[a], weights[b] = line[0], line[1]
         shifts = []
         for k, mark in ((a, first), (b, second)):

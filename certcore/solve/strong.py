@@ -94,6 +94,8 @@ class StrongSearch:
     """One search for one threat model; it can be stopped and continued. Not thread-safe."""
 
     def __init__(self, problem: Problem, attack: Attack | None = None, seeds: Seeds | None = None) -> None:
+        if not problem.has_strong_rows:
+            raise ValueError("strong rows do not hold for this problem; the tight program answers it")
         self.problem, self.attack = problem, attack
         self.solver = Solver(problem, Relaxation.TIGHT)
         self.structure = self.solver.structure

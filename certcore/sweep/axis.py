@@ -1,4 +1,4 @@
-"""What a sweep varies: one of the four global budgets, σ, or a local budget."""
+"""What a sweep varies: one of the global budgets, σ, or a local budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from certcore.common.errors import InputError, did_you_mean
 from certcore.common.numbers import MAX_VALUES
 from certcore.common.reading import whole_numbers
 from certcore.domain.fronts import Fronts
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TYPES, canonical
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.program.program import Place
 
@@ -26,8 +26,8 @@ class Axis:
 
     @classmethod
     def parse(cls, name: str, *, local: bool = True) -> Axis:
-        """Read a name; dashes and underscores are the same, and an edge may be called that (`edge_del`: adj_del)."""
-        plain = str(name).strip().lower().replace("-", "_").replace("edge_", "adj_")
+        """Read a name; dashes and underscores are the same, and aliases do as well (`edge_del`: adj_del)."""
+        plain = canonical(str(name).strip().lower().replace("-", "_"))
         known = [*TYPES, "sigma", *(f"local_{kind}" for kind in TYPES if local)]
         if plain not in known:
             hint = did_you_mean(plain, known)

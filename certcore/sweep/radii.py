@@ -14,7 +14,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.exact import bounded_decimal
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_DEL, TABLE
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
@@ -172,13 +172,13 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
         amounts, paid = np.ones(graph.n_edges, np.int64), problem.edge_costs
     else:
         amounts = problem.capacities[axis.kind]
-        paid = np.ones(len(amounts), np.int64) if axis.kind == ADJ_ADD else problem.node_costs
+        paid = np.ones(len(amounts), np.int64) if not TABLE[axis.kind].at_nodes else problem.node_costs
     # In Python's integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
     exists = sum(int(amounts[paid == cost].sum()) * cost for cost in np.unique(paid).tolist())
     asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(paid.max(initial=1))
     # What is said here must be what `certify` says at any budget: its relaxed programs do not always count the
     # attributes that exist, and any budget for edge additions makes the fields global, even if nobody can add one.
-    last = max(exists, asked) if axis.kind in (ATTR_ADD, ATTR_DEL) else max(exists, int(axis.kind == ADJ_ADD))
+    last = max(exists, asked) if TABLE[axis.kind].at_nodes else max(exists, int(TABLE[axis.kind].adds_edges))
     return min(last, MAX_BUDGET), min(exists, asked) <= MAX_BUDGET
 
 

@@ -113,8 +113,8 @@ class Session:
         problem = Problem(self.instance, threat)
 
         def work() -> Certificate:
-            if form is Relaxation.STRONG and problem.by_division:
-                # It has a program of its own, to which strong rows do not apply: the tight one answers, and is named.
+            if form is Relaxation.STRONG and not problem.has_strong_rows:
+                # Strong rows do not apply to its program: the tight one answers, and is named.
                 tight = Effort(Relaxation.TIGHT, effort.seconds)
                 return self._certify(problem, tight, attack, proof, cancel, started)
             if form is Relaxation.STRONG and not problem.whole_graph:

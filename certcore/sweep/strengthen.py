@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.axis import Axis
 from certcore.sweep.counts import C
@@ -38,6 +39,9 @@ def strengthen(
             "the session is of another instance than the curve or map; strengthen it with a session of its own"
         )
     if any(Axis(name).is_local for name in found.axes):
+        return
+    largest = found.threat_at([-1] * found.bounds.ndim)
+    if not Problem(session.instance, largest).has_strong_rows:
         return
     threats = {cell: found.threat_at(cell) for cell in np.ndindex(found.bounds.shape)}
     best = {cell: session.best_attack(threat) for cell, threat in threats.items()}

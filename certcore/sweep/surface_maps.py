@@ -15,7 +15,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TABLE, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, by_division, whole_graph
@@ -213,7 +213,8 @@ class _Cells:
         """One program for all cells whose fields are not the whole graph."""
         if self._solver is None:
             last = self.spec.largest
-            local = last if by_division(self.session.instance, last) else last.replace(adj_add=0)
+            no_new = {entry.name: 0 for entry in TABLE if entry.adds_edges}
+            local = last if by_division(self.session.instance, last) else last.replace(**no_new)
             types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
             self._solver = self.session.solver(local, self.spec.effort.relaxation, types, cancel)
         return self._solver

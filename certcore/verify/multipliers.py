@@ -24,7 +24,7 @@ from certcore.domain.perturbations import ADJ_ADD
 from certcore.program.cuts import Cuts, Rows
 from certcore.program.division import DivisionStructure
 from certcore.program.program import Program
-from certcore.program.structure import Structure
+from certcore.program.structure import Structure, affordable
 from certcore.verify.bound import SCALE
 
 _SAFE = float(2**61)
@@ -171,7 +171,7 @@ class Multipliers:
     def _unpaid(self, k: int, amounts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         flips = self.structure.flips
         mine = self.unpaid_flips[flips.kind[self.unpaid_flips] == k]
-        upper = np.minimum(flips.cap[mine], int(amounts[k]) // flips.cost[mine])
+        upper = np.minimum(flips.cap[mine], affordable(amounts, flips.kind[mine], flips.cost[mine]))
         return mine[upper > 0], upper[upper > 0]
 
     def _flips_separately(self, k: int, amounts: np.ndarray) -> int:

@@ -219,8 +219,8 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, multipliers: Any
         if multipliers is not None:
             raise InputError("multipliers are given although the fields are the whole graph")
         return Fraction(whole_graph_attacked(problem))
-    if strong and problem.by_division:
-        raise InputError("strong rows do not apply to division voting")
+    if strong and not problem.has_strong_rows:
+        raise InputError("strong rows apply neither to division voting nor to real amounts")
     if not isinstance(multipliers, dict) or set(multipliers) != _MULTIPLIERS | (_STRONG if strong else set()):
         raise InputError("the multipliers are not in the form that certify --proof writes")
     if type(multipliers["scale_bits"]) is not int or multipliers["scale_bits"] != SCALE_BITS:

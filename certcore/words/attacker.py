@@ -9,7 +9,7 @@ import numpy as np
 
 from certcore.common.exact import decimal_text
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, entry_of, node_types
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.words.registry import sentence
 from certcore.words.text import Text, budget_words, count, flips, listing, say, some, strong
@@ -45,7 +45,8 @@ def _limits(threat: ThreatModel, directed: bool) -> list[str]:
             and budget
             and (threat.local_mode == LocalMode.RELATIVE or np.min(np.asarray(value)) < budget)
         ):
-            both = " (incoming and outgoing edges together)" if directed and kind.startswith("adj") else ""
+            of_edges = directed and not entry_of(kind).at_nodes
+            both = " (incoming and outgoing edges together)" if of_edges else ""
             parts.append(_local(value, kind, threat.local_mode) + both)
     if threat.sigma is not None:
         parts.append("control of " + (f"at most {some(threat.sigma, 'node', 'nodes')}" if threat.sigma else "no node"))
@@ -54,7 +55,7 @@ def _limits(threat: ThreatModel, directed: bool) -> list[str]:
     costs = [
         f"{what} at most {count(np.max(values))}"
         for what, values, used in (
-            ("a flip at a node", threat.node_costs, threat.attr_add or threat.attr_del),
+            ("a flip at a node", threat.node_costs, any(threat.budgets[k] for k in node_types())),
             ("the deletion of an edge", threat.edge_costs, threat.adj_del),
         )
         if values is not None and used and np.max(values, initial=1) > 1
@@ -68,7 +69,7 @@ def _local(value: Any, kind: str, mode: str) -> str:
     if np.ndim(value):
         return f"{LABELS[kind]} at each node up to the limit given for it"
     if mode == LocalMode.RELATIVE:
-        has = "ones" if kind.startswith("attr") else "edges"
+        has, _ = entry_of(kind).share_words
         # Rounded, the share would promise too much.
         return f"{LABELS[kind]} at any one node of at most {decimal_text(Fraction(value))} × the {has} it has"
     return f"no more than {flips(value, kind)} at any one node"

@@ -11,7 +11,7 @@ from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.problem import whole_graph
@@ -257,6 +257,9 @@ def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     missing = uncovered(instance, threat)
     if missing:
         found.append(not_covered(listing([LABELS[kind] for kind in missing])))
+    real = [entry.plural for entry, budget in zip(TABLE, threat.budgets) if budget and not entry.whole]
+    if real:
+        found.append(real_amounts(listing(real)))
     hops = instance.node_field is None and instance.edge_field == EdgeField.MESSAGES
     if threat.adj_del and hops and not whole_graph(instance, threat) and votes_over_groups(instance) is None:
         found.append(messages())
@@ -275,6 +278,14 @@ def not_covered(types: str) -> Text:
     return say(
         f"The base certificate says nothing about {types}: each such flip counts as breaking every target in whose "
         "receptive field it lies."
+    )
+
+
+@sentence("remark.real", "a type with a budget has real amounts", "attribute shifts")
+def real_amounts(types: str) -> Text:
+    return say(
+        f"The amounts of {types} are real numbers. Rows of the strong form hold for whole numbers only: where it is "
+        "asked for, the tight form answers. Attacks are looked for in whole units."
     )
 
 

@@ -50,7 +50,7 @@ def named_sites(found: Reach) -> list[list[int]]:
 
 
 def attack_words(
-    found: Reach, named: Callable[[int], str], most: int, budgets: tuple[int, int, int, int], *, relaxed: bool = False
+    found: Reach, named: Callable[[int], str], most: int, budgets: tuple[int, ...], *, relaxed: bool = False
 ) -> Text:
     """What an attack, or the relaxed adversary, does in the whole graph; names of sites are pieces of kind `name`.
 

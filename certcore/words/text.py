@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import TYPES, entry_of
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
 
@@ -137,9 +137,9 @@ def listing(parts: list[str]) -> str:
 
 def flips(number: float, kind: str) -> str:
     """3 attribute deletions; fractions exist in the relaxed adversary only."""
-    label = LABELS[kind]
+    entry = entry_of(kind)
     told = count(number) if float(number).is_integer() else f"{number:,.4g}"
-    return f"{told} {label if number != 1 else label.removesuffix('s')}"
+    return f"{told} {entry.plural if number != 1 else entry.singular}"
 
 
 def budget_words(budgets: Iterable[float]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, entry_of
 from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
@@ -71,7 +71,7 @@ def varied(instance: Instance) -> dict[str, str]:
 def covered_types(instance: Instance) -> set[str]:
     """The types against which the base certificate of an instance can hold at all."""
     fixed = instance.node_field is not None  # such fields hold only while the edges stay
-    return {name for name in TYPES if name in instance.base.axes and not (fixed and name.startswith("adj"))}
+    return {name for name in TYPES if name in instance.base.axes and (entry_of(name).at_nodes or not fixed)}
 
 
 def end_of(instance: Instance, vary: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from certcore import words
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.figures.style import STATES
 from certcore.instance.instance import Instance
 from certcore.result.certificate import Certificate
@@ -51,8 +51,9 @@ def data(
         "kinds": [
             {
                 "type": k,
+                "edge": not TABLE[k].at_nodes,
                 "label": LABELS[TYPES[k]],
-                "one": LABELS[TYPES[k]].removesuffix("s"),
+                "one": TABLE[k].singular,
                 "short": SHORT[TYPES[k]],
                 "budget": int(result.threat.budgets[k]),
             }

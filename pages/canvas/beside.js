@@ -202,8 +202,8 @@ function drawLegend(map) {
   const used = [];
   attack.kinds.forEach((kind) => {
     let sites = 0, flips = 0;
-    for (let s = 0; s < attack.count; s++) if (attack.amounts[4 * s + kind.type] > 0) { sites++; flips += attack.amounts[4 * s + kind.type]; }
-    const total = attack.relaxed ? thousands(Number(flips.toFixed(3))) : thousands(flips), colour = map.colourOf(kind.type), edge = kind.type >= 2;
+    for (let s = 0; s < attack.count; s++) if (attack.amounts[attack.width * s + kind.type] > 0) { sites++; flips += attack.amounts[attack.width * s + kind.type]; }
+    const total = attack.relaxed ? thousands(Number(flips.toFixed(3))) : thousands(flips), colour = map.colourOf(kind.type), edge = kind.edge;
     if (sites) used.push(colour);
     const number = ["text", { x: edge ? 9 : 22, y: 12.3, "text-anchor": "middle", "font-size": 9.5, "font-weight": 700, fill: map.ink }, "n"];
     const line = edge ? [linePart(colour, 17, 43, 0, 3.4, kind.type === 3 ? "5 3" : "none")] : [];

@@ -97,6 +97,7 @@ class Attack {
     this.ends = decode(data.ends, Uint32Array);
     this.amounts = decode(data.amounts, Float64Array);
     this.count = this.ends.length / 2;
+    this.width = this.amounts.length / Math.max(1, this.count);  // types of perturbation
     // Counted by the engine: the lists that follow may end before the last site.
     this.reach = decode(data.reach, Uint32Array);
     this.breaks = decode(data.breaks, Uint32Array);
@@ -122,8 +123,8 @@ class Attack {
     this.siteOf = new Map();
     for (let s = 0; s < this.count; s++) {
       let most = -1;
-      for (let k = 0; k < 4; k++) {
-        const here = this.amounts[4 * s + k];
+      for (let k = 0; k < this.width; k++) {
+        const here = this.amounts[this.width * s + k];
         this.flips[s] += here;
         if (here > 0) this.types[s] |= 1 << k;
         if (here > most) { most = here; this.kind[s] = k; }
@@ -193,7 +194,7 @@ class Attack {
     return `${where}; the bound counts ${thousands(number)} of them${sum === null ? "" : `, by fractions that add up to ${thousands(Number(sum.toFixed(2)))}`}`;
   }
   spent(s, separator = ", ") {
-    return this.kinds.map((kind) => [this.amounts[4 * s + kind.type], kind]).filter(([value]) => value > 0)
+    return this.kinds.map((kind) => [this.amounts[this.width * s + kind.type], kind]).filter(([value]) => value > 0)
       .map(([value, kind]) => `${amount(value)} ${value === 1 ? kind.one : kind.label}`).join(separator);
   }
 }

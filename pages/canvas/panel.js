@@ -470,7 +470,7 @@ class Panel {
     c.font = `700 ${size}px ${o.font}`; c.textAlign = "center"; c.textBaseline = "middle";
     c.fillStyle = o.ink; c.fillText(text, x, y + size * 0.05);
     taken.push([x - outer, y - outer, x + outer, y + outer]);
-    seen.sites.push({ site: s, ends: [attack.ends[2 * s], attack.ends[2 * s + 1]], name: o.siteName(attack, s), text, flips: attack.flips[s], amounts: Array.from(attack.amounts.subarray(4 * s, 4 * s + 4)), kind: attack.kind[s], colour, x, y, radius: r, alpha });
+    seen.sites.push({ site: s, ends: [attack.ends[2 * s], attack.ends[2 * s + 1]], name: o.siteName(attack, s), text, flips: attack.flips[s], amounts: Array.from(attack.amounts.subarray(attack.width * s, attack.width * (s + 1))), kind: attack.kind[s], colour, x, y, radius: r, alpha });
   }
 
   // Names beside marks, the largest first, each only where it covers nothing; where few are named, a line leads to one

@@ -122,7 +122,7 @@ def graph_data(instance: Instance) -> dict[str, Any]:
             for k, name in enumerate(names)
         ]
         if instance.right is not None:
-            speaks = instance.base.fronts().certified((0, 0, 0, 0))
+            speaks = instance.base.fronts().clean
             data["right"] = pack(np.where(speaks, instance.right, 2), np.uint8)
     seen = hashlib.sha256()
     for name in sorted(data):

@@ -17,7 +17,7 @@ from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
 from certcore.common.npz import read_npz
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.instance.instance import Instance, load_instance, named
 from certcore.words import dataset_title
 
@@ -101,7 +101,7 @@ def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
 def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None]:
     arrays = read_npz(path, keys=("theta", "n_samples", "base_axes"))
     if "theta" in arrays:
-        flips = zip(TYPES, Noise.of(arrays["theta"].reshape(-1)).fractions)
+        flips = zip(FLIPS, Noise.of(arrays["theta"].reshape(-1)).fractions)
         return tuple(name for name, share in flips if share), int(arrays["n_samples"])
     return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
 

@@ -13,7 +13,7 @@ from certcore import words
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, entry_of
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
@@ -36,12 +36,6 @@ TARGETS = {
     "chosen": "Chosen nodes",
 }
 WHICH = "A graph with its base certificate. The files are in `precomputed/`; add your own under “Bring your own”."
-HELP = {
-    "attr_add": "How many attribute bits the attacker may switch from 0 to 1 in the whole graph.",
-    "attr_del": "How many attribute bits the attacker may switch from 1 to 0 in the whole graph.",
-    "adj_add": "How many edges the attacker may insert in the whole graph.",
-    "adj_del": "How many edges the attacker may remove in the whole graph.",
-}
 
 
 @dataclass(frozen=True)
@@ -207,7 +201,7 @@ def _budgets(instance: Instance) -> None:
             name,
             label,
             stops(slider_end(instance, name)),
-            help=f"{HELP[name]} {more}".strip(),
+            help=f"{entry_of(name).help} {more}".strip(),
             field={
                 "min_value": 0,
                 "max_value": MAX_BUDGET,
@@ -258,7 +252,7 @@ def _local(instance: Instance) -> str:
         shares = [0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
         for name in TYPES:
             off = mode == "off" or reasons[name] is not None
-            what = "attributes" if name.startswith("attr") else "edges"
+            _, what = entry_of(name).share_words
             if mode == "relative":
                 _pair(
                     f"share_{name}",
@@ -279,7 +273,7 @@ def _local(instance: Instance) -> str:
                     key,
                     LABELS[name].capitalize(),
                     [*stops(50 if end is None else end), free],
-                    help="Most flips of this type at one node. Empty: "
+                    help=f"Most {entry_of(name).unit}s of this type at one node. Empty: "
                     + ("no limit." if end is None else "what the base certificate was made for.")
                     + (f" {CHOOSE_FIRST}" if mode == "off" else ""),
                     field={"min_value": 0, "max_value": MAX_BUDGET if end is None else end, "step": 1},

@@ -9,7 +9,7 @@ from certcore import figures, words
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.base_rule import BaseRule
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import FLIPS, LABELS, TYPES
 
 from ..parts import charts, exports, groups, why
 from ..state import controls, state
@@ -27,7 +27,7 @@ OWN: dict[str, state.Control] = {
 def draw(view: View) -> None:
     instance = view.instance
     facts, fronts = instance.base.facts, instance.base.fronts()
-    clean = fronts.certified((0, 0, 0, 0))
+    clean = fronts.clean
 
     with st.container(key="numbers"):
         columns = st.columns(4)
@@ -55,7 +55,7 @@ def draw(view: View) -> None:
         )
     theta = facts.get("theta")
     if theta is not None:
-        noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(TYPES, theta))
+        noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(FLIPS, theta))
         st.caption(f"Flip probabilities θ: {noise}. Rule: {markdown(facts.get('rule', 'binary'))}.")
 
     votes = words.votes_over_groups(instance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from certcore.common.errors import InputError
-from certcore.domain.perturbations import LABELS
+from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.instance import instance_to_arrays
 
 from ..files import bundles, examples, validation
@@ -52,7 +52,7 @@ def take(parts: list[tuple[str, bytes]]) -> None:
     if st.button(
         "Open it", type="primary", icon=":material/open_in_new:", key="open_import", help="What is guaranteed for it."
     ):
-        budget = dict.fromkeys(("attr_add", "attr_del", "adj_add", "adj_del"), 0)
+        budget = dict.fromkeys(TYPES, 0)
         st.session_state["_view"] |= {"instance": name, "targets": "file", "protect": "", **budget, "_start": True}
         menu.go("overview")
 

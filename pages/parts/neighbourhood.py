@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, LABELS, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, LABELS, TYPES, node_types
 from certcore.figures.kinds import graph_nodes
 from certcore.figures.style import CLOSENESS, LOST_COLOUR, ORANGE, STATES, TYPE_COLOURS
 from certcore.instance.fields import Fields, fields_of
@@ -109,7 +109,7 @@ class Marks:
     """What an attack does, node by node and edge by edge: what is marked in the picture."""
 
     spent: np.ndarray
-    """(4, nodes): flips by type."""
+    """(types, nodes): flips by type."""
     deleted: np.ndarray
     added: np.ndarray
     states: np.ndarray
@@ -121,7 +121,7 @@ def marks_of(instance: Instance, result: Certificate) -> Marks:
     n, none, states = instance.graph.n_nodes, np.zeros((0, 2), np.int64), result.states(instance.base.fronts())
     attack = result.attack
     if attack is None:
-        return Marks(np.zeros((4, n)), none, none, states, np.full(n, NO_TARGET))
+        return Marks(np.zeros((len(TYPES), n)), none, none, states, np.full(n, NO_TARGET))
     deleted = instance.graph.edges[np.asarray(attack.deleted) > NOTHING]
     added = np.asarray(attack.added, dtype=np.int64).reshape(-1, 2)
     return Marks(attack.spent_at(instance.graph.edges), deleted, added, states, margins(instance, result))
@@ -170,7 +170,8 @@ def _paper(dark: bool) -> str:
 def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, marks: Marks, dark: bool) -> dict[str, object]:
     flips, state, margin = marks.spent[:, node], marks.states[node], int(marks.margin[node])
     # Edges that go or come are drawn as edges; the number in a ring is of attribute flips alone.
-    here, name, ink = float(flips[:ADJ_ADD].sum()), node_name(instance, node), "#E8ECF1" if dark else "#1B2430"
+    at_node = flips[list(node_types())]
+    here, name, ink = float(at_node.sum()), node_name(instance, node), "#E8ECF1" if dark else "#1B2430"
     lines = [name, f"{hop} hop{'' if hop == 1 else 's'} away" if hop else "the chosen node", str(state)]
     if instance.prediction is not None:
         lines.append(f"predicted: {class_name(instance, int(instance.prediction[node]))}")
@@ -203,7 +204,7 @@ def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, marks: M
             "name": name,
             "flips": f"{here:,.0f}",
             "radius": matters * (10 + 4 * min(here, 12) ** 0.5),
-            "ring": TYPE_COLOURS[int(flips[:ADJ_ADD].argmax())],
+            "ring": TYPE_COLOURS[node_types()[int(at_node.argmax())]],
             "around": ORANGE if chosen else "",
             "ink": ink,
             "paper": _paper(dark),

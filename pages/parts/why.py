@@ -7,7 +7,7 @@ import streamlit as st
 
 from certcore import figures
 from certcore.common.rounding import rounded_down, rounded_up
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.figures.recipe import Recipe
 from certcore.instance.instance import Instance
 
@@ -61,16 +61,16 @@ def thresholds(instance: Instance, p: float) -> None:
         st.caption("With the multi-class rule the threshold also depends on the strongest other class.")
         return
     rows = []
-    for k, name in enumerate(TYPES):
+    for k, name in enumerate(FLIPS):
         if name not in instance.base.axes:
             continue
-        line = np.asarray(values[tuple(slice(None) if i == k else 0 for i in range(4))], dtype=float)
+        line = np.asarray(values[tuple(slice(None) if i == k else 0 for i in range(len(FLIPS)))], dtype=float)
         for number in range(1, len(line)):
             last = line[number] >= p or number + 1 == len(line)
             if last or number in (1, 2, 5, 10):
                 rows.append(
                     {
-                        "budget": budget_words(tuple(number * (i == k) for i in range(4))),
+                        "budget": budget_words(tuple(number * (i == k) for i in range(len(FLIPS)))),
                         "p*": rounded_up(float(line[number]), 6),
                         "certified": bool(p > line[number]),
                     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from certcore.domain.perturbations import entry_of
 from certcore.instance.instance import Instance
 
 from .state import MAX_BUDGET
@@ -26,12 +27,6 @@ def stops(limit: int) -> list[int]:
 def slider_end(instance: Instance, name: str) -> int:
     """Where a budget slider ends: at the bits that exist, and at about as many flips as there are nodes."""
     graph = instance.graph
-    ones, edges = len(graph.attr_indices), graph.n_edges
-    exist = {
-        "attr_add": graph.n_nodes * graph.n_attrs - ones,
-        "attr_del": ones,
-        "adj_add": graph.n_nodes * (graph.n_nodes - 1) // 2 - edges,
-        "adj_del": edges,
-    }[name]
+    exist = entry_of(name).total(graph)
     end = next(e for e in (50, 100, 200, 500, 1000, 2000, 5000, 10**9) if e >= graph.n_nodes / 2)
     return max(1, min(exist, end, MAX_BUDGET))

@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TABLE, TYPES, entry_of, preferred
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.instance.local_limits import most_per_node as most_per_node
@@ -33,7 +33,7 @@ MAX_BUDGET = 1_000_000
 #: room for any selection among 100,000 nodes, and little enough for every server and browser on the way.
 LONG, LONGEST = 200, 20_000
 #: The budget a first view starts with, on the first type that the base certificate covers, in this order.
-START = {"attr_del": 10, "adj_del": 10, "attr_add": 2, "adj_add": 1}
+START = {name: entry_of(name).start for name in preferred()}
 
 
 def whole(low: int = 0, high: int = MAX_BUDGET) -> Callable[[str], int]:
@@ -172,7 +172,8 @@ class View:
 def refused(instance: Instance) -> dict[str, str | None]:
     """For each perturbation type None, or the reason why nothing can be certified with a budget of it."""
     fixed = "The receptive fields of this instance hold only while the edges stay as they are."
-    return {name: fixed if instance.node_field is not None and name.startswith("adj") else None for name in TYPES}
+    refuses = instance.node_field is not None
+    return {entry.name: fixed if refuses and not entry.at_nodes else None for entry in TABLE}
 
 
 def covered(instance: Instance) -> list[str]:

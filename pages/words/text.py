@@ -6,6 +6,7 @@ import html
 from typing import Any
 
 from certcore.common.rounding import percent_down
+from certcore.domain.perturbations import TABLE
 from certcore.words.text import budget_words, count, listing, markdown, plain, samples
 
 __all__ = [
@@ -21,8 +22,8 @@ __all__ = [
     "seconds",
 ]
 
-#: One letter budgets in short labels: what each type is called where there is little room.
-SHORT = {"attr_add": "attr +", "attr_del": "attr −", "adj_add": "edge +", "adj_del": "edge −"}
+#: What each type is called where there is little room.
+SHORT = {entry.name: entry.short for entry in TABLE}
 
 
 def seconds(value: float) -> str:

@@ -16,7 +16,7 @@ from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 from certcore.verify import proof as proof_module
 from tests.checker.cases import accepts, as_seen, forged, signed, votes_case
-from tests.second_opinion import random_case, truth
+from tests.oracle.plain import random_case, truth
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import pytest
 from certcore import verify_proof
 from tests.checker.cases import as_seen, forged, signed
 from tests.checker.recorded import Recorded, optimum, recorded
-from tests.second_opinion import Case, random_case, truth
+from tests.oracle.plain import Case, random_case, truth
 
 SCALE = 2**small.SCALE_BITS
 

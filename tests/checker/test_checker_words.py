@@ -20,7 +20,7 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.instance import instance_from_arrays, instance_to_arrays
 from pages.files import validation
 from tests.checker.cases import as_seen, division_case, votes_case
-from tests.second_opinion import random_case
+from tests.oracle.plain import random_case
 
 
 def verdicts(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
@@ -163,7 +163,7 @@ NUMBERS = (np.float64(0.1), np.float32(0.002), np.float64(-0.0), np.float64("nan
 def spelt(read: Any) -> Fraction | None:
     try:
         return Fraction(read())
-    except (ValueError, ZeroDivisionError):  # InputError is a ValueError
+    except (InputError, ValueError, ZeroDivisionError):
         return None
 
 

@@ -20,8 +20,9 @@ from certcore.program.levels import Levels, LevelSet
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.result.allocation import inadmissible
-from tests import second_opinion
-from tests.support import brute_force, random_graph, random_grid
+from tests.oracle import plain
+from tests.oracle.truth import most_broken
+from tests.support import random_graph, random_grid
 
 FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift")
 
@@ -224,10 +225,10 @@ def instance_of(number: int) -> tuple[str, Instance, ThreatModel, int]:
     rng = np.random.default_rng([18, number])
     kind = ("one type", "mixed", "anything")[number % 3]
     if kind == "anything":
-        case = second_opinion.random_case(rng)
-        return kind, *case.build(), second_opinion.truth(case)
+        case = plain.random_case(rng)
+        return kind, *case.build(), plain.truth(case)
     problem = hard_case(rng, plain=kind == "one type")
-    return kind, problem.instance, problem.threat, brute_force(problem.instance, problem.threat)
+    return kind, problem.instance, problem.threat, most_broken(problem.instance, problem.threat)
 
 
 def judged(number: int) -> Counter[str]:

@@ -15,7 +15,8 @@ from certcore.base.division import DivisionBase, PairHash
 from certcore.program.program import Program
 from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel, Solution
-from tests.support import brute_force, random_graph, random_grid
+from tests.oracle.truth import most_broken
+from tests.support import random_graph, random_grid
 
 
 def example(seed: int = 2, n: int = 40) -> tuple[Instance, ThreatModel]:
@@ -157,7 +158,7 @@ def test_an_integer_solver_that_overstates_is_caught_by_the_attack(claim: float)
     graph = Graph.from_edges(4, np.array([[0, 1], [1, 2]]), np.ones((4, 3), dtype=np.int8))
     instance = Instance(graph, GridBase(random_grid(rng, 4, (4,)), ("attr_del",)), 1)
     threat = ThreatModel(attr_del=2)
-    truth = brute_force(instance, threat)
+    truth = most_broken(instance, threat)
     assert truth > 0
     certificate = certify(instance, threat, relaxation="exact", factory=Boaster)
     assert certificate.targets - certificate.certified >= truth

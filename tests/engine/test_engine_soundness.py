@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from certcore import Status, certify, verify_proof
 from tests.checker.cases import as_seen
 from tests.checker.recorded import optimum, recorded
-from tests.second_opinion import random_case, truth
+from tests.oracle.plain import random_case, truth
 
 #: What rounding multipliers may cost, in targets.
 HAIR = 2e-4

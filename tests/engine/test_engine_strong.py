@@ -31,7 +31,8 @@ from certcore.sweep import Session, curve
 from certcore.verify.proof import digest_of, proof_bytes, read_proof
 from tests.checker.cases import accepts, as_seen
 from tests.engine.strong_cases import hard_case, judged
-from tests.support import brute_force, random_graph, random_grid, random_instance, random_threat
+from tests.oracle.truth import most_broken
+from tests.support import random_graph, random_grid, random_instance, random_threat
 
 ROOT = Path(__file__).resolve().parents[2]
 #: CERTCORE_FORGERIES=10000 tries that many, each through both checkers; in every run there are fewer, and one in ten.
@@ -55,7 +56,7 @@ def test_with_one_type_strong_is_the_truth_nearly_always() -> None:
     for seed in range(5000, 5160):
         rng = np.random.default_rng(seed)
         problem = hard_case(rng, plain=True)
-        truth = brute_force(problem.instance, problem.threat)
+        truth = most_broken(problem.instance, problem.threat)
         search = StrongSearch(problem, None)
         search.attack = Annealer(problem, search.structure)
         for step in search.run(rounds=40):
@@ -99,7 +100,7 @@ def test_strong_never_certifies_what_an_enumerated_attack_breaks() -> None:
         threat = random_threat(rng, instance)
         found = certify(instance, threat, relaxation="strong", rounds=10)
         assert found.verified
-        assert found.certified <= found.targets - brute_force(instance, threat)
+        assert found.certified <= found.targets - most_broken(instance, threat)
         assert found.proof is not None
         assert verify_proof(json.loads(json.dumps(found.proof)), instance).certified == found.certified
 
@@ -282,7 +283,7 @@ def _proofs() -> list[tuple[Problem, dict[str, Any], int]]:
         assert proof is not None
         families = {row[0] for row in proof["multipliers"]["strong_rows"]}
         if len(proof["multipliers"]["strong_rows"]) >= 2 and (len(found) < 20 or families & wanted):
-            found.append((problem, json.loads(json.dumps(proof)), brute_force(problem.instance, problem.threat)))
+            found.append((problem, json.loads(json.dumps(proof)), most_broken(problem.instance, problem.threat)))
             wanted -= families
         if len(found) >= 20 and not wanted:
             break
@@ -366,7 +367,7 @@ def test_no_forged_proof_claims_more_than_the_truth(monkeypatch: pytest.MonkeyPa
         if own.threat.budgets != problem.threat.budgets:
             key = (number % len(cases), own.threat.budgets)
             if key not in truths:
-                truths[key] = brute_force(own.instance, own.threat)
+                truths[key] = most_broken(own.instance, own.threat)
             truth = truths[key]
         try:
             bound = proof_module._recompute(own, lie["format"], lie["relaxation"], lie["multipliers"])

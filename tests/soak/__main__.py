@@ -1,7 +1,8 @@
 """`make soak`: the long forms of the load, fuzz, fault and enumeration tests, about forty minutes on two cores.
 
 Prints JSON lines and at the end a summary; ends with an error at the first finding.
-`python -m tests.soak [load|fuzz|faults|division|strong|links …]` runs some of them; without a name all.
+`python -m tests.soak [load|fuzz|faults|division|strong|links|oracle …]` runs some of them; without a name all.
+Of `oracle` alone, options may follow: `python -m tests.soak oracle --minutes 30 --seed 2`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.soak import division, links
+from tests.soak import division, links, oracle
 from tests.soak.faults import faults
 from tests.soak.load import ROOT, load
 from tests.soak.strong import run as judge_many
@@ -67,10 +68,14 @@ PARTS: dict[str, Callable[[], None]] = {
     "division": enumerate_division,
     "strong": enumerate_strong,
     "links": open_links,
+    "oracle": oracle.main,
 }
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["oracle"]:
+        oracle.main(sys.argv[2:])
+        return
     wanted = sys.argv[1:] or list(PARTS)
     unknown = [name for name in wanted if name not in PARTS]
     if unknown:

@@ -16,7 +16,8 @@ from certcore.result.allocation import empty_edges, replay
 from certcore.result.trim import trimmed
 from certcore.sweep import Session, curve, surface
 from certcore.sweep.bracket import attacks_over, best_attacks, best_below, best_within
-from tests.support import brute_force, random_instance
+from tests.oracle.truth import most_broken
+from tests.support import random_instance
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -27,7 +28,7 @@ def test_attacks_lie_between_nothing_and_the_truth(seed: int) -> None:
     assert (np.diff(found) >= 0).all()
     line = curve(session, ThreatModel(), "attr_del", values)
     for k, value in enumerate(values):
-        truth = brute_force(instance, ThreatModel(attr_del=value))
+        truth = most_broken(instance, ThreatModel(attr_del=value))
         assert found[k] <= truth <= float(line.bounds[k])
     figure = figures.curve_figure([line], vary="attr_del", attacks=found)
     band = figure.lines[0]
@@ -45,7 +46,7 @@ def test_between_searched_values_flips_are_taken_back(seed: int, vary: str) -> N
     threat = ThreatModel(**{other: 1, "sigma": 2 if seed % 3 == 0 else None})  # type: ignore[arg-type]
     found = best_attacks(Session(instance), threat, vary, [0, 1, 2, 3, 4], searched=[0, 4])
     for value, left in enumerate(found.tolist()):
-        assert left <= brute_force(instance, threat.replace(**{vary: value}))
+        assert left <= most_broken(instance, threat.replace(**{vary: value}))
 
 
 def test_flips_that_break_least_are_taken_back_first() -> None:
@@ -91,7 +92,7 @@ def test_the_bracket_of_a_map_holds_the_truth_in_every_cell(seed: int) -> None:
     columns, rows = figure.table().columns, iter(figure.table().rows)
     for i in values:
         for j in values:
-            truth = brute_force(instance, ThreatModel(attr_add=i, attr_del=j))
+            truth = most_broken(instance, ThreatModel(attr_add=i, attr_del=j))
             assert attacks[i, j] <= truth <= figure.bounds[i, j]
             assert figure.filled[i, j] == (figure.bounds[i, j] - attacks[i, j]) / cells.targets
             told, bound, left = data[i][j], int(figure.bounds[i, j]), int(attacks[i, j])

@@ -35,7 +35,7 @@ def base_figure(
     counts = np.zeros((len(xs), len(ys)), dtype=np.int64)
     for i, a in enumerate(xs.tolist()):
         for j, b in enumerate(ys.tolist()):
-            budget = [0, 0, 0, 0]
+            budget = [0] * len(TYPES)
             budget[TYPES.index(x)], budget[TYPES.index(other)] = a, b
             counts[i, j] = int(fronts.certified(budget)[chosen].sum())
     return ContourFigure(

@@ -11,6 +11,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.splits import average_radius, band, mean
+from certcore.domain.perturbations import TABLE, canonical
 from certcore.domain.threat import ThreatModel
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.curve import CurveFigure, Line
@@ -161,7 +162,8 @@ def curve_figure(
 
 def controls_beside(instance: Instance, threat: ThreatModel, vary: str, accuracy_of: int | None) -> dict[str, float]:
     """Accuracies that may stand beside a curve: it shows the accuracy on all test nodes, and only edges change."""
-    edges_only = not (threat.attr_add or threat.attr_del) and "attr" not in vary
+    varied = canonical(vary).removeprefix("local_")
+    edges_only = not any(entry.at_nodes and (n or entry.name == varied) for entry, n in zip(TABLE, threat.budgets))
     test = 0 if instance.split is None else int((np.asarray(instance.split) == TEST).sum())
     return instance.controls if edges_only and accuracy_of == test else {}
 

@@ -212,16 +212,16 @@ def front_figure(
     node: str = "",
     **more: Any,
 ) -> FrontFigure:
-    """The front of one node in two of its four types, at the perturbation it receives in the other two.
+    """The front of one node in two types, at the perturbation it receives in the others.
 
-    `points`, `received` and `budgets` speak about all four types. Points that need more of the other two
+    `points`, `received` and `budgets` speak about all types. Points that need more of the other
     types than the node receives of them are out of reach and not drawn; of the rest, only the minimal ones
     count.
     """
     i, j = TYPES.index(x), TYPES.index(y)
-    others = [k for k in range(4) if k not in (i, j)]
-    level = np.zeros(4) if received is None else np.asarray(received, dtype=float)
-    points = np.asarray(points).reshape(-1, 4)
+    others = [k for k in range(len(TYPES)) if k not in (i, j)]
+    level = np.zeros(len(TYPES)) if received is None else np.asarray(received, dtype=float)
+    points = np.asarray(points).reshape(-1, len(TYPES))
     flat = np.unique(points[(points[:, others] <= level[others]).all(axis=1)][:, [i, j]], axis=0)
     minimal = [p for p in flat if not any((q <= p).all() and (q < p).any() for q in flat)]
     return FrontFigure(

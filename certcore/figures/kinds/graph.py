@@ -11,7 +11,7 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_up
 from certcore.domain.layout import quick_layout
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TYPES, node_types
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.figure import Cells, Figure, indices, numbers
 from certcore.figures.geometry import (
@@ -301,7 +301,7 @@ def graph_figure(
             "amount": np.asarray(allocation.deleted)[used],
             "added": np.asarray(allocation.added).reshape(-1, 2),
             "spent": np.asarray(allocation.attributes).sum(axis=0),
-            "spent_kind": np.asarray(allocation.attributes).argmax(axis=0),
+            "spent_kind": np.array(node_types())[np.asarray(allocation.attributes).argmax(axis=0)],
             "margin": margin,
             "tally": np.column_stack(
                 [(found.amounts > NOTHING).sum(axis=0), found.amounts.sum(axis=0), list(threat.budgets)]
@@ -338,7 +338,7 @@ def _coloured(instance: Instance, state: np.ndarray, palette: Palette) -> tuple[
     if palette == Palette.CORRECT:
         if instance.right is None:
             raise InputError("this instance does not say which labels are right; colour the graph by state instead")
-        speaks = instance.base.fronts().certified((0, 0, 0, 0))
+        speaks = instance.base.fronts().clean
         return np.where(speaks, instance.right, 2).astype(np.int64), tuple(CORRECTNESS)
     labels = instance.prediction if instance.prediction is not None else instance.labels
     if labels is None:

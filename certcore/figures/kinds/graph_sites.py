@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL, LABELS, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL, LABELS, TABLE, TYPES
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.geometry import GRAPH_ASPECT
 from certcore.figures.style import BLACK, SITE_LABEL, TYPE_COLOURS, on_background
@@ -330,8 +330,8 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
     handles = []
     for kind, label in entries(figure):
         ring = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": TYPE_COLOURS[kind]}
-        line = {} if kind < ADJ_ADD else {"linewidth": _EDGE_LINE, "color": TYPE_COLOURS[kind]}
-        dash: Any = "" if kind < ADJ_ADD else "-" if kind == ADJ_ADD else (0, (2.2, 1.1))
+        line = {} if TABLE[kind].at_nodes else {"linewidth": _EDGE_LINE, "color": TYPE_COLOURS[kind]}
+        dash: Any = "" if TABLE[kind].at_nodes else "-" if kind == ADJ_ADD else (0, (2.2, 1.1))
         handles.append(sheet.sample(linestyle=dash, markersize=6, markeredgewidth=1.4, label=label, **ring, **line))
     if figure.links is not None and len(figure.links):
         handles.append(sheet.sample(linewidth=0.8, color=TYPE_COLOURS[marks[-1].kind], label=LINKS_LABEL))
@@ -404,7 +404,7 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
                 "opacity": 1,  # left to itself Plotly lets marks of different sizes shine through
                 "line": {"width": 3, "color": TYPE_COLOURS[kind]},
             },
-            **({"name": told.get(kind, SITE_LABEL)} if kind < ADJ_ADD else {}),
+            **({"name": told.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes else {}),
         )
     boxes = [(mark, mark.box) for mark in marks if mark.box is not None]
     if boxes:

@@ -1,0 +1,242 @@
+"""Mistakes made on purpose: the walk has to find each of them, or it would not find one made by accident."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import certcore as cc
+from certcore.base import smoothing
+from certcore.base.division import DivisionBase
+from certcore.common.errors import SoundnessError
+from certcore.instance import division as division_fields
+from certcore.instance import fields
+from certcore.program.build import Builder
+from certcore.program.groups import undominated
+from certcore.program.problem import Problem
+from certcore.result import assemble
+from certcore.result.certificate import Certificate
+from certcore.solve.solver import Solver
+from certcore.sweep import session
+from certcore.sweep.checkpoint import Checkpoint
+from certcore.sweep.curves import _CurveWork
+from certcore.sweep.family import ThreatFamily
+from certcore.sweep.line import LineOfBounds
+from pages.background import engine
+from tests.oracle.instances import question
+from tests.oracle.walk import AboveTheTruth, Tally, go
+from tests.oracle.ways import WAYS
+
+Patch = pytest.MonkeyPatch
+SEED = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Mistake:
+    """What is changed, on which way and kind of base certificate it is looked for, and from which question on."""
+
+    make: Callable[[Patch], None]
+    way: str
+    kind: str
+    first: int
+
+    def caught(self, patch: Patch, most: int) -> int:
+        """The number of the question that shows it; `go` raises nothing for others."""
+        self.make(patch)
+        for number in range(self.first, self.first + most):
+            try:
+                asked = question(SEED, number, self.kind)
+                go(asked, WAYS[self.way], "tight", warm=number % 2 == 0, large=False, tally=Tally())
+            except (AboveTheTruth, SoundnessError):
+                return number
+        raise AssertionError(f"nothing was found in {most} questions")
+
+
+MISTAKES: dict[str, Mistake] = {}
+
+
+def mistake(name: str, way: str, kind: str, first: int = 0) -> Callable[[Callable[[Patch], None]], None]:
+    def register(make: Callable[[Patch], None]) -> None:
+        MISTAKES[name] = Mistake(make, way, kind, first)
+
+    return register
+
+
+@mistake("one hop too few", "certify", "grid", 9)
+def _hops(patch: Patch) -> None:
+    right = fields.hop_fields
+    patch.setattr(fields, "hop_fields", lambda g, t, layers, *a, **k: right(g, t, max(layers - 1, 0), *a, **k))
+
+
+@mistake("the rule of messages where degrees are read", "certify", "grid", 22)
+def _rule(patch: Patch) -> None:
+    right = fields.hop_fields
+    patch.setattr(fields, "hop_fields", lambda g, t, layers, rule, **k: right(g, t, layers, "messages", **k))
+
+
+@mistake("a budget one too small", "session, any order", "grid", 13)
+def _budget(patch: Patch) -> None:
+    right = Solver.solve
+
+    def solve(self: Solver, place: Any, **more: Any) -> Any:
+        budgets, sigma = place
+        largest = int(np.argmax(budgets))
+        less = tuple(b - (k == largest and b > 1) for k, b in enumerate(budgets))
+        return right(self, (less, sigma), **more)
+
+    patch.setattr(Solver, "solve", solve)
+
+
+@mistake("confidence bounds rounded up", "certify", "binary", 33)
+def _rounding(patch: Patch) -> None:
+    right = smoothing.lower_bounds
+    patch.setattr(smoothing, "lower_bounds", lambda *a: np.minimum(np.ceil(right(*a) * 20) / 20, 1 - 1e-9))
+
+
+@mistake("the confidence of one rule for the other", "certify", "multiclass", 8)
+def _mixed_rules(patch: Patch) -> None:
+    patch.setattr(cc.SmoothingBase, "level", property(lambda self: Fraction(self.alpha)))
+
+
+@mistake("dominated sites dropped although nodes have capacities", "certify", "grid", 32)
+def _domination(patch: Patch) -> None:
+    right = Builder._attribute_flips
+
+    def fewer(self: Builder, k: int) -> Any:
+        found = right(self, k)
+        inside = np.zeros(self.graph.n_nodes, dtype=bool)
+        inside[found[0]] = True
+        keep = undominated(self.node_field, inside)[found[0]]
+        return tuple(part[keep] for part in found)
+
+    patch.setattr(Builder, "_attribute_flips", fewer)
+
+
+@mistake("who pays for an edge must stand in the field", "certify", "grid", 22)
+def _payer(patch: Patch) -> None:
+    right = Builder._touch
+
+    def inside(self: Builder, nodes: np.ndarray) -> Any:
+        touch: Any = right(self, nodes)
+        near = sp.csr_array(self.node_field[:, nodes]) if len(nodes) else None
+        return touch if near is None else sp.csr_array(touch.multiply(near > 0).astype(np.int64))
+
+    patch.setattr(Builder, "_touch", inside)
+
+
+@mistake("bounds of smaller values for larger ones", "curve", "grid", 4)
+def _monotone(patch: Patch) -> None:
+    def wrong(self: LineOfBounds) -> LineOfBounds:
+        best = list(self.bounds)
+        for i in range(1, len(best)):
+            best[i] = min(best[i], best[i - 1])
+        return dataclasses.replace(self, bounds=best)
+
+    patch.setattr(LineOfBounds, "monotone", wrong)
+
+
+@mistake("a plateau where there is none", "curve", "grid", 23)
+def _plateau(patch: Patch) -> None:
+    """What strong curves did: as long as no node can take more, the first bound was kept."""
+    right = _CurveWork.run
+
+    def run(self: _CurveWork) -> LineOfBounds:
+        line = right(self)
+        rooms = []
+        for value in self.values:
+            problem = Problem(self.session.instance, self.axis.at(self.threat, value))
+            room = np.minimum(problem.capacities, np.array(problem.threat.budgets)[:, None])
+            rooms.append(room.tobytes())
+        first = [line.bounds[rooms.index(room)] for room in rooms]
+        return dataclasses.replace(line, bounds=first)
+
+    patch.setattr(_CurveWork, "run", run)
+
+
+@mistake("a checkpoint of another threat model", "curve, resumed", "grid")
+def _checkpoint(patch: Patch) -> None:
+    right = Checkpoint.__init__
+    patch.setattr(Checkpoint, "__init__", lambda self, path, key, *more, **k: right(self, path, {}, *more, **k))
+
+
+@mistake("bounds of other local budgets, targets and protected nodes", "preview", "grid")
+def _family(patch: Patch) -> None:
+    patch.setattr(ThreatFamily, "holds_for", lambda self, other: self.sigma <= other.sigma)
+
+
+@mistake("one session for all instances of the dashboard", "page number", "grid", 8)
+def _one_session(patch: Patch) -> None:
+    kept: list[session.Session] = []
+
+    def shared(instance: cc.Instance) -> session.Session:
+        same = kept and kept[0].instance.graph.n_nodes == instance.graph.n_nodes
+        if not same:
+            kept[:] = [session.Session(instance)]
+        return kept[0]
+
+    patch.setattr(engine, "session", shared)
+
+
+@mistake("attacks of larger budgets taken for smaller ones", "session, any order", "grid", 8)
+def _known_attacks(patch: Patch) -> None:
+    right = session.covers
+    patch.setattr(session, "covers", lambda larger, smaller: right(smaller, larger))
+
+
+@mistake("an attack that counts one target too many", "certify", "grid", 1)
+def _attack(patch: Patch) -> None:
+    found = property(
+        lambda self: None if self.attack is None else min(self.targets, int(self.attack.attacked.sum()) + 1)
+    )
+    patch.setattr(Certificate, "attack_found", found)
+
+
+@mistake("a bound counted as if it were never reached", "certify", "grid")
+def _never_reached(patch: Patch) -> None:
+    right = assemble.certified_count
+    patch.setattr(assemble, "certified_count", lambda targets, bound: right(targets, bound - Fraction(1, 1000)))
+
+
+@mistake("one attacker too few", "certify", "grid", 1)
+def _sigma(patch: Patch) -> None:
+    right = Solver.solve
+    patch.setattr(Solver, "solve", lambda self, place, **k: right(self, (place[0], place[1] and place[1] - 1), **k))
+
+
+@mistake("votes that bear one change more than they do", "certify", "division")
+def _thresholds(patch: Patch) -> None:
+    right = vars(DivisionBase)["thresholds"].func
+    patch.setattr(DivisionBase, "thresholds", property(lambda self: right(self) + 1))
+
+
+@mistake("groups of votes read one hop too few", "certify", "division", 106)
+def _group_hops(patch: Patch) -> None:
+    right = division_fields.division_of
+
+    def nearer(instance: cc.Instance, targets: np.ndarray) -> Any:
+        return right(dataclasses.replace(instance, layers=max((instance.layers or 0) - 1, 0)), targets)
+
+    patch.setattr("certcore.program.problem.division_of", nearer)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_walk_finds_the_mistake(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the question that showed it when this was written: others follow, should questions be made differently."""
+    assert MISTAKES[name].caught(monkeypatch, most=150) >= 0
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(MISTAKES) >= 8
+
+
+def test_without_a_mistake_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, wrong in MISTAKES.items():
+        right = dataclasses.replace(wrong, make=lambda _: None)
+        with pytest.raises(AssertionError, match="nothing was found"):
+            assert right.caught(monkeypatch, most=1) is None, name

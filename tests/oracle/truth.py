@@ -1,0 +1,449 @@
+"""What is true of a small instance: the most targets that any admissible attack in whole numbers leaves uncertified.
+
+Written from the paper's text and the design alone. Of the engine only the objects that describe an instance and a
+threat model are read, never anything that is computed from them: capacities, shares of local budgets, fields, fronts,
+confidence bounds and majorities are worked out here again. The hash of division voting is the engine's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from certcore import GridBase, Instance, SmoothingBase, ThreatModel
+from certcore.base.division import DivisionBase
+
+ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
+NAMES = ("attr_add", "attr_del", "adj_add", "adj_del")
+MANY = 10**9
+#: More combinations than this are a mistake of whoever made the instance.
+MOST = 3_000_000
+Budget = tuple[int, ...]
+
+
+class Truth:
+    """One instance; the attacks of a threat model are enumerated once for all global budgets and all σ."""
+
+    def __init__(self, instance: Instance, top: Budget = (0, 0, 0, 0)) -> None:
+        self.instance = instance
+        self.world = World(instance)
+        self._top = top
+        self._known: dict[Any, Landscape] = {}
+
+    def left(self, threat: ThreatModel) -> int:
+        """The most targets that an admissible attack leaves uncertified."""
+        limits = self.world.all_there_is(threat)
+        budgets = [min(b, most) for b, most in zip(threat.budgets, limits)]
+        lists = (threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
+        rest = tuple(None if some is None else np.asarray(some).tobytes() for some in lists)
+        local = repr([value.tolist() if isinstance(value, np.ndarray) else value for value in threat.local])
+        key = (rest, local, threat.local_mode, self.world.whole_graph(threat), self.world.divided(threat))
+        found = self._known.get(key)
+        if found is None or any(b > t for b, t in zip(budgets, found.top)):
+            # Once larger than asked for, so that the next value of a sweep needs no enumeration of its own.
+            wanted = [min(max(b, t) if b else 0, limit) for b, t, limit in zip(budgets, self._top, limits)]
+            if found is not None:
+                wanted = [max(w, t) for w, t in zip(wanted, found.top)]
+            found = self._known[key] = Landscape(self.world, threat, tuple(wanted))
+        return found.left(tuple(budgets), threat.sigma)
+
+    def certified(self, threat: ThreatModel) -> int:
+        """The largest count that may be certified."""
+        return len(self.world.targets(threat)) - self.left(threat)
+
+
+def most_broken(instance: Instance, threat: ThreatModel) -> int:
+    """`Truth.left` for one question."""
+    return Truth(instance).left(threat)
+
+
+class World:
+    """The graph, the fields and the base certificates of an instance, in plain Python."""
+
+    def __init__(self, instance: Instance) -> None:
+        graph = instance.graph
+        self.instance, self.n, self.directed = instance, graph.n_nodes, graph.directed
+        rows = np.repeat(np.arange(self.n), np.diff(graph.adj_indptr)).tolist()
+        arcs = list(zip(rows, np.asarray(graph.adj_indices).tolist()))
+        self.senders: list[set[int]] = [{j for i, j in arcs if i == node} for node in range(self.n)]
+        self.edges = [(i, j) for i, j in arcs if self.directed or i < j]
+        self.missing = [
+            (i, j)
+            for i in range(self.n)
+            for j in range(self.n)
+            if i != j and (i, j) not in arcs and (self.directed or i < j)
+        ]
+        self.width = graph.n_attrs
+        self.ones = np.diff(graph.attr_indptr).tolist()
+        self._kept: dict[Any, Any] = {}
+
+    def targets(self, threat: ThreatModel) -> list[int]:
+        chosen = self.instance.targets if threat.targets is None else threat.targets
+        return np.asarray(chosen).tolist()
+
+    def divided(self, threat: ThreatModel) -> bool:
+        """Votes over groups speak about edges; attribute flips beside them are uncertified, one by one."""
+        edges, attributes = threat.adj_add + threat.adj_del, threat.attr_add + threat.attr_del
+        return isinstance(self.instance.base, DivisionBase) and edges > 0 and attributes == 0
+
+    def whole_graph(self, threat: ThreatModel) -> bool:
+        """Added edges, the attacker's or the noise's, make every field the whole graph (not in division voting)."""
+        base = self.instance.base
+        noisy = base.theta[ADJ_ADD] > 0 if isinstance(base, SmoothingBase) else bool(base.global_fields)
+        return noisy or (threat.adj_add > 0 and not self.divided(threat))
+
+    def all_there_is(self, threat: ThreatModel) -> list[int]:
+        """Beyond these amounts a global budget buys nothing more."""
+        nodes = [1] * self.n if threat.node_costs is None else np.asarray(threat.node_costs).tolist()
+        edges = [1] * len(self.edges) if threat.edge_costs is None else np.asarray(threat.edge_costs).tolist()
+        return [
+            sum(c * (self.width - o) for c, o in zip(nodes, self.ones)),
+            sum(c * o for c, o in zip(nodes, self.ones)),
+            len(self.missing),
+            sum(edges),
+        ]
+
+    def limits(self, threat: ThreatModel, kind: int) -> list[int]:
+        """Local budgets as counts: shares are of what the node has, rounded down."""
+        value: Any = threat.local[kind]
+        if value is None:
+            return [MANY] * self.n
+        values = list(value) if isinstance(value, np.ndarray) else [value] * self.n
+        if threat.local_mode != "relative":
+            return [int(v) for v in values]
+        at_node = [sum(m in edge for edge in self.edges) for m in range(self.n)]
+        has = self.ones if kind in (ATTR_ADD, ATTR_DEL) else at_node
+        return [math.floor(Fraction(share) * count) for share, count in zip(values, has)]
+
+    def hops(self, node: int, k: int, senders: list[set[int]] | None = None) -> set[int]:
+        """Nodes within k hops, following messages from receiver to sender."""
+        seen = {node}
+        for _ in range(k):
+            seen = seen | {j for i in seen for j in (senders or self.senders)[i]}
+        return seen
+
+    def nodes_of(self, target: int) -> set[int]:
+        if self.instance.node_field is not None:
+            return set(np.flatnonzero(self.instance.node_field.toarray()[target]).tolist())
+        assert self.instance.layers is not None
+        return self.hops(target, self.instance.layers)
+
+    def edges_of(self, target: int) -> set[int]:
+        """Edges that can influence the target, by the rule that the instance declares."""
+        if self.instance.node_field is not None:
+            return set()
+        k = self.instance.layers
+        assert k is not None
+        outer, near = self.hops(target, k), self.hops(target, k - 1) if k else set()
+        # A group of division voting may abstain for a node without edges: those of the target count, sent or received.
+        votes = isinstance(self.instance.base, DivisionBase)
+        near = near | {target} if votes else near
+        chosen = set()
+        for e, (receiver, sender) in enumerate(self.edges):
+            if self.instance.edge_field == "degrees":
+                inside = receiver in outer or sender in outer
+            elif self.directed and not votes:
+                inside = receiver in near
+            else:
+                inside = receiver in near or sender in near
+            if inside:
+                chosen.add(e)
+        return chosen
+
+    def certified(self, node: int, budget: Budget) -> bool:
+        """Whether the base certificate of a node covers this budget, by definition."""
+        key = (node, budget)
+        if key not in self._kept:
+            base: Any = self.instance.base
+            if isinstance(base, DivisionBase):
+                self._kept[key] = not budget[0] and not budget[1] and budget[2] + budget[3] < self.threshold(node)
+            elif isinstance(base, SmoothingBase):
+                self._kept[key] = _smoothing_certified(base, node, budget)
+            else:
+                self._kept[key] = _grid_certified(base, node, budget)
+        return bool(self._kept[key])
+
+    def threshold(self, node: int) -> int:
+        """The fewest votes of groups that must change to change the label, by trying all votes."""
+        key = ("threshold", node)
+        if key not in self._kept:
+            base = self.instance.base
+            assert isinstance(base, DivisionBase)
+            votes = base.votes[:, node].tolist()
+            fixed = None if base.fixed is None else int(base.fixed[node])
+            label = _majority(votes, fixed, base.fixed_weight, base.n_classes)
+            least = MANY
+            for other in itertools.product(range(-1, base.n_classes), repeat=len(votes)):
+                if _majority(other, fixed, base.fixed_weight, base.n_classes) != label:
+                    least = min(least, sum(a != b for a, b in zip(other, votes)))
+            self._kept[key] = least
+        return int(self._kept[key])
+
+    def groups_of(self, pairs: list[tuple[int, int]]) -> list[int]:
+        base = self.instance.base
+        assert isinstance(base, DivisionBase)
+        return [] if not pairs else base.hash.of(np.array(pairs)).tolist()
+
+    @cached_property
+    def near_in_group(self) -> list[list[set[int]]]:
+        """For each group and node: where the end of a flipped pair of that group can change the node's vote."""
+        base, k = self.instance.base, self.instance.layers
+        assert isinstance(base, DivisionBase)
+        assert k is not None
+        reach = k if self.instance.edge_field == "degrees" else max(k - 1, 0)
+        group = self.groups_of(self.edges)
+        result = []
+        for t in range(base.hash.groups):
+            senders: list[set[int]] = [set() for _ in range(self.n)]
+            for e, (i, j) in enumerate(self.edges):
+                if group[e] == t:
+                    senders[i].add(j)
+                    if not self.directed:
+                        senders[j].add(i)
+            result.append([self.hops(node, reach, senders) for node in range(self.n)])
+        return result
+
+
+def _majority(votes: Iterable[int], fixed: int | None, weight: int, classes: int) -> int:
+    """Most votes win, of equal ones the smaller class; −1 abstains."""
+    count = [0] * classes
+    for vote in votes:
+        if vote >= 0:
+            count[vote] += 1
+    if fixed is not None:
+        count[fixed] += weight
+    return count.index(max(count))
+
+
+def _grid_certified(base: GridBase, node: int, budget: Budget) -> bool:
+    """Beyond the end of the grid, or on a missing axis, nothing is certified."""
+    given = dict(zip(NAMES, budget))
+    if any(amount and name not in base.axes for name, amount in given.items()):
+        return False
+    index = tuple(given[name] for name in base.axes)
+    return all(i < side for i, side in zip(index, base.grid.shape[1:])) and bool(base.grid[(node, *index)])
+
+
+def _smoothing_certified(base: SmoothingBase, node: int, budget: Budget) -> bool:
+    """The paper's condition on the least probability under the perturbed graph, with confidence bounds."""
+    nodes, samples = len(base.votes), int(base.n_samples)
+    row, label = base.votes[node].tolist(), int(base.prediction[node])
+    theta = tuple(Fraction(t) for t in base.theta)
+    multiclass = str(base.rule) == "multiclass"
+    level = Fraction(base.alpha) / ((2 if multiclass else 1) * nodes)
+    first = lower_bound(row[label], samples, level)
+    if not multiclass:
+        return least_mass(theta, budget, first) > Fraction(1, 2)
+    rival = max((count for k, count in enumerate(row) if k != label), default=0)
+    rest = max(lower_bound(samples - rival, samples, level), first)  # 1 − p_B, at least p_A
+    return least_mass(theta, budget, first) + least_mass(theta, budget, rest) > 1
+
+
+@lru_cache(maxsize=100_000)
+def lower_bound(successes: int, trials: int, level: Fraction) -> Fraction:
+    """Clopper and Pearson: the p at which so many successes or more have the probability `level`, within 2^-48."""
+    if not successes:
+        return Fraction(0)
+    bits = 48
+    low, high = 0, 2**bits
+    while high - low > 1:
+        p = (low + high) // 2
+        q = 2**bits - p
+        tail = sum(math.comb(trials, k) * p**k * q ** (trials - k) for k in range(successes, trials + 1))
+        if tail * level.denominator <= level.numerator * 2 ** (bits * trials):
+            low = p
+        else:
+            high = p
+    return Fraction(high, 2**bits)
+
+
+@lru_cache(maxsize=100_000)
+def _regions(theta: tuple[Fraction, ...], budget: Budget) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Clean and perturbed mass of every outcome of the flipped bits, those that are likeliest to be clean first."""
+    parts = []
+    for kind, amount in enumerate(budget):
+        add, delete = theta[kind - kind % 2], theta[kind - kind % 2 + 1]
+        # A flipped bit keeps its clean value in a sample: of the clean graph, and of the perturbed one.
+        clean, perturbed = (1 - add, delete) if kind % 2 == 0 else (1 - delete, add)
+        parts.append(
+            [
+                tuple(
+                    math.comb(amount, stay) * p**stay * (1 - p) ** (amount - stay) for p in (clean, perturbed)
+                )
+                for stay in range(amount + 1)
+            ]
+        )  # fmt: skip
+    one = Fraction(1)
+    regions = [
+        (math.prod((cell[0] for cell in cells), start=one), math.prod((cell[1] for cell in cells), start=one))
+        for cells in itertools.product(*parts)
+    ]
+    regions = [region for region in regions if region[0]]
+    return tuple(sorted(regions, key=lambda r: (0, Fraction(0)) if not r[1] else (1, r[1] / r[0])))
+
+
+@lru_cache(maxsize=100_000)
+def least_mass(theta: tuple[Fraction, ...], budget: Budget, clean: Fraction) -> Fraction:
+    """The least probability under the perturbed graph of anything with this probability under the clean one."""
+    total = Fraction(0)
+    for here, there in _regions(theta, budget):
+        if clean <= 0:
+            break
+        taken = min(clean, here)
+        total += there * taken / here
+        clean -= taken
+    return total
+
+
+@dataclass
+class Part:
+    """All ways to spend a budget of one type: what each costs, who must be an attacker for it, and where it acts."""
+
+    cost: np.ndarray
+    payable: Callable[[], np.ndarray]
+    """(2^N, count): whether a set of attackers, as bits, can do it; asked for only where σ limits them."""
+    effect: np.ndarray
+    """(count, targets): flips inside each target's field, or the groups of votes that it reaches, as bits."""
+
+
+class Landscape:
+    """Every attack within the largest budgets, and what each leaves uncertified."""
+
+    def __init__(self, world: World, threat: ThreatModel, top: Budget) -> None:
+        self.world, self.threat, self.top = world, threat, top
+        self.targets = world.targets(threat)
+        self.whole, self.divided = world.whole_graph(threat), world.divided(threat)
+        protected = set(np.asarray(threat.protected).tolist())
+        self.free = [m not in protected for m in range(world.n)]
+        self.parts = [self._nodes(ATTR_ADD), self._nodes(ATTR_DEL), self._pairs(ADJ_ADD), self._pairs(ADJ_DEL)]
+        sizes = [len(part.cost) for part in self.parts]
+        if math.prod(sizes) > MOST:
+            raise ValueError(f"{sizes} ways to spend the budgets are too many to enumerate; make the instance smaller")
+        self.attacked = self._by_votes() if self.divided else self._by_budgets()
+
+    def _nodes(self, kind: int) -> Part:
+        """Attribute flips: amounts at the nodes."""
+        world, threat, budget = self.world, self.threat, self.top[kind]
+        room = [world.width - o for o in world.ones] if kind == ATTR_ADD else world.ones
+        limits = world.limits(threat, kind)
+        costs = [1] * world.n if threat.node_costs is None else np.asarray(threat.node_costs).tolist()
+        found: list[tuple[tuple[int, ...], int]] = [((), 0)]
+        for node in range(world.n):
+            most = min(room[node], limits[node]) if self.free[node] else 0
+            found = [
+                ((*vector, amount), spent + amount * costs[node])
+                for vector, spent in found
+                for amount in range(min(most, (budget - spent) // costs[node]) + 1)
+            ]
+        vectors = np.array([vector for vector, _ in found], dtype=np.int64)
+        fields = [set(range(world.n)) if self.whole else world.nodes_of(t) for t in self.targets]
+        inside = np.array([[m in field for m in range(world.n)] for field in fields], dtype=np.int64)
+
+        def payable() -> np.ndarray:
+            teams = np.array([[team >> m & 1 for m in range(world.n)] for team in range(2**world.n)], dtype=np.int64)
+            return (1 - teams) @ vectors.T == 0
+
+        effect = vectors @ inside.reshape(-1, world.n).T
+        return Part(np.array([spent for _, spent in found]), payable, effect)
+
+    def _pairs(self, kind: int) -> Part:
+        """Edge flips: sets of pairs. Every end counts in its local budget; one end has to be an attacker."""
+        world, threat = self.world, self.threat
+        pool = world.missing if kind == ADJ_ADD else world.edges
+        costs = [1] * len(pool)
+        if kind == ADJ_DEL and threat.edge_costs is not None:
+            costs = np.asarray(threat.edge_costs).tolist()
+        limits, budget = world.limits(threat, kind), self.top[kind]
+        usable = [e for e, (i, j) in enumerate(pool) if self.free[i] and self.free[j]]
+        found: list[tuple[int, ...]] = []
+
+        def extend(chosen: tuple[int, ...], start: int, spent: int, at: list[int]) -> None:
+            found.append(chosen)
+            for place in range(start, len(usable)):
+                i, j = pool[usable[place]]
+                price = spent + costs[usable[place]]
+                if price <= budget and at[i] < limits[i] and at[j] < limits[j]:
+                    more = at.copy()
+                    more[i] += 1
+                    more[j] += 1
+                    extend((*chosen, usable[place]), place + 1, price, more)
+
+        extend((), 0, 0, [0] * world.n)
+        by_team = np.array(
+            [[team >> i & 1 or team >> j & 1 for i, j in pool] for team in range(2**world.n)], dtype=bool
+        )
+
+        def payable() -> np.ndarray:
+            return np.array([by_team[:, list(chosen)].all(axis=1) for chosen in found]).T
+
+        effect = np.array([self._reach(kind, pool, chosen) for chosen in found], dtype=np.int64)
+        cost = np.array([sum(costs[e] for e in chosen) for chosen in found])
+        return Part(cost, payable, effect.reshape(len(found), len(self.targets)))
+
+    def _reach(self, kind: int, pool: list[tuple[int, int]], chosen: tuple[int, ...]) -> list[int]:
+        if self.divided:
+            near, groups = self.world.near_in_group, self.world.groups_of([pool[e] for e in chosen])
+            result = []
+            for target in self.targets:
+                bits = 0
+                for e, t in zip(chosen, groups):
+                    if near[t][target] & set(pool[e]):
+                        bits |= 1 << t
+                result.append(bits)
+            return result
+        if self.whole or kind == ADJ_ADD:
+            return [len(chosen)] * len(self.targets)
+        return [len(self._edge_fields[t] & set(chosen)) for t in self.targets]
+
+    @cached_property
+    def _edge_fields(self) -> dict[int, set[int]]:
+        return {t: self.world.edges_of(t) for t in self.targets}
+
+    def _by_budgets(self) -> np.ndarray:
+        """Look up what each attack puts into each field."""
+        effects = [part.effect for part in self.parts]
+        shape = [len(effect) for effect in effects]
+        sides = [int(effect.max(initial=0)) + 1 for effect in effects]
+        everything = np.ix_(*(range(size) for size in shape))
+        attacked = np.zeros(shape, dtype=np.int64)
+        for place, target in enumerate(self.targets):
+            broken = np.array(
+                [not self.world.certified(target, b) for b in itertools.product(*map(range, sides))]
+            ).reshape(sides)
+            attacked += broken[tuple(effect[index, place] for effect, index in zip(effects, everything))]
+        return attacked
+
+    def _by_votes(self) -> np.ndarray:
+        """A target falls where as many of its votes can change as its label bears at most."""
+        add, delete = (part.effect for part in self.parts[2:])
+        attacked = np.zeros((len(add), len(delete)), dtype=np.int64)
+        for place, target in enumerate(self.targets):
+            reached = add[:, None, place] | delete[None, :, place]
+            changed = sum((reached >> t & 1) for t in range(16))
+            attacked += changed >= self.world.threshold(target)
+        return attacked[None, None]
+
+    @cached_property
+    def _attackers(self) -> np.ndarray:
+        """The fewest attackers that each attack needs."""
+        n = self.world.n
+        needed = np.full(self.attacked.shape, n, dtype=np.int8)
+        payable = [part.payable() for part in self.parts]
+        for team in sorted(range(2**n), key=lambda bits: -bits.bit_count()):
+            able = [np.flatnonzero(mine[team]) for mine in payable]
+            needed[np.ix_(*able)] = team.bit_count()
+        return needed
+
+    def left(self, budgets: Budget, sigma: int | None) -> int:
+        affordable = np.ix_(*(np.flatnonzero(part.cost <= budget) for part, budget in zip(self.parts, budgets)))
+        attacked = self.attacked[affordable]
+        if sigma is not None:
+            attacked = attacked[self._attackers[affordable] <= sigma]
+        return int(attacked.max())

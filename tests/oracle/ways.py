@@ -1,0 +1,363 @@
+"""Every public way to a certified count, in one list: its name, the public names it speaks for, and how it is gone.
+
+A way takes an `Ask` and yields `Count`s: the threat model, and what is claimed under it. `tests/oracle/walk.py` holds
+each of them against the truth; `test_oracle_list.py` finds public names that no way speaks for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import certcore as cc
+from certcore.common.errors import InputError
+from certcore.result.certificate import Certificate
+from certcore.sweep import (
+    CurveTask,
+    SurfaceTask,
+    defend,
+    over_splits,
+    run_many,
+    strengthen,
+    surfaces,
+)
+from certcore.sweep.bracket import attacks_along, attacks_over
+from tests.oracle.instances import Question
+
+RELAXATIONS = ("tight", "paper", "strong", "exact")
+#: Searches are cut short here: what is proven by then has to be true all the same.
+EFFORT: dict[str, dict[str, Any]] = {
+    "tight": {},
+    "paper": {},
+    "strong": {"rounds": 4},
+    "exact": {"time_limit": 20.0},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Count:
+    """What is claimed under a threat model. `certified` may be None where a way tells of an attack only."""
+
+    threat: cc.ThreatModel
+    certified: int | None
+    verified: bool = True
+    attack: int | None = None
+    """Targets that a replayed attack leaves uncertified."""
+    closed: bool = False
+    sweep: Any = None
+    """Counts with the same mark belong to one curve or map, and must not rise with the budgets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """A question, how it is to be answered, and whether the session has been used before."""
+
+    question: Question
+    relaxation: str
+    warm: bool
+    folder: Path
+    """For files; empty at the beginning."""
+
+    @property
+    def instance(self) -> cc.Instance:
+        return self.question.instance
+
+    @property
+    def threat(self) -> cc.ThreatModel:
+        return self.question.threat
+
+    @property
+    def effort(self) -> dict[str, Any]:
+        return {"relaxation": self.relaxation, **EFFORT[self.relaxation]}
+
+    @property
+    def proven(self) -> bool:
+        return self.relaxation != "exact"
+
+    def source(self) -> Any:
+        """The instance, or a session that has answered the same, a smaller and a larger question already."""
+        if not self.warm:
+            return self.instance
+        session = cc.Session(self.instance)
+        for value in self.question.values[-1:] + self.question.values[:1]:
+            session.certify(self.question.at(value), **self.effort)
+        session.certify(self.threat, attack=False)
+        return session
+
+    def session(self) -> cc.Session:
+        source = self.source()
+        return source if isinstance(source, cc.Session) else cc.Session(source)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to a certified count."""
+
+    name: str
+    go: Callable[[Ask], Iterator[Count]]
+    speaks_for: tuple[str, ...]
+    relaxations: tuple[str, ...]
+
+
+WAYS: dict[str, Way] = {}
+
+
+def way(
+    name: str, *speaks_for: str, relaxations: tuple[str, ...] = RELAXATIONS
+) -> Callable[[Callable[[Ask], Iterator[Count]]], Callable[[Ask], Iterator[Count]]]:
+    def register(go: Callable[[Ask], Iterator[Count]]) -> Callable[[Ask], Iterator[Count]]:
+        WAYS[name] = Way(name, go, speaks_for, relaxations)
+        return go
+
+    return register
+
+
+PROVEN = ("tight", "paper", "strong")
+
+
+def of_certificate(found: Certificate, threat: cc.ThreatModel) -> Iterator[Count]:
+    """All that a certificate claims: its count, the proven one beside it, the naive one, its attack."""
+    yield Count(threat, found.certified, found.verified, found.attack_found)
+    yield Count(threat, found.verified_certified, True, found.attack_found, found.closed)
+    yield Count(threat, found.naive_certified)
+
+
+def of_curve(found: Any, at: Callable[[Any], cc.ThreatModel], mark: Any) -> Iterator[Count]:
+    for value, count, naive, verified in zip(found.values.tolist(), found.certified, found.naive, found.verified):
+        yield Count(at(value), int(count), bool(verified), sweep=mark)
+        yield Count(at(value), int(naive))
+
+
+def of_surface(found: Any, at: Callable[[int, int], cc.ThreatModel], mark: Any) -> Iterator[Count]:
+    for i, x in enumerate(found.x_values.tolist()):
+        for j, y in enumerate(found.y_values.tolist()):
+            yield Count(at(x, y), int(found.certified[i, j]), bool(found.verified[i, j]), sweep=mark)
+            yield Count(at(x, y), int(found.naive[i, j]))
+
+
+def of_proof(proof: dict[str, Any] | None, ask: Ask, threat: cc.ThreatModel) -> Iterator[Count]:
+    if proof is None:
+        return
+    verdict = cc.verify_proof(proof, ask.instance)
+    assert verdict.accepted, verdict.reason
+    yield Count(threat, verdict.certified)
+    yield Count(threat, proof["certified"])
+
+
+@way("certify", "certcore.certify", "certcore.verify_proof")
+def _certify(ask: Ask) -> Iterator[Count]:
+    found = cc.certify(ask.instance, ask.threat, **ask.effort)
+    yield from of_certificate(found, ask.threat)
+    yield from of_proof(found.proof, ask, ask.threat)
+
+
+@way("certify, plain arguments", "certcore.certify")
+def _certify_plain(ask: Ask) -> Iterator[Count]:
+    threat = ask.threat
+    names = [*cc.TYPES, *(f"local_{name}" for name in cc.TYPES), "local_mode", "sigma", "targets", "protected"]
+    given: dict[str, Any] = {name: getattr(threat, name) for name in (*names, "node_costs", "edge_costs")}
+    seen: list[int] = []
+    found = cc.certify(
+        ask.instance, **given, **ask.effort, proof=False, attack=False, progress=lambda s: seen.append(int(s.bound))
+    )
+    yield from of_certificate(found, threat)
+    for bound in seen:
+        yield Count(threat, found.targets - bound)
+
+
+@way("session, any order", "Session.certify", "Session.best_attack", "certcore.Session")
+def _session(ask: Ask) -> Iterator[Count]:
+    q, session = ask.question, ask.session()
+    places = [
+        ask.threat,
+        *(q.at(v) for v in q.values[:3]),
+        *(q.cell(x, y) for x in q.x_values[:2] for y in q.y_values[-1:]),
+    ]
+    order = np.random.default_rng(len(places)).permutation(len(places)).tolist()
+    for turn, place in enumerate(order + order[:1]):
+        threat = places[place]
+        found = session.certify(threat, **ask.effort, attack=turn % 2 == 0)
+        yield from of_certificate(found, threat)
+        yield Count(threat, None, attack=session.best_attack(threat))
+
+
+@way("preview", "Session.preview")
+def _preview(ask: Ask) -> Iterator[Count]:
+    q, session = ask.question, ask.session()
+    places = [ask.threat, *(q.at(v) for v in q.values), *(q.cell(x, y) for x in q.x_values for y in q.y_values)]
+    for turn, threat in enumerate(places):
+        known = session.preview(threat, relaxation=ask.relaxation)
+        yield Count(threat, known.certified)
+        yield Count(threat, known.naive_certified)
+        if turn % 3 == 0:
+            session.certify(threat, **ask.effort, attack=False)
+    for threat in places:
+        yield Count(threat, session.preview(threat, relaxation=ask.relaxation).certified)
+
+
+@way("session's proof", "Session.proof")
+def _session_proof(ask: Ask) -> Iterator[Count]:
+    yield from of_proof(ask.session().proof(ask.threat, **ask.effort), ask, ask.threat)
+
+
+@way("cancelled", "Session.certify")
+def _cancelled(ask: Ask) -> Iterator[Count]:
+    """What is returned when a search is stopped before it began."""
+    stop = threading.Event()
+    stop.set()
+    yield from of_certificate(ask.session().certify(ask.threat, **ask.effort, cancel=stop), ask.threat)
+
+
+@way("curve", "certcore.curve", "certcore.Curve", "sweep.curve", "sweep.Curve")
+def _curve(ask: Ask) -> Iterator[Count]:
+    q = ask.question
+    found = cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort)
+    yield from of_curve(found, q.at, "curve")
+    for point, value in zip(found.to_json()["points"], q.values):
+        yield Count(q.at(value), point["certified"])
+
+
+@way("curve, resumed", "certcore.curve")
+def _resumed_curve(ask: Ask) -> Iterator[Count]:
+    """Stopped in the middle, continued, and the same file offered for a stronger attacker."""
+    q, file = ask.question, ask.folder / "curve.npz"
+    stop = threading.Event()
+    first = cc.curve(
+        ask.instance, ask.threat, q.vary, q.values, **ask.effort, checkpoint=file, cancel=stop,
+        progress=lambda _: stop.set(),
+    )  # fmt: skip
+    yield from of_curve(first, q.at, "stopped")
+    for mark in ("resumed", "read"):
+        yield from of_curve(
+            cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort, checkpoint=file), q.at, mark
+        )
+    for other in stronger(ask):
+        with contextlib.suppress(InputError):
+            found = cc.curve(ask.instance, other, q.vary, q.values, **ask.effort, checkpoint=file)
+            places = [other.replace(**{q.vary: value}) for value in q.values]
+            yield from (Count(place, int(count)) for place, count in zip(places, found.certified))
+
+
+def stronger(ask: Ask) -> list[cc.ThreatModel]:
+    """Attackers who may do more than the one asked about."""
+    threat, made = ask.threat, []
+    if threat.sigma is not None and ask.question.vary != "sigma":
+        made.append(threat.replace(sigma=None))
+    if len(threat.protected):
+        made.append(threat.replace(protected=()))
+    free = [name for name in cc.TYPES if getattr(threat, name) and name != ask.question.vary]
+    if free:
+        made.append(threat.replace(**{free[0]: getattr(threat, free[0]) + 1}))
+    if ask.instance.base.local is None and threat.has_local and not ask.question.vary.startswith("local_"):
+        made.append(threat.replace(**{f"local_{name}": None for name in cc.TYPES}))
+    return made
+
+
+@way("surface", "certcore.surface", "certcore.Surface", "sweep.surface", "sweep.Surface")
+def _surface(ask: Ask) -> Iterator[Count]:
+    q = ask.question
+    grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
+    seen: list[Any] = []
+    found = cc.surface(ask.source(), ask.threat, *grid, **ask.effort, progress=seen.append)
+    for number, part in enumerate([*seen[:3], found]):
+        yield from of_surface(part, q.cell, ("surface", number))
+
+
+@way("surface, finer and resumed", "sweep.surfaces")
+def _finer(ask: Ask) -> Iterator[Count]:
+    q, file = ask.question, ask.folder / "surface.npz"
+    session = ask.session()
+    *_, coarse = surfaces(session, ask.threat, q.x, q.x_values[:3:2], q.y, q.y_values[:3:2], **ask.effort)
+    grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
+    for number, found in enumerate(surfaces(session, ask.threat, *grid, **ask.effort, coarser=coarse, near=(0, 1))):
+        yield from of_surface(found, q.cell, ("finer", number))
+    stop = threading.Event()
+    stopped = surfaces(ask.instance, ask.threat, *grid, **ask.effort, checkpoint=file, cancel=stop)
+    for number, found in enumerate(stopped):
+        stop.set()
+        yield from of_surface(found, q.cell, ("stopped", number))
+    again = cc.surface(ask.instance, ask.threat, *grid, **ask.effort, checkpoint=file)
+    yield from of_surface(again, q.cell, "resumed")
+
+
+@way("radius", "certcore.radius", "sweep.radius", "sweep.Radius")
+def _radius(ask: Ask) -> Iterator[Count]:
+    q = ask.question
+    vary = q.vary.removeprefix("local_")
+    source = ask.source()
+    for share in ("0.01", "0.5", "1"):
+        if ask.instance.base.local is not None and vary in cc.TYPES:
+            return  # budgets of any size are tried: local budgets keep them within the base certificate
+        found = cc.radius(source, ask.threat, vary, share, **ask.effort)
+        top = max(ask.threat.budgets) + 40
+        value = 0 if found.value is None else top if found.unbounded else min(found.value, top)
+        here = ask.threat.replace(**{vary: value})
+        # The count is that of the largest value; where the value keeps the share, as many targets have to be certified.
+        yield Count(here, found.certified, found.verified)
+        if found.value is not None:
+            yield Count(here, found.needed, found.verified)
+        if found.next_certified is not None and found.value is not None:
+            yield Count(ask.threat.replace(**{vary: found.value + 1}), found.next_certified, found.verified)
+
+
+@way("defend", "sweep.defend", "sweep.Defence", relaxations=PROVEN)
+def _defend(ask: Ask) -> Iterator[Count]:
+    if ask.question.truth.world.whole_graph(ask.threat):
+        return  # no node matters more than another; it refuses
+    found = defend(ask.source(), ask.threat, 2, **ask.effort)
+    yield Count(ask.threat, found.certified)
+    protected = np.asarray(ask.threat.protected)
+    for step in found.steps:
+        protected = np.append(protected, step.node)
+        yield Count(ask.threat.replace(protected=protected), step.certified)
+
+
+@way("strengthen", "sweep.strengthen", relaxations=("tight", "paper"))
+def _strengthen(ask: Ask) -> Iterator[Count]:
+    q, session = ask.question, ask.session()
+    line = cc.curve(session, ask.threat, q.vary, q.values, **ask.effort)
+    yield from of_curve(line, q.at, "before")
+    for number, better in enumerate(strengthen(session, line, time_limit=0.03)):
+        yield from of_curve(better, q.at, ("line", number))
+    grid = cc.surface(session, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **ask.effort)
+    for number, finer in enumerate(strengthen(session, grid, time_limit=0.03)):
+        yield from of_surface(finer, q.cell, ("map", number))
+
+
+@way("over splits", "sweep.CurveTask", "sweep.SurfaceTask", "sweep.SplitCurve", "sweep.over_splits", "sweep.run_many")
+def _splits(ask: Ask) -> Iterator[Count]:
+    """Several curves and a map at once (in this process), and their mean."""
+    q = ask.question
+    effort = {"relaxation": ask.relaxation, "time_limit": None, "rounds": None, **EFFORT[ask.relaxation]}
+    task = CurveTask(ask.instance, ask.threat, q.vary, q.values, **effort)
+    grid = SurfaceTask(ask.instance, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **effort)
+    found = run_many([task, task, grid], jobs=1)
+    lines = [one for one in found if isinstance(one, cc.Curve)]
+    for number, line in enumerate(lines):
+        yield from of_curve(line, q.at, ("split", number))
+    together = over_splits(lines)
+    for value, share in zip(q.values, together.mean.tolist()):
+        yield Count(q.at(value), share_of(share, lines[0].targets), ask.proven)
+    yield from of_surface(found[-1], q.cell, "cells")
+
+
+def share_of(ratio: float, targets: int) -> int:
+    """The count that a ratio claims, a little more than which would be one more."""
+    return int(np.ceil(ratio * targets - 1e-6))
+
+
+@way("attacks along", "sweep.attacks_along", "sweep.attacks_over", relaxations=("tight", "paper"))
+def _attacks(ask: Ask) -> Iterator[Count]:
+    q, source = ask.question, ask.source()
+    for values, attacked in attacks_along(source, ask.threat, q.vary, q.values, relaxation=ask.relaxation):
+        for value, number in zip(values.tolist(), attacked.tolist()):
+            yield Count(q.at(value), None, attack=number)
+    cells = [(x, y) for x in q.x_values[:2] for y in q.y_values[:2]]
+    for x, y, number in attacks_over(source, ask.threat, q.x, q.y, cells, relaxation=ask.relaxation):
+        yield Count(q.cell(x, y), None, attack=number)

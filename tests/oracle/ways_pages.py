@@ -1,0 +1,223 @@
+"""Ways to a count on the pages of the dashboard: its background work, run at once, with all that is shown meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import certcore as cc
+from certcore.domain.base_rule import BaseRule
+from certcore.program.relaxation import Relaxation
+from pages.background import engine, sweeps
+from pages.background.work import Work
+from pages.state.state import View
+from tests.oracle.ways import PROVEN, Ask, Count, of_certificate, of_curve, of_proof, of_surface, way
+from tests.oracle.ways_shown import numbers_only, of_classes, of_report
+
+SEARCH = 0.03
+
+
+class Shown:
+    """Stands for the job of a page: keeps everything that the page would show before the work is done."""
+
+    def __init__(self) -> None:
+        self.cancel = threading.Event()
+        self.share: float | None = None
+        self.note = ""
+        self.parts: list[Any] = []
+
+    def report(self, share: float | None = None, note: str = "", partial: Any = None) -> None:
+        self.share, self.note = share, note
+        if partial is not None:
+            self.parts.append(partial)
+
+
+@contextlib.contextmanager
+def at_once() -> Iterator[list[Any]]:
+    """Background work runs where it is asked for; what it shows on the way is listed."""
+    parts: list[Any] = []
+
+    def ask(slot: str, key: Any, run: Callable[[Any], Any], label: str, **_: Any) -> Work:
+        job = Shown()
+        result = run(job)
+        parts.extend(job.parts)
+        return Work(slot, key, result, True)
+
+    with (
+        mock.patch.object(engine, "ask", ask),
+        mock.patch.object(sweeps, "ask", ask),
+        mock.patch.object(sweeps, "SECONDS_PER_POINT", SEARCH),
+        mock.patch.object(sweeps, "REFRESH", 0.0),
+        mock.patch.object(sweeps, "MAP_STAGES", (1, 2, 3)),
+    ):
+        yield parts
+
+
+def view_of(ask: Ask, **more: Any) -> View:
+    relaxation = Relaxation("tight" if ask.relaxation == "strong" else ask.relaxation)
+    rule = BaseRule(str(ask.instance.base_rule))
+    limit = SEARCH if ask.relaxation == "strong" else 10.0
+    return View("toy", ask.instance, ask.threat, relaxation, limit, rule, strengthen=ask.relaxation == "strong", **more)
+
+
+def prepared(ask: Ask) -> View:
+    """A cold dashboard, or one that has been used: its sessions are kept between visits."""
+    if not ask.warm:
+        engine._session.clear()
+    view = view_of(ask)
+    if ask.warm:
+        with at_once():
+            engine.certificate(view)
+    return view
+
+
+@way("page number", "engine.certificate", "engine.strengthened", "engine.attacked", "engine.preview", "engine.session")
+def _number(ask: Ask) -> Iterator[Count]:
+    view = prepared(ask)
+    told = re.search(r"([\d,]+) of", engine.preview(view))
+    if told:
+        yield Count(ask.threat, int(told[1].replace(",", "")))
+    with at_once() as parts:
+        found = engine.certificate(view).result
+        yield from of_certificate(found, ask.threat)
+        yield from of_certificate(engine.attacked(view, found).result, ask.threat)
+        if view.strengthen:
+            yield from of_certificate(engine.strengthened(view, found).result, ask.threat)
+    for part in parts:
+        yield from of_certificate(part, ask.threat)
+
+
+@way("page proof", "engine.proof")
+def _proof(ask: Ask) -> Iterator[Count]:
+    view = prepared(ask)
+    with at_once():
+        yield from of_proof(engine.proof(view).result, ask, ask.threat)
+
+
+@way("page classes", "engine.per_class", relaxations=("tight", "paper"))
+def _per_class(ask: Ask) -> Iterator[Count]:
+    view = prepared(ask)
+    if ask.instance.prediction is None:
+        return
+    with at_once():
+        rows = engine.per_class(view).result
+    named = [{"ours (count)": certified, "naive (count)": naive} for _, certified, naive, _ in rows]
+    yield from of_classes(ask, named)
+
+
+@way("page suggestion", "engine.suggest", relaxations=("tight", "paper"))
+def _suggest(ask: Ask) -> Iterator[Count]:
+    view = prepared(ask)
+    if ask.question.truth.world.whole_graph(ask.threat):
+        return
+    with at_once():
+        found = engine.suggest(view, 1).result
+    yield Count(ask.threat, found.certified)
+    for step in found.steps:
+        yield Count(found.threat, step.certified)
+
+
+@way("page story", "engine.story", relaxations=("tight",))
+def _story(ask: Ask) -> Iterator[Count]:
+    view = prepared(ask)
+    with at_once() as parts:
+        steps = engine.story(view).result
+    threats = [ask.threat, ask.threat, *engine._story_threats(view)]
+    for told in [steps, *parts]:
+        for threat, (count, _) in zip(threats, told):
+            yield Count(threat, count)
+
+
+@way("page report", "engine.report", "export.report_zip", relaxations=("tight", "paper"))
+def _report(ask: Ask) -> Iterator[Count]:
+    view = prepared(ask)
+    with at_once(), numbers_only(), mock.patch("certcore.export.report._MAP_SIDE", 2):
+        data = engine.report(view, "toy.npz").result
+    with zipfile.ZipFile(io.BytesIO(data)) as zipped:
+        yield from of_report({name: zipped.read(name) for name in zipped.namelist()}, ask, ask.threat)
+
+
+@way("page curves", "sweeps.curves", "sweeps.strengthened_curves", "sweeps.attacks", relaxations=PROVEN)
+def _curves(ask: Ask) -> Iterator[Count]:
+    q, view = ask.question, prepared(ask)
+    members = sweeps.family(view, "none", [], q.vary, (ask.instance,))
+    with at_once() as parts:
+        work = sweeps.curves(
+            members, q.vary, list(q.values), q.kind != "division", view.relaxation, "curve", fine=False
+        )
+        better = sweeps.strengthened_curves(view, work, "better")
+        along = sweeps.attacks(members[0], q.vary, list(q.values), view.relaxation, "attacks").result
+    shown = [*parts, work.result] + ([] if better is None else [better.result])
+    for number, told in enumerate(shown):
+        lists = told.values() if isinstance(told, dict) else [told] if isinstance(told, list) else []
+        for kind, lines in enumerate(lists):
+            for line in lines:
+                yield from of_curve(line[0], q.at, (number, kind))
+    for value, left in zip(along.values.tolist(), along.left.tolist()):
+        yield Count(q.at(value), None, attack=left)
+
+
+def varied(threat: cc.ThreatModel, name: str, value: int) -> cc.ThreatModel:
+    return threat.replace(**{name: value})
+
+
+@way("page family", "sweeps.family", relaxations=("tight", "paper"))
+def _family(ask: Ask) -> Iterator[Count]:
+    """Several lines, one for each number of attackers or local budget."""
+    q, view = ask.question, prepared(ask)
+    vary = next((name for name in q.instance.base.axes if getattr(ask.threat, name)), q.vary)
+    if ask.instance.base.local is not None or vary.startswith("local_"):
+        return
+    for by in ("sigma", "local"):
+        members = sweeps.family(view, by, [1, 2], vary, (ask.instance,))
+        with at_once():
+            work = sweeps.curves(members, vary, [0, 1, 2], False, view.relaxation, "curve", fine=True)
+        for member, line in zip(members, next(iter(work.result.values()))):
+            yield from of_curve(line[0], partial(varied, member.threat, vary), (by, member.name))
+
+
+@way(
+    "page map",
+    "sweeps.map_over",
+    "sweeps.strengthened_map",
+    "sweeps.map_attacks",
+    relaxations=("tight", "paper", "strong"),
+)
+def _map(ask: Ask) -> Iterator[Count]:
+    q, view = ask.question, prepared(ask)
+    ends = (q.x_values[-1], q.y_values[-1])
+    if not all(ends):
+        return
+    free = sweeps._free(ask.threat, q.x, q.y)
+
+    def at(x: int, y: int) -> cc.ThreatModel:
+        return free.replace(**{q.x: x, q.y: y})
+
+    with at_once() as parts:
+        work = sweeps.map_over(view, q.x, q.y, ends, view.relaxation, "map", finest=False)
+        better = sweeps.strengthened_map(view, work, "better")
+        attacked = sweeps.map_attacks(view, q.x, q.y, ends, view.relaxation, "attacks").result
+    for number, found in enumerate([*parts, work.result] + ([] if better is None else [better.result])):
+        if isinstance(found, cc.Surface):
+            yield from of_surface(found, at, number)
+    for x, y, left in attacked:
+        yield Count(at(x, y), None, attack=left)
+
+
+@way("page largest", "sweeps.largest", relaxations=("tight", "paper"))
+def _largest(ask: Ask) -> Iterator[Count]:
+    view, vary = prepared(ask), ask.question.vary.removeprefix("local_")
+    if ask.instance.base.local is not None:
+        return
+    with at_once():
+        found = sweeps.largest(view, vary, 50).result
+    top = max(ask.threat.budgets) + 40
+    value = 0 if found.value is None else top if found.unbounded else min(found.value, top)
+    yield Count(ask.threat.replace(**{vary: value}), found.certified)

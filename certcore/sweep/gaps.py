@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from certcore.verify.cells import Cells
 Cell = tuple[int, ...]
 #: Less than any count: where a solution is none.
 NOWHERE = -1e18
+#: Solutions that are combined with each other at a cell, and combinations that are looked at closely.
+NEAREST, LOOKS = 10, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +102,8 @@ class Gaps:
             if self.on is None or self._looked[cell]:
                 return cell
             self._looked[cell] = True
-            if self._pair[0][cell] >= 0:
-                self._raise(cell, self._chosen_again(self.on, cell))
+            if self.on.is_separable:
+                self._raise(cell, max(self._chosen_again(self.on, cell, w) for w in self._combinations(cell)))
 
     def _bound(self, numerators: np.ndarray) -> None:
         most = int(self.upper.max(initial=0))
@@ -168,18 +171,40 @@ class Gaps:
         for number in range(self.lower.ndim):
             self.lower = np.maximum.accumulate(self.lower, axis=number)
 
-    def _chosen_again(self, on: Cells, cell: Cell) -> float:
-        """What the mixture at a cell breaks if each group takes the best of its points, or the mixture of them."""
-        if not on.is_separable:
-            return NOWHERE
-        s, share = on.structure, float(self._share[cell])
-        a, b = (self._solutions[pair[cell]] for pair in self._pair)
+    def _combinations(self, cell: Cell) -> list[dict[int, float]]:
+        """Convex combinations of solutions that cost just what a cell has, the most promising first: shares by number.
+
+        Two solutions leave some of one budget unspent, so that as many are taken as there are axes and one more.
+        """
+        result: list[dict[int, float]] = []
+        if self._pair[0][cell] >= 0:
+            share = float(self._share[cell])
+            result.append({int(self._pair[0][cell]): 1 - share, int(self._pair[1][cell]): share})
+        to = np.array([axis.ravel()[i] for axis, i in zip(self.axes, cell)])
+        at = np.array([solution.at for solution in self._solutions])
+        broken = np.array([solution.broken[cell] for solution in self._solutions])
+        far = np.where(broken > 0, np.abs(np.log1p(at) - np.log1p(to)).sum(axis=1), np.inf)
+        near = [int(i) for i in np.argsort(far, kind="stable")[:NEAREST] if np.isfinite(far[i])]
+        several = np.array(list(combinations(near, len(to) + 1)), dtype=np.int64).reshape(-1, len(to) + 1)
+        corners = np.concatenate([at[several], np.ones((*several.shape, 1))], axis=2).transpose(0, 2, 1)
+        several, corners = (part[np.abs(np.linalg.det(corners)) > 0.5] for part in (several, corners))
+        right = np.tile(np.append(to, 1.0)[:, None], (len(several), 1, 1))
+        shares = np.linalg.solve(corners, right)[..., 0]
+        inside = (shares >= 0).all(axis=1)
+        several, shares = several[inside], shares[inside]
+        best = np.argsort(-(shares * broken[several]).sum(axis=1), kind="stable")[:LOOKS]
+        return result + [dict(zip(several[i].tolist(), shares[i].tolist())) for i in best] or [{0: 1.0}]
+
+    def _chosen_again(self, on: Cells, cell: Cell, shares: dict[int, float]) -> float:
+        """What a combination breaks at a cell if each group takes the best of its points, or the combination's."""
+        s = on.structure
+        parts = [(self._solutions[number], share) for number, share in shares.items()]
         open_ = on.program(cell).open
-        fields = (1 - share) * a.fields + share * b.fields
+        fields = np.sum([share * part.fields for part, share in parts], axis=0)
         amount = s.points.amount[:, list(s.types)]
         paid = np.where(amount > 0, fields[s.field_of_point] / np.maximum(amount, 1), np.inf).min(axis=1)
         best = np.maximum.reduceat(np.where(open_, paid, 0.0), s.points.first) if len(s.groups) else np.zeros(0)
-        mixed = np.where(open_, (1 - share) * a.points + share * b.points, 0.0)
+        mixed = np.where(open_, np.sum([share * part.points for part, share in parts], axis=0), 0.0)
         broken = np.maximum(best, np.bincount(s.points.group, weights=mixed, minlength=len(s.groups)))
-        near = (1 - share) * a.near + share * b.near if s.attackers.touch is not None else 1.0
+        near = sum(share * part.near for part, share in parts) if s.attackers.touch is not None else 1.0
         return s.constant + float(s.groups.weight @ np.minimum(broken, np.minimum(near, 1.0)))

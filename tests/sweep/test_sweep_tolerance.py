@@ -112,8 +112,8 @@ def test_small_maps_and_curves_to_a_tolerance(relaxation: str) -> None:
         fewer += found.solves < solved.solves
         for vary in (x, y):
             along = curve(instance, threat, vary, range(5), relaxation=relaxation)
-            assert not wrong(instance, curve(
-                instance, threat, vary, range(5), relaxation=relaxation, tolerance=tolerance), along, tolerance)  # fmt: skip
+            some = curve(instance, threat, vary, range(5), relaxation=relaxation, tolerance=tolerance)
+            assert not wrong(instance, some, along, tolerance)
     assert fewer > 3
 
 

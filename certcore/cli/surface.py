@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import threading
 
-from certcore.cli.options import (
-    add_question,
-    print_remarks,
-    print_share,
-    read_question,
-    solve_options,
-    targets_before_correct,
-)
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import (
-    VALUES,
-    VALUES_HELP,
-    add_table,
-    add_workers,
-    watched,
-    write_table,
-)
-from certcore.common.files import require_writable
-from certcore.common.numbers import read_numbers
+from certcore.cli.sweeping import VALUES, VALUES_HELP, Asked, add_sweep, run_sweep
 from certcore.sweep import Surface, surface
-from certcore.sweep.axis import Axis
 
 
 def add(subparsers: Subparsers) -> None:
@@ -43,39 +24,17 @@ def add(subparsers: Subparsers) -> None:
     for name in ("x", "y"):
         parser.add_argument(f"--{name}", required=True, metavar="TYPE|sigma", help=f"what varies along {name}")
         parser.add_argument(f"--{name}-values", required=True, metavar=VALUES, help=VALUES_HELP)
-    add_question(parser)
-    add_workers(parser)
-    add_table(parser, "cells")
+    add_sweep(parser, "cells")
 
 
 def run(args: argparse.Namespace) -> int:
-    for path in filter(None, (args.output, args.checkpoint)):
-        require_writable(path)
-    x_values = read_numbers(args.x_values, "--x-values")
-    y_values = read_numbers(args.y_values, "--y-values")
-    instance, threat = read_question(args)
-
-    def work(cancel: threading.Event, progress: StatusLine) -> Surface:
+    def compute(asked: Asked, progress: StatusLine) -> Surface:
+        (x, xs), (y, ys) = asked.axes
+        workers = {"jobs": args.jobs, "scheduler": args.scheduler}
         return surface(
-            instance,
-            threat,
-            args.x,
-            x_values,
-            args.y,
-            y_values,
-            progress=lambda s: progress(s.share_done),
-            cancel=cancel,
-            checkpoint=args.checkpoint,
-            jobs=args.jobs,
-            scheduler=args.scheduler,
-            **solve_options(args),
-        )
+            asked.instances[0], asked.threat, x.name, xs, y.name, ys,
+            progress=lambda growing: progress(growing.share_done), **workers, **asked.options,
+        )  # fmt: skip
 
-    result = watched("surface", args, work)
-    at_most = Axis.parse(args.x).at(Axis.parse(args.y).at(threat, max(y_values)), max(x_values))
-    print_remarks(instance, at_most)
-    before = targets_before_correct(args, instance)
-    if before is not None:
-        print_share(instance, before)
-    write_table(args, result, [] if before is None else [len(before)])
-    return 0
+    axes = [(args.x, args.x_values, "--x-values"), (args.y, args.y_values, "--y-values")]
+    return run_sweep(args, axes, compute)

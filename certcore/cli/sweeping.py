@@ -1,4 +1,4 @@
-"""What the sweeping commands share: ranges of values, workers, and Ctrl-C."""
+"""What the commands that sweep over one or two axes share: values, workers, tables, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,14 +6,32 @@ import argparse
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from certcore.cli.accuracy import WithAccuracy
-from certcore.cli.options import add_json, natural, print_json, write_csv
+from certcore.cli.options import (
+    add_json,
+    add_question,
+    natural,
+    open_instance,
+    print_json,
+    print_remarks,
+    print_share,
+    read_question,
+    solve_options,
+    targets_before_correct,
+    write_csv,
+)
 from certcore.cli.status_line import StatusLine
-from certcore.common.files import atomic_write
+from certcore.common.files import atomic_write, require_writable
 from certcore.common.interrupt import run_beside
+from certcore.common.numbers import read_numbers
+from certcore.domain.local_mode import LocalMode
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.sweep import Curve, Surface
+from certcore.sweep.axis import Axis
 from certcore.sweep.parallel import SplitCurve
 
 T = TypeVar("T")
@@ -22,9 +40,71 @@ VALUES = "A:B[:STEP],…"
 VALUES_HELP = "its values: numbers and ranges with both ends included, such as 0,1,2,5,10:100:10"
 
 
-def add_workers(parser: argparse.ArgumentParser) -> None:
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a command was asked: instances (of several splits), what stays fixed, and what varies over which values."""
+
+    instances: list[Instance]
+    threat: ThreatModel
+    axes: list[tuple[Axis, list[Any]]]
+    options: dict[str, Any]
+    """Relaxation, limits, checkpoint, and how to watch and cancel."""
+
+
+def add_sweep(parser: argparse.ArgumentParser, what: str) -> None:
+    """The question, where the work is done, and where its results go."""
+    add_question(parser)
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help=f"solve fewer {what}: counts may stay below what all solved would certify by this share of the targets "
+        "(0.005: half a point; default: 0)",
+    )
     parser.add_argument("--jobs", type=natural, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="use the Dask cluster at this address instead")
+    parser.add_argument(
+        "--checkpoint", metavar="FILE", help=f"keep finished {what} here and continue from them when run again"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the CSV there instead of to standard output")
+    add_json(parser)
+
+
+def run_sweep(
+    args: argparse.Namespace,
+    axes: Sequence[tuple[str, str, str]],
+    compute: Callable[[Asked, StatusLine], Curve | Surface | SplitCurve],
+) -> int:
+    """Read the question, compute with a line that tells how far it is, write the table.
+
+    Of each axis: its name and its values as they were given, and what the option of the values is called.
+    """
+    for path in filter(None, (args.output, args.checkpoint)):
+        require_writable(path)
+    relative = args.local_mode == LocalMode.RELATIVE
+    varied = []
+    for name, values, option in axes:
+        axis = Axis.parse(name, local=len(axes) == 1)
+        varied.append((axis, read_numbers(values, option, shares=axis.is_local and relative)))
+    instance, threat = read_question(args)
+    # Every split has test nodes and predicted classes of its own.
+    instances = [instance, *(open_instance(path, args) for path in getattr(args, "splits", []))]
+    options = solve_options(args) | {"checkpoint": args.checkpoint, "tolerance": args.tolerance}
+
+    def work(cancel: threading.Event, progress: StatusLine) -> Curve | Surface | SplitCurve:
+        return compute(Asked(instances, threat, varied, options | {"cancel": cancel}), progress)
+
+    result = watched(args.command, args, work)
+    at_most = threat
+    for axis, numbers in varied:
+        at_most = axis.at(at_most, max(numbers))
+    print_remarks(instance, at_most)
+    before = [nodes for one in instances if (nodes := targets_before_correct(args, one)) is not None]
+    for one, nodes in zip(instances, before):
+        print_share(one, nodes)
+    write_table(args, result, [len(nodes) for nodes in before])
+    return 0
 
 
 def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event, StatusLine], T]) -> T:
@@ -34,15 +114,6 @@ def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event
     if cancelled:
         raise KeyboardInterrupt
     return result
-
-
-def add_table(parser: argparse.ArgumentParser, what: str) -> None:
-    """Where a table of results goes, and where unfinished work is kept."""
-    parser.add_argument(
-        "--checkpoint", metavar="FILE", help=f"keep finished {what} here and continue from them when run again"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the CSV there instead of to standard output")
-    add_json(parser)
 
 
 def write_table(args: argparse.Namespace, found: Curve | Surface | SplitCurve, accuracy_of: Sequence[int]) -> None:

@@ -14,7 +14,7 @@ from certcore.sweep.defences import Defence, defend
 from certcore.sweep.parallel import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
 from certcore.sweep.radii import Radius, radius
 from certcore.sweep.session import Preview, Session
-from certcore.sweep.strengthen import strengthen_curve, strengthen_surface
+from certcore.sweep.strengthen import strengthen
 from certcore.sweep.surface_maps import Surface, surface, surfaces
 
 __all__ = [
@@ -33,8 +33,7 @@ __all__ = [
     "over_splits",
     "radius",
     "run_many",
-    "strengthen_curve",
-    "strengthen_surface",
+    "strengthen",
     "surface",
     "surfaces",
 ]

@@ -51,6 +51,10 @@ class Axis:
         """The value in a threat model."""
         return getattr(threat, self.name)
 
+    def shown(self, values: Sequence[Any]) -> np.ndarray:
+        """Values as numbers: shares of a local budget may have been given as text."""
+        return np.array([float(v) if self.is_local and not isinstance(v, int) else v for v in values])
+
     def at(self, threat: ThreatModel, value: object) -> ThreatModel:
         """The threat model with this quantity changed."""
         return threat.replace(**{self.name: value})

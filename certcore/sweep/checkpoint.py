@@ -1,9 +1,8 @@
-"""Cells of a surface on disk, so that an interrupted sweep continues where it stopped."""
+"""Points of a curve and cells of a surface on disk, so that an interrupted sweep continues where it stopped."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -15,10 +14,11 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
+from certcore.sweep.family import digest_of
 from certcore.verify.bound import SCALE
 
 
-def exact(bounds: Sequence[Fraction], shape: tuple[int, int]) -> np.ndarray:
+def exact(bounds: Sequence[Fraction], shape: tuple[int, ...]) -> np.ndarray:
     """Bounds of cells, row by row, as an array of exact fractions."""
     result = np.empty(len(bounds), dtype=object)
     result[:] = bounds
@@ -32,14 +32,15 @@ class Checkpoint:
         self,
         path: str | os.PathLike[str],
         key: dict[str, Any],
-        shape: tuple[int, int],
+        shape: tuple[int, ...],
         unsound: dict[str, Any] | None = None,
     ) -> None:
         """`unsound` is the key under which earlier versions stored bounds of this question that must not be used."""
         self.path = Path(path)
-        self.key = _digest(key)
-        self.unsound = None if unsound is None else _digest(unsound)
+        self.key = digest_of(key)
+        self.unsound = None if unsound is None else digest_of(unsound)
         self.shape = shape
+        self._stored = shape if len(shape) > 1 else (*shape, 1)
 
     def load(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Finished cells, and the bounds of all cells as exact fractions; None if there is no file yet."""
@@ -54,14 +55,14 @@ class Checkpoint:
             )
         if key != self.key:
             raise InputError(
-                f"{self.path} was written for another surface (instance, budgets or values differ); choose "
+                f"{self.path} was written for another curve or surface (instance, budgets or values differ); choose "
                 "another file or delete it"
             )
         done, numerators = arrays.get("done"), arrays.get("numerators")
         fits = (
             done is not None
             and numerators is not None
-            and done.shape == numerators.shape == self.shape
+            and done.shape == numerators.shape == self._stored
             and done.dtype == np.bool_
             and numerators.dtype == np.int64
         )
@@ -69,11 +70,13 @@ class Checkpoint:
             raise InputError(f"{self.path} is damaged; delete it and run the same command again")
         assert done is not None
         assert numerators is not None
-        return done.copy(), exact([Fraction(n, SCALE) for n in numerators.ravel().tolist()], self.shape)
+        bounds = exact([Fraction(n, SCALE) for n in numerators.ravel().tolist()], self.shape)
+        return done.reshape(self.shape).copy(), bounds
 
     def store(self, done: np.ndarray, bounds: np.ndarray) -> None:
         """Write the cells, atomically."""
-        numerators = np.array([math.ceil(b * SCALE) for b in bounds.ravel()], dtype=np.int64).reshape(self.shape)
+        numerators = np.array([math.ceil(b * SCALE) for b in bounds.ravel()], dtype=np.int64).reshape(self._stored)
+        done = done.reshape(self._stored)
         write_npz(
             self.path,
             {
@@ -87,7 +90,3 @@ class Checkpoint:
     def _checksum(self, done: Any, numerators: Any) -> str:
         content = self.key.encode() + np.packbits(done).tobytes() + np.ascontiguousarray(numerators).tobytes()
         return hashlib.sha256(content).hexdigest()
-
-
-def _digest(key: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(key, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

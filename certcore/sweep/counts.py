@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from certcore.common.display import Display
+from certcore.domain.local_mode import LocalMode
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.result.tripwire import KnownAttack, check
 from certcore.solve.status import Status
+from certcore.sweep.axis import Axis
+from certcore.verify.proof import certified_count
+
+C = TypeVar("C", bound="Counts")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Counts(ABC, Display):
-    """Certified and naive counts at many places, beside the number of targets."""
+class Counts(Display):
+    """Certified and naive counts over one or two axes: arrays of shape (n,) or (n, m), beside the number of targets."""
 
+    axis_columns: ClassVar[tuple[str, ...]]
+    """What the columns of the axes are called in tables."""
+
+    axes: tuple[str, ...]
+    """What was varied."""
+    axis_values: tuple[np.ndarray, ...]
     targets: int
     certified: np.ndarray
     """Certified counts, also where the work was stopped before its end; proven where `verified`."""
     naive: np.ndarray
+    bounds: np.ndarray
+    """Upper limits on how many targets can be left uncertified, as exact fractions; proven where `verified`."""
+    done: np.ndarray
+    """Where the bound is the best this relaxation has to give; elsewhere it is sound, from what is known so far."""
     relaxation: Relaxation
     status: Status
     threat: ThreatModel
@@ -31,6 +46,9 @@ class Counts(ABC, Display):
     solves: int
     seconds: float
     facts: dict[str, Any] = field(default_factory=dict)
+    largest_gap: float = 0.0
+    """The largest share of the targets by which a count may grow when its place is solved (an estimate: nothing is
+    certified with it); places that are `done` have none."""
     by_totals: bool = False
     """Whether every field is the whole graph at every place: then totals decide, and no solver is asked."""
     instance: Instance | None = None
@@ -39,9 +57,36 @@ class Counts(ABC, Display):
     def __post_init__(self) -> None:
         check(self)
 
-    @abstractmethod
+    def threat_at(self, cell: Sequence[int]) -> ThreatModel:
+        """The threat model of one place, by its position on each axis."""
+        at = [values[i].item() for values, i in zip(self.axis_values, cell)]
+        return self.threat.replace(**{name: int(v) if v == int(v) else v for name, v in zip(self.axes, at)})
+
     def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
-        """A count that an attack refutes, with its threat model; None if all stand."""
+        """The largest of the places whose counts an attack refutes: who can make it with less can do so there."""
+        over = self.certified > self.targets - attack.attacked
+        axes = [Axis(name) for name in self.axes]
+        if any(axis.is_local for axis in axes) and self.threat.local_mode is LocalMode.RELATIVE:
+            return None  # shares are rounded here
+        for number, (axis, values) in enumerate(zip(axes, self.axis_values)):
+            least = None if axis.is_local else axis.of(attack.threat)
+            if least is not None:  # most attacks ask for more, and that is much quicker to see
+                over = over & (values >= least).reshape([-1 if k == number else 1 for k in range(over.ndim)])
+        if not over.any():
+            return None
+        cell = tuple(np.argwhere(over)[-1].tolist())
+        threat = self.threat_at(cell)
+        return (threat, int(self.certified[cell])) if attack.within(instance, threat) else None
+
+    def with_bounds(self: C, bounds: np.ndarray, relaxation: Relaxation) -> C:
+        """The same with other bounds, which hold at all smaller values too."""
+        held = monotone(bounds)
+        return replace(self, bounds=held, certified=counts_of(self.targets, held), relaxation=relaxation)
+
+    @property
+    def bound(self) -> np.ndarray:
+        """The bounds as numbers for pictures."""
+        return self.bounds.astype(np.float64)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -56,9 +101,16 @@ class Counts(ABC, Display):
         """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
         return np.full(self.naive.shape, self.relaxation.is_proven or self.by_totals)
 
-    @abstractmethod
     def columns(self) -> dict[str, Any]:
         """Equally long columns for a table, one row per place."""
+        places = np.meshgrid(*self.axis_values, indexing="ij")
+        columns = {
+            "certified": self.certified,
+            "naive_certified": self.naive,
+            "bound": self.bound,
+            "verified": self.verified,
+        }
+        return {name: column.ravel() for name, column in (dict(zip(self.axis_columns, places)) | columns).items()}
 
     def _points(self) -> list[dict[str, Any]]:
         """The rows of the table, by the names of its columns."""
@@ -71,5 +123,19 @@ class Counts(ABC, Display):
             "relaxation": self.relaxation,
             "status": str(self.status),
             "solves": self.solves,
+            "largest_gap": self.largest_gap,
             "seconds": self.seconds,
         }
+
+
+def monotone(bounds: np.ndarray) -> np.ndarray:
+    """Bounds over ascending values of each axis: one at larger values holds at all smaller ones."""
+    for axis in range(bounds.ndim):
+        bounds = np.flip(np.minimum.accumulate(np.flip(bounds, axis), axis=axis), axis)
+    return bounds
+
+
+def counts_of(targets: int, bounds: np.ndarray) -> np.ndarray:
+    """The certified count of each bound."""
+    found = [certified_count(targets, bound) for bound in bounds.ravel().tolist()]
+    return np.array(found, dtype=np.int64).reshape(bounds.shape)

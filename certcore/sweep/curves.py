@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
 from certcore.common.statistics import average_radius
-from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel
 from certcore.domain.weaker import can_do_no_more
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, whole_graph
-from certcore.program.relaxation import Relaxation
-from certcore.result.assemble import result_facts
-from certcore.result.tripwire import KnownAttack
 from certcore.solve.solver import Solver
 from certcore.solve.status import Status
-from certcore.sweep.axis import Axis, local_values, naive_counts, whole_values
-from certcore.sweep.checkpoint import Checkpoint
+from certcore.sweep.axis import Axis, local_values, whole_values
 from certcore.sweep.counts import Counts
+from certcore.sweep.grid import Grid, SweepSpec
 from certcore.sweep.interrupt import interruptible
-from certcore.sweep.line import LineOfBounds, sweep_line
+from certcore.sweep.line import LineOfBounds, LineSweep
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
 from certcore.sweep.solve_options import SolveOptions
-from certcore.verify.proof import certified_count, whole_graph_attacked
+from certcore.sweep.tolerance import fill, read_tolerance
+from certcore.verify.proof import whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.
 PORTION = 64
@@ -41,33 +37,24 @@ PORTION = 64
 class Curve(Counts):
     """Certified counts at each value of what was varied; every count rests on a bound of its own."""
 
-    vary: str
-    values: np.ndarray
-    bounds: tuple[Fraction, ...]
-    """Upper limits on how many targets can be left uncertified, exactly; proven where `verified`."""
-    final: np.ndarray
-    """Where the bound is the best this relaxation has to give; elsewhere the sweep was stopped before."""
+    axis_columns = ("value",)
 
     def __repr__(self) -> str:
         span = f"{self.vary} {self.values[0]}…{self.values[-1]}"
         return f"<Curve {span}: {len(self.values)} values, {self.targets} targets; {self.relaxation}, {self.status}>"
 
-    def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
-        """The count at the largest value that an attack refutes: who can make it at a smaller one can do so there."""
-        over = np.flatnonzero(self.certified > self.targets - attack.attacked)
-        axis = Axis(self.vary)
-        if not len(over) or (axis.is_local and self.threat.local_mode is LocalMode.RELATIVE):  # shares are rounded here
-            return None
-        value, least = int(self.values[over[-1]]), None if axis.is_local else axis.of(attack.threat)
-        if least is not None and least > value:  # so it is for most attacks, and much quicker to see
-            return None
-        threat = axis.at(self.threat, value)
-        return (threat, int(self.certified[over[-1]])) if attack.within(instance, threat) else None
+    @property
+    def vary(self) -> str:
+        return self.axes[0]
 
     @property
-    def bound(self) -> np.ndarray:
-        """The bounds as numbers for pictures."""
-        return np.array([float(b) for b in self.bounds])
+    def values(self) -> np.ndarray:
+        return self.axis_values[0]
+
+    @property
+    def final(self) -> np.ndarray:
+        """Where the bound is the best this relaxation has to give; elsewhere the sweep was stopped before."""
+        return self.done
 
     @property
     def average_radius(self) -> float | None:
@@ -76,16 +63,6 @@ class Curve(Counts):
     @property
     def naive_average_radius(self) -> float | None:
         return average_radius(self.values, self.naive_ratio)
-
-    def columns(self) -> dict[str, Any]:
-        """Equally long columns for a table."""
-        return {
-            "value": self.values,
-            "certified": self.certified,
-            "naive_certified": self.naive,
-            "bound": self.bound,
-            "verified": self.verified,
-        }
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `curve --json`."""
@@ -108,6 +85,7 @@ def curve(
     relaxation: str = "tight",
     time_limit: float | None = None,
     rounds: int | None = None,
+    tolerance: float = 0.0,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -118,82 +96,54 @@ def curve(
     What stays fixed is a `ThreatModel`, or plain arguments: `curve(instance, vary="attr_del", values=range(51),
     sigma=5)`. Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds
     for each solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other
-    bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
+    bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped. With a
+    `tolerance` (a share of the targets) only values are solved that could certify more than that beyond what is proven.
     """
     options = SolveOptions.read(relaxation, time_limit, rounds)
-    started = time.perf_counter()
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    job = _CurveWork(session, threat, axis, numbers, options, cancel, progress)
-
-    def work(stop: threading.Event | None) -> LineOfBounds:
-        stoppable = replace(job, cancel=stop)
-        return stoppable.run() if checkpoint is None else _resumed(stoppable, checkpoint)
-
-    line = interruptible(work, cancel)
-    problem = Problem(session.instance, axis.at(threat, numbers[-1]))
-    targets = len(problem.targets)
-    naive = naive_counts(problem.fronts, problem.targets, problem.threat.budgets, axis, numbers)
-    return Curve(
-        vary=axis.name,
-        values=np.array([float(v) if axis.is_local and not isinstance(v, int) else v for v in numbers]),
-        targets=targets,
-        certified=np.array([certified_count(targets, b) for b in line.bounds]),
-        naive=naive,
-        bounds=tuple(line.bounds),
-        final=np.array(line.final),
-        status=line.status,
-        relaxation=options.relaxation,
-        threat=threat,
-        solves=line.solves,
-        seconds=time.perf_counter() - started,
-        facts=result_facts(session.instance),
-        by_totals=Problem(session.instance, axis.at(threat, numbers[0])).whole_graph,
-        instance=session.instance,
-    )
+    grid = Grid(session, SweepSpec(threat, (axis,), (numbers,), options, read_tolerance(tolerance)))
+    grid.resume(checkpoint)
+    work = _fill_to_tolerance if grid.spec.tolerance else _fill
+    interruptible(lambda stop: work(grid, stop, progress), cancel)
+    return grid.result(Curve)
 
 
-def _resumed(job: _CurveWork, path: str | os.PathLike[str]) -> LineOfBounds:
-    """Compute in portions and keep each on disk as soon as it is there."""
-    own = job.threat.targets
-    key = {
-        "instance": job.session.instance.digest,
-        "base_rule": str(job.session.instance.base_rule),
-        "threat": {**job.threat.to_json(), "vary": job.axis.name, job.axis.name: None},
-        "targets": None if own is None else np.asarray(own).tolist(),
-        "values": [str(v) for v in job.values],
-        "relaxation": job.options.relaxation,
-        **({} if job.options.rounds is None else {"rounds": job.options.rounds}),
-    }
-    # Until 0.2.0 strong curves took bounds of smaller attackers for plateaus: files of those are refused.
-    strong = job.options.relaxation is Relaxation.STRONG
-    saved = Checkpoint(path, key | {"plateaus": 2} if strong else key, (len(job.values), 1), key if strong else None)
-    final, bounds = saved.load() or (np.zeros(saved.shape, dtype=bool), np.zeros(saved.shape, dtype=object))
-    # What is not reached (a 0 in the file) counts every target as attacked; larger values may know better.
-    total = len(Problem(job.session.instance, job.axis.at(job.threat, job.values[0])).targets)
-    bounds[~final & (bounds == 0)] = Fraction(total)
-    status, solves = Status.OPTIMAL, 0
-    missing = np.flatnonzero(~final[:, 0])
-    for portion in np.array_split(missing, max(1, -(-len(missing) // PORTION))):
-        if not len(portion):
+def _fill(grid: Grid, cancel: threading.Event | None, progress: Callable[[float], None] | None) -> None:
+    """Compute what is missing; in portions if there is a file, which holds each as soon as it is there."""
+    spec, missing = grid.spec, np.flatnonzero(~grid.done)
+    portions = np.array_split(missing, -(-len(missing) // PORTION)) if grid.is_kept and len(missing) else [missing]
+    for portion in filter(len, portions):
+        values = [spec.values[0][i] for i in portion]
+        told = None if grid.is_kept else progress
+        line = _CurveWork(grid.session, spec.threat, spec.axes[0], values, spec.options, cancel, told).run()
+        for i, bound, final in zip(portion.tolist(), line.bounds, line.final):
+            grid.enter((i,), bound, final)
+        grid.count(line.status, line.solves)
+        grid.save()
+        if grid.is_kept and progress is not None:
+            progress(float(grid.done.mean()))
+        if line.status is Status.INTERRUPTED:
             break
-        line = replace(job, values=[job.values[i] for i in portion], progress=None).run()
-        final[portion, 0], bounds[portion, 0] = line.final, line.bounds
-        solves += line.solves
-        saved.store(final, bounds)
-        if job.progress is not None:
-            job.progress(float(final.mean()))
-        if line.status is not Status.OPTIMAL:
-            status = line.status
-        if status is Status.INTERRUPTED:
-            break
-    return LineOfBounds(bounds[:, 0].tolist(), final[:, 0].tolist(), status, solves).monotone()
+
+
+def _fill_to_tolerance(
+    grid: Grid, cancel: threading.Event | None, progress: Callable[[float], None] | None
+) -> None:  # fmt: skip
+    for _ in fill(grid, cancel):
+        if grid.is_kept:
+            grid.save()
+        if progress is not None:
+            progress(float(grid.done.mean()))
+    grid.save()
 
 
 @dataclass(frozen=True, eq=False)
 class _CurveWork:
+    """Some values of a curve that are still to be bounded."""
+
     session: Session
     threat: ThreatModel
     axis: Axis
@@ -209,36 +159,27 @@ class _CurveWork:
 
     def _together(self) -> LineOfBounds:
         """All values on one structure; those whose fields are the whole graph need no program."""
-        largest = Problem(self.session.instance, self.axis.at(self.threat, self.values[-1]))
-        whole = [self._whole_graph(v) for v in self.values]
-        head = [v for v, flag in zip(self.values, whole) if not flag]
-        if not head:
-            line = LineOfBounds()
-        else:
-            types = [k for k in range(len(TYPES)) if self.axis.at(self.threat, head[-1]).budgets[k] > 0]
-            start = self.axis.at(self.threat, head[-1])
-            try:
-                solver = self.session.solver(start, self.options.relaxation, types, self.cancel)
-            except Cancelled:
-                line = self._unsolved(largest, head)
-            else:
-                line = sweep_line(
-                    solver, (start.budgets, start.sigma), self.axis, head,
-                    time_limit=self.options.seconds, cancel=self.cancel, progress=self.progress,
-                )  # fmt: skip
+        head = [value for value in self.values if not whole_graph(self.session.instance, self._threat(value))]
+        line = self._on_one_structure(head) if head else LineOfBounds()
+        largest = Problem(self.session.instance, self._threat(self.values[-1]))
         for value in self.values[len(head) :]:
-            problem = Problem(self.session.instance, self.axis.at(self.threat, value), largest)
+            problem = Problem(self.session.instance, self._threat(value), largest)
             line = line.plus(Fraction(whole_graph_attacked(problem)))
-        return line.monotone()
+        return line
 
-    def _unsolved(self, largest: Problem, values: list[int]) -> LineOfBounds:
-        """What is true without any program: targets certified one by one stay certified."""
-        naive = naive_counts(largest.fronts, largest.targets, largest.threat.budgets, self.axis, values)
-        attacked = [Fraction(len(largest.targets) - count) for count in naive.tolist()]
-        return LineOfBounds(attacked, [False] * len(values), Status.INTERRUPTED, 0)
+    def _on_one_structure(self, values: list[int]) -> LineOfBounds:
+        start = self._threat(values[-1])
+        types = [k for k in range(len(TYPES)) if start.budgets[k] > 0]
+        try:
+            solver = self.session.solver(start, self.options.relaxation, types, self.cancel)
+        except Cancelled:
+            targets = len(Problem(self.session.instance, start).targets)
+            return LineOfBounds([Fraction(targets)] * len(values), [False] * len(values), Status.INTERRUPTED)
+        place, limit = (start.budgets, start.sigma), self.options.seconds
+        return LineSweep(solver, place, self.axis, values, limit, self.cancel, self.progress).run()
 
-    def _whole_graph(self, value: int) -> bool:
-        return whole_graph(self.session.instance, self.axis.at(self.threat, value))
+    def _threat(self, value: Any) -> ThreatModel:
+        return self.axis.at(self.threat, value)
 
     def _one_by_one(self) -> LineOfBounds:
         """Every value has a program of its own; it starts from the one before where both have the same form."""
@@ -246,7 +187,7 @@ class _CurveWork:
         before: tuple[ThreatModel, Solver | None] | None = None
         graph = self.session.instance.graph
         for value in self.values:
-            threat = self.axis.at(self.threat, value)
+            threat = self._threat(value)
             problem = Problem(self.session.instance, threat)
             if self.options.relaxation.is_proven and before is not None and can_do_no_more(threat, before[0], graph):
                 # More at a node than exists there, or than the global budget pays for, is no more: a plateau.
@@ -259,7 +200,7 @@ class _CurveWork:
                 line = line.plus(certificate.bound, final=status.is_final, status=status, solves=certificate.solves)
             if self.progress is not None:
                 self.progress(len(line.bounds) / len(self.values))
-        return line.monotone()
+        return line
 
     def _warm(self, problem: Problem, before: Solver | None) -> Solver | None:
         if self.options.relaxation.is_timed or problem.whole_graph:

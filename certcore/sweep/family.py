@@ -1,13 +1,17 @@
-"""Threat models that share their programs."""
+"""Which requests share their work: threat models with the same program, and questions with the same results."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.sweep.solve_options import SolveOptions
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,41 @@ class ThreatFamily:
     def holds_for(self, other: ThreatFamily) -> bool:
         """Whether bounds found for this family hold for the other one: its attacker can do no more."""
         return self.rest == other.rest and self.sigma <= other.sigma and self.local in ("", other.local)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """An instance against one attacker; what is `varied` (budgets, σ, local budgets by name) is left open."""
+
+    instance: Instance
+    threat: ThreatModel
+    varied: tuple[str, ...] = ()
+    options: SolveOptions | None = None
+
+    def stored(self) -> dict[str, Any]:
+        """What a file of results must agree with; those of earlier versions have the same fields."""
+        own = self.threat.targets
+        fields: dict[str, Any] = {
+            "instance": self.instance.digest,
+            "base_rule": str(self.instance.base_rule),
+            "threat": self.threat.to_json() | dict.fromkeys(self.varied),
+            "targets": None if own is None else np.asarray(own).tolist(),
+        }
+        if self.options is not None:
+            fields["relaxation"] = self.options.relaxation
+            if self.options.rounds is not None:
+                fields["rounds"] = self.options.rounds
+        return fields
+
+    @property
+    def key(self) -> str:
+        """Equal keys, equal results; names and provenance count as well, because results show them."""
+        return digest_of(self.stored() | {"varied": self.varied, "shown": self.instance.full_digest})
+
+
+def digest_of(fields: dict[str, Any]) -> str:
+    """SHA-256 of plain fields, whatever their order."""
+    return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _digest(*parts: object) -> str:

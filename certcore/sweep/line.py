@@ -43,48 +43,27 @@ class LineOfBounds:
         """One more value at the end."""
         return LineOfBounds([*self.bounds, bound], [*self.final, final], self.status.then(status), self.solves + solves)
 
-    def monotone(self) -> LineOfBounds:
-        """A bound at a larger value holds at every smaller one."""
-        best = list(self.bounds)
-        for i in range(len(best) - 2, -1, -1):
-            best[i] = min(best[i], best[i + 1])
-        return replace(self, bounds=best)
-
-
-def sweep_line(
-    solver: Solver,
-    point: BudgetPoint,
-    axis: Axis,
-    values: list[int],
-    *,
-    time_limit: float,
-    cancel: threading.Event | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> LineOfBounds:
-    """Bounds at all values (ascending) of one budget or of σ."""
-    return _Sweep(solver, point, axis, values, time_limit, cancel, progress).run()
-
 
 class _Stopped(Exception):
     """The sweep was cancelled or a solve ran out of time."""
 
 
-class _Sweep:
-    def __init__(
-        self,
-        solver: Solver,
-        point: BudgetPoint,
-        axis: Axis,
-        values: list[int],
-        time_limit: float,
-        cancel: threading.Event | None,
-        progress: Callable[[float], None] | None,
-    ) -> None:
-        self.solver, self.point, self.axis, self.values = solver, point, axis, values
-        self.time_limit, self.cancel, self.progress = time_limit, cancel, progress
+@dataclass(eq=False)
+class LineSweep:
+    """Bounds at all values (ascending) of one budget or of σ, each solve within a time limit."""
+
+    solver: Solver
+    point: BudgetPoint
+    axis: Axis
+    values: list[int]
+    time_limit: float
+    cancel: threading.Event | None = None
+    progress: Callable[[float], None] | None = None
+
+    def __post_init__(self) -> None:
         self.answers: dict[int, BoundResult] = {}
-        self.bounds: list[Fraction | None] = [None] * len(values)
-        self.final = [False] * len(values)
+        self.bounds: list[Fraction | None] = [None] * len(self.values)
+        self.final = [False] * len(self.values)
         self.status = Status.OPTIMAL
         self.solves = 0
 
@@ -95,7 +74,7 @@ class _Sweep:
                 self._report(last)
         except _Stopped:
             pass
-        return LineOfBounds(self._filled(), self.final, self.status, self.solves).monotone()
+        return LineOfBounds(self._filled(), self.final, self.status, self.solves)
 
     def _filled(self) -> list[Fraction]:
         """What has not been reached gets the plain bound: every target with a point within reach."""

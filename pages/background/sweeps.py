@@ -17,8 +17,9 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.recipe import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen_curve, strengthen_surface, surfaces
+from certcore.sweep import Curve, Radius, Surface, curve, radius, strengthen, surfaces
 from certcore.sweep.attack_curve import attacks_along, attacks_over, best_below
+from certcore.sweep.family import Question
 from certcore.sweep.surface_maps import around
 
 from ..files import bundles
@@ -53,10 +54,8 @@ class Member:
     value: int = 0
 
     @property
-    def key(self) -> tuple[Any, ...]:
-        plain = self.threat.to_json()
-        targets = () if self.threat.targets is None else self.threat.targets.tobytes()
-        return (self.name, repr(sorted(plain.items(), key=str)), targets, *(i.full_digest for i in self.instances))
+    def key(self) -> tuple[str, ...]:
+        return (self.name, *(Question(instance, self.threat).key for instance in self.instances))
 
 
 def varied(instance: Instance) -> dict[str, str]:
@@ -252,9 +251,7 @@ def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
                 def told(points: int, total: int) -> None:
                     job.report(points / max(total, 1), f"point {points + 1:,} of {total:,}, widest bracket first")
 
-                for better in strengthen_curve(
-                    known, one, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told
-                ):
+                for better in strengthen(known, one, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told):
                     done[i][j] = better
                     job.report(job.share, job.note, [list(part) for part in done])
         return done
@@ -276,7 +273,7 @@ def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
 
         known = session(view.instance)
         limits: dict[str, Any] = {"time_limit": SECONDS_PER_POINT, "cancel": job.cancel, "progress": told}
-        for better in strengthen_surface(known, found.result, **limits):
+        for better in strengthen(known, found.result, **limits):
             best = better
             job.report(job.share, job.note, best)
         return best
@@ -414,9 +411,9 @@ def map_over(
         assert last is not None
         return last
 
-    others = (fixed.budgets, fixed.sigma, *view.family)
-    key = ("map", x, y, ends, finest, relaxation, *others)
-    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, *others), patience=0.6)
+    question = Question(view.instance, fixed).key
+    key = ("map", x, y, ends, finest, relaxation, question)
+    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, question), patience=0.6)
 
 
 def _free(threat: ThreatModel, x: str, y: str) -> ThreatModel:
@@ -436,7 +433,7 @@ def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: R
     near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
 
     def run(job: Job) -> list[tuple[int, int, int]]:
-        cells = [(xs[i], ys[j]) for i, j in around((len(xs), len(ys)), (xs, ys), near)]
+        cells = [(xs[i], ys[j]) for i, j in around((xs, ys), near)]
         found: list[tuple[int, int, int]] = []
         told = 0.0
         for one in attacks_over(session(view.instance), fixed, x, y, cells, relaxation=kind, cancel=job.cancel):
@@ -446,8 +443,7 @@ def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: R
             told = now if now - told > 2 * REFRESH else told
         return found
 
-    others = (fixed.budgets, fixed.sigma, *view.family)
-    key = ("map attacks", x, y, ends, kind, *others)
+    key = ("map attacks", x, y, ends, kind, Question(view.instance, fixed).key)
     return ask(slot, key, run, "Looking for attacks on the map", same=key, patience=0.1)
 
 

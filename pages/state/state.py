@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from certcore.instance.instance import Instance
 from certcore.instance.local_limits import most_per_node as most_per_node
 from certcore.instance.local_limits import within_base as within_base
 from certcore.program.relaxation import Relaxation
+from certcore.sweep.family import Question
 
 from ..messages.text import plain
 from . import packing
@@ -160,14 +162,11 @@ class View:
         """Equal keys, equal certificates."""
         return (*self.family, self.threat.budgets, self.threat.sigma, self.relaxation, self.time_limit)
 
-    @property
-    def family(self) -> tuple[Any, ...]:
+    @cached_property
+    def family(self) -> tuple[str]:
         """What stays the same while the budgets and σ move; with all that is shown of the instance, since results are
         shared between visitors and carry it."""
-        plain = self.threat.to_json()
-        local = tuple(sorted((plain["local"] or {}).items()))
-        protected = tuple(plain.get("protected", ()))
-        return (self.instance.full_digest, self.targets.tobytes(), local, protected)
+        return (Question(self.instance, self.threat, (*TYPES, "sigma")).key,)
 
 
 def refused(instance: Instance) -> dict[str, str | None]:

@@ -33,7 +33,7 @@ from certcore.program.building import build_structure
 from certcore.program.problem import Problem
 from certcore.result.attack_text import attack_text, read_attack
 from certcore.solve.strong import StrongSearch
-from certcore.sweep import Session, strengthen_curve
+from certcore.sweep import Session, strengthen
 from certcore.sweep.axis import Axis
 from certcore.verify import verify_proof
 from certcore.verify.proof import digest_of
@@ -239,7 +239,7 @@ def test_people_meet_it_like_any_other_type() -> None:
     assert axis_label("attr_move") == "attribute shifts"
     line = cc.curve(instance, vary="attr_move", values=range(9))
     assert "attribute shifts" in curve_figure([line], vary="attr_move").draw_latex(8.5)
-    assert not list(strengthen_curve(Session(instance), line, time_limit=1.0))  # no strong rows, nothing to gain
+    assert not list(strengthen(Session(instance), line, time_limit=1.0))  # no strong rows, nothing to gain
     assert cc.radius(instance, vary="attr_move", at_least=0.5).value == 7
     assert found.attack is not None
     again = read_attack(instance, found.threat, attack_text(instance, found.threat, found.attack))

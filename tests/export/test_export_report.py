@@ -27,9 +27,9 @@ from certcore import (
     export,
     figures,
     load_instance,
+    messages,
     save_instance,
     verify_proof,
-    words,
 )
 from certcore.cli import main
 from certcore.common.rounding import share_down
@@ -309,7 +309,7 @@ def test_a_report_on_votes_over_groups_shows_models_that_ignore_edges() -> None:
     report = export.build_report(instance, threat, targets="correct:test", quick=True)
     (drawn,) = (figure for figure in report.figures if isinstance(figure, figures.CurveFigure))
     assert [line.name for line in drawn.lines if line.kind == "control"] == ["MLP without edges"]
-    why = str(words.why_controls())
+    why = str(messages.why_controls())
     for text in (report_html(report), *(export.render(drawn, kind).decode() for kind in ("html", "latex"))):
         assert why in text
         assert "MLP without edges" in text
@@ -319,8 +319,8 @@ def test_a_report_on_votes_over_groups_shows_models_that_ignore_edges() -> None:
     assert "MLP without edges" in export.render(drawn, "csv").decode()
     other = export.build_report(instance, threat, targets="test", quick=True)
     assert not any(line.kind == "control" for line in other.figures[0].lines)  # type: ignore[attr-defined]
-    assert str(words.why_accuracy()) in report_html(other)
-    assert str(words.why_accuracy()) not in report_html(report)
+    assert str(messages.why_accuracy()) in report_html(other)
+    assert str(messages.why_accuracy()) not in report_html(report)
 
 
 def test_a_strong_report_records_its_rounds_and_carries_its_proof() -> None:

@@ -24,8 +24,7 @@ from certcore.sweep import (
     defend,
     over_splits,
     run_many,
-    strengthen_curve,
-    strengthen_surface,
+    strengthen,
     surfaces,
 )
 from certcore.sweep.attack_curve import attacks_along, attacks_over
@@ -224,6 +223,14 @@ def _curve(ask: Ask) -> Iterator[Count]:
         yield Count(q.at(value), point["certified"])
 
 
+@way("curve with tolerance", "certcore.curve")
+def _tolerant_curve(ask: Ask) -> Iterator[Count]:
+    q = ask.question
+    for tolerance in (0.2, 0.6):
+        found = cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort, tolerance=tolerance)
+        yield from of_curve(found, q.at, ("tolerance", tolerance))
+
+
 @way("curve, resumed", "certcore.curve")
 def _resumed_curve(ask: Ask) -> Iterator[Count]:
     """Stopped in the middle, continued, and the same file offered for a stronger attacker."""
@@ -268,6 +275,14 @@ def _surface(ask: Ask) -> Iterator[Count]:
     found = cc.surface(ask.source(), ask.threat, *grid, **ask.effort, progress=seen.append)
     for number, part in enumerate([*seen[:3], found]):
         yield from of_surface(part, q.cell, ("surface", number))
+
+
+@way("surface with tolerance", "sweep.surfaces")
+def _tolerant_surface(ask: Ask) -> Iterator[Count]:
+    q = ask.question
+    grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
+    for number, found in enumerate(surfaces(ask.source(), ask.threat, *grid, **ask.effort, tolerance=0.3)):
+        yield from of_surface(found, q.cell, ("tolerance", number))
 
 
 @way("surface, finer and resumed", "sweep.surfaces")
@@ -319,15 +334,15 @@ def _defend(ask: Ask) -> Iterator[Count]:
         yield Count(ask.threat.replace(protected=protected), step.certified)
 
 
-@way("strengthen", "sweep.strengthen_curve", "sweep.strengthen_surface", relaxations=("tight", "paper"))
+@way("strengthen", "sweep.strengthen", relaxations=("tight", "paper"))
 def _strengthen(ask: Ask) -> Iterator[Count]:
     q, session = ask.question, ask.session()
     line = cc.curve(session, ask.threat, q.vary, q.values, **ask.effort)
     yield from of_curve(line, q.at, "before")
-    for number, better in enumerate(strengthen_curve(session, line, time_limit=0.03)):
+    for number, better in enumerate(strengthen(session, line, time_limit=0.03)):
         yield from of_curve(better, q.at, ("line", number))
     grid = cc.surface(session, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **ask.effort)
-    for number, finer in enumerate(strengthen_surface(session, grid, time_limit=0.03)):
+    for number, finer in enumerate(strengthen(session, grid, time_limit=0.03)):
         yield from of_surface(finer, q.cell, ("map", number))
 
 

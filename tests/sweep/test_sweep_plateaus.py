@@ -15,7 +15,7 @@ from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.domain.weaker import can_do_no_more
 from certcore.instance.instance import save_instance
-from certcore.sweep import Session, curve, strengthen_curve, strengthen_surface, surface
+from certcore.sweep import Session, curve, strengthen, surface
 from tests.oracle.truth import most_broken
 from tests.support import random_instance, random_threat
 
@@ -151,6 +151,6 @@ def test_only_a_session_of_its_own_strengthens_a_curve_or_a_map() -> None:
     line = curve(alone(), ThreatModel(), "attr_del", [1, 2])
     area = surface(alone(), ThreatModel(), "attr_del", [1, 2], "sigma", [1, 2])
     with pytest.raises(InputError, match="another instance"):
-        next(strengthen_curve(other, line, time_limit=1.0))
+        next(strengthen(other, line, time_limit=1.0))
     with pytest.raises(InputError, match="another instance"):
-        next(strengthen_surface(other, area, time_limit=1.0))
+        next(strengthen(other, area, time_limit=1.0))

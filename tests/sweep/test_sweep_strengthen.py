@@ -13,7 +13,7 @@ from certcore import GridBase, Instance, ThreatModel, save_instance
 from certcore.cli import main
 from certcore.program.problem import Problem
 from certcore.solve.strong import StrongSearch
-from certcore.sweep import Session, curve, strengthen_curve, strengthen_surface, surface
+from certcore.sweep import Session, curve, strengthen, surface
 from tests.support import random_graph, random_grid
 
 
@@ -28,14 +28,14 @@ def test_a_strengthened_curve_only_gets_better() -> None:
     tight = curve(session, ThreatModel(), "attr_del", range(6))
     told: list[tuple[int, int]] = []
     last = tight
-    for better in strengthen_curve(session, tight, time_limit=1.0, progress=lambda *done: told.append(done)):
+    for better in strengthen(session, tight, time_limit=1.0, progress=lambda *done: told.append(done)):
         assert (better.certified >= last.certified).all()
         assert (np.diff(better.certified) <= 0).all()
         last = better
     assert last.relaxation == "strong"
     assert last.verified.all()
     assert told[0][0] == 0
-    again = list(strengthen_curve(session, tight, time_limit=1.0))  # from memory: nothing is lost
+    again = list(strengthen(session, tight, time_limit=1.0))  # from memory: nothing is lost
     assert not again or (again[-1].certified >= last.certified).all()
 
 
@@ -43,7 +43,7 @@ def test_a_strengthened_map_only_gets_better() -> None:
     session = Session(example())
     tight = surface(session, ThreatModel(), "attr_add", [0, 1, 2], "attr_del", [0, 2, 3])
     last = tight
-    for better in strengthen_surface(session, tight, time_limit=1.0):
+    for better in strengthen(session, tight, time_limit=1.0):
         assert (better.certified >= last.certified).all()
         last = better
     assert (np.diff(last.certified, axis=0) <= 0).all()

@@ -71,7 +71,7 @@ def test_a_coarser_surface_is_refined_around_a_place(monkeypatch: pytest.MonkeyP
             next(surfaces(session, other, "attr_add", X, "attr_del", Y, coarser=coarse))
     with pytest.raises(InputError, match="another question"):
         next(surfaces(smoothed_like(2, n=120), ThreatModel(), "attr_add", X, "attr_del", Y, coarser=coarse))
-    assert sorted(around((3, 4), ([0, 1, 2], [0, 1, 2, 3]), (9, 0))) == sorted(coarse_to_fine(3, 4))
+    assert sorted(around(([0, 1, 2], [0, 1, 2, 3]), (9, 0))) == sorted(coarse_to_fine(3, 4))
 
 
 def test_an_interrupted_surface_continues_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_an_interrupted_surface_continues_where_it_stopped(tmp_path: Path, monke
         {"relaxation": "paper"},
     ):
         options = {"threat": ThreatModel(), "instance": instance, "y_values": Y, "relaxation": "tight"} | other
-        with pytest.raises(InputError, match="another surface"):
+        with pytest.raises(InputError, match="another curve or surface"):
             surface(
                 options["instance"], options["threat"], "attr_add", X, "attr_del", options["y_values"],
                 relaxation=options["relaxation"], checkpoint=path,

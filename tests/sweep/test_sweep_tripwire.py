@@ -29,8 +29,7 @@ from certcore.sweep import (
     defend,
     radius,
     run_many,
-    strengthen_curve,
-    strengthen_surface,
+    strengthen,
     surface,
 )
 from certcore.sweep.attack_curve import attacks_along
@@ -126,7 +125,7 @@ def test_a_wrong_search_is_stopped_while_it_strengthens() -> None:
     area = surface(session, ThreatModel(), "attr_del", [1, 3], "sigma", [1, 3])
     # One that breaks less than is possible, so that there is something to strengthen.
     tripwire.remember(session.instance, ThreatModel(attr_del=1, sigma=1), 1)
-    for better in (strengthen_curve(session, line, time_limit=0.2), strengthen_surface(session, area, time_limit=0.2)):
+    for better in (strengthen(session, line, time_limit=0.2), strengthen(session, area, time_limit=0.2)):
         with wrong(), pytest.raises(SoundnessError):
             list(better)
 

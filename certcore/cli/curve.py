@@ -42,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
         if len(asked.instances) == 1:
             return curve(asked.instances[0], asked.threat, axis.name, values, progress=progress, **asked.options)
         tasks = [
-            CurveTask(one, threat_of(args, one), axis.name, tuple(values), **solve_options(args))
+            CurveTask(
+                one, threat_of(args, one), axis.name, tuple(values), **solve_options(args), tolerance=args.tolerance
+            )
             for one in asked.instances
         ]
         watch = {"cancel": asked.options["cancel"], "progress": progress}

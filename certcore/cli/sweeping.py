@@ -54,6 +54,14 @@ class Asked:
 def add_sweep(parser: argparse.ArgumentParser, what: str) -> None:
     """The question, where the work is done, and where its results go."""
     add_question(parser)
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help=f"solve fewer {what}: counts may stay below what all solved would certify by this share of the targets "
+        "(0.005: half a point; default: 0)",
+    )
     parser.add_argument("--jobs", type=natural, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="use the Dask cluster at this address instead")
     parser.add_argument(
@@ -82,7 +90,7 @@ def run_sweep(
     instance, threat = read_question(args)
     # Every split has test nodes and predicted classes of its own.
     instances = [instance, *(open_instance(path, args) for path in getattr(args, "splits", []))]
-    options = solve_options(args) | {"checkpoint": args.checkpoint}
+    options = solve_options(args) | {"checkpoint": args.checkpoint, "tolerance": args.tolerance}
 
     def work(cancel: threading.Event, progress: StatusLine) -> Curve | Surface | SplitCurve:
         return compute(Asked(instances, threat, varied, options | {"cancel": cancel}), progress)

@@ -46,6 +46,9 @@ class Counts(Display):
     solves: int
     seconds: float
     facts: dict[str, Any] = field(default_factory=dict)
+    largest_gap: float = 0.0
+    """The largest share of the targets by which a count may grow when its place is solved (an estimate: nothing is
+    certified with it); places that are `done` have none."""
     by_totals: bool = False
     """Whether every field is the whole graph at every place: then totals decide, and no solver is asked."""
     instance: Instance | None = None
@@ -120,6 +123,7 @@ class Counts(Display):
             "relaxation": self.relaxation,
             "status": str(self.status),
             "solves": self.solves,
+            "largest_gap": self.largest_gap,
             "seconds": self.seconds,
         }
 

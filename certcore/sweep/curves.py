@@ -26,6 +26,7 @@ from certcore.sweep.grid import Grid, SweepSpec
 from certcore.sweep.line import LineOfBounds, LineSweep
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
 from certcore.sweep.solve_options import SolveOptions
+from certcore.sweep.tolerance import fill, read_tolerance
 from certcore.verify.proof import whole_graph_attacked
 
 #: Values computed between two visits to the checkpoint file.
@@ -84,6 +85,7 @@ def curve(
     relaxation: str = "tight",
     time_limit: float | None = None,
     rounds: int | None = None,
+    tolerance: float = 0.0,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -94,16 +96,18 @@ def curve(
     What stays fixed is a `ThreatModel`, or plain arguments: `curve(instance, vary="attr_del", values=range(51),
     sigma=5)`. Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds
     for each solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other
-    bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped.
+    bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped. With a
+    `tolerance` (a share of the targets) only values are solved that could certify more than that beyond what is proven.
     """
     options = SolveOptions.read(relaxation, time_limit, rounds)
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    grid = Grid(session, SweepSpec(threat, (axis,), (numbers,), options))
+    grid = Grid(session, SweepSpec(threat, (axis,), (numbers,), options, read_tolerance(tolerance)))
     grid.resume(checkpoint)
-    interruptible(lambda stop: _fill(grid, stop, progress), cancel)
+    work = _fill_to_tolerance if grid.spec.tolerance else _fill
+    interruptible(lambda stop: work(grid, stop, progress), cancel)
     return grid.result(Curve)
 
 
@@ -123,6 +127,15 @@ def _fill(grid: Grid, cancel: threading.Event | None, progress: Callable[[float]
             progress(float(grid.done.mean()))
         if line.status is Status.INTERRUPTED:
             break
+
+
+def _fill_to_tolerance(grid: Grid, cancel: threading.Event | None, progress: Callable[[float], None] | None) -> None:
+    for _ in fill(grid, cancel):
+        if grid.is_kept:
+            grid.save()
+        if progress is not None:
+            progress(float(grid.done.mean()))
+    grid.save()
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from certcore.sweep.axis import Axis, naive_counts
 from certcore.sweep.checkpoint import Checkpoint, exact
 from certcore.sweep.counts import Counts, counts_of, monotone
 from certcore.sweep.family import Question
+from certcore.sweep.gaps import Gaps
 from certcore.sweep.session import Session
 from certcore.sweep.solve_options import SolveOptions
 
@@ -41,6 +42,8 @@ class SweepSpec:
     values: tuple[list[Any], ...]
     """Ascending, of each axis."""
     options: SolveOptions
+    tolerance: float = 0.0
+    """How much of the targets counts may be off what solving every cell would certify."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -58,6 +61,8 @@ class SweepSpec:
         """What a file of saved cells must agree with."""
         names = [axis.name for axis in self.axes]
         fields = Question(instance, self.threat, tuple(names), self.options).stored()
+        if self.tolerance:
+            fields["tolerance"] = self.tolerance
         if len(names) > 1:
             return fields | {"axes": names, "values": list(self.values)}
         fields["threat"]["vary"] = names[0]
@@ -78,6 +83,8 @@ class Grid:
         self.status = Status.OPTIMAL
         self.solves = 0
         self.facts = result_facts(session.instance)
+        self.gaps: Gaps | None = None
+        """What is known about cells beyond those that were solved, where there is a tolerance."""
         self._file: Checkpoint | None = None
 
     def _naive(self) -> np.ndarray:
@@ -108,6 +115,7 @@ class Grid:
         return self._file is not None
 
     def save(self) -> None:
+        self._settle()
         if self._file is not None:
             self._file.store(self.done, self.bounds)
 
@@ -135,8 +143,26 @@ class Grid:
         """How bounds were reached that have been entered."""
         self.status, self.solves = self.status.then(status), self.solves + solves
 
+    def _settle(self) -> None:
+        """Take over what follows for cells that were not solved, and which of them need not be."""
+        if self.gaps is not None:
+            self.bounds = np.minimum(self.bounds, self.gaps.fractions())
+            self.done |= self.gaps.counts == 0
+
+    def _largest_gap(self, bounds: np.ndarray) -> float:
+        """The largest share of the targets by which a count may grow when its cell is solved."""
+        if self.gaps is not None:
+            gaps = self.gaps.counts
+        else:  # who can do more breaks no fewer targets
+            lower = np.where(self.done, bounds // 1, 0).astype(np.int64)
+            for axis in range(lower.ndim):
+                lower = np.maximum.accumulate(lower, axis=axis)
+            gaps = (bounds // 1).astype(np.int64) - lower
+        return float(np.where(self.done, 0, gaps).max(initial=0)) / max(self.targets, 1)
+
     def result(self, kind: type[C]) -> C:
         """The curve or surface so far."""
+        self._settle()
         spec, bounds = self.spec, monotone(self.bounds)
         return kind(
             axes=tuple(axis.name for axis in spec.axes),
@@ -150,6 +176,7 @@ class Grid:
             relaxation=spec.options.relaxation,
             threat=spec.threat,
             solves=self.solves,
+            largest_gap=self._largest_gap(bounds),
             seconds=time.perf_counter() - self.started,
             facts=self.facts,
             by_totals=whole_graph(self.session.instance, spec.threat_at([0] * len(spec.axes))),

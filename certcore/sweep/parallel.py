@@ -30,6 +30,7 @@ class CurveTask:
     relaxation: str = "tight"
     time_limit: float | None = None
     rounds: int | None = None
+    tolerance: float = 0.0
 
     def run(self) -> Curve:
         return curve(self.instance, self.threat, self.vary, self.values, **_effort(self))
@@ -48,6 +49,7 @@ class SurfaceTask:
     relaxation: str = "tight"
     time_limit: float | None = None
     rounds: int | None = None
+    tolerance: float = 0.0
 
     def run(self) -> Surface:
         x, y = (self.x, self.x_values), (self.y, self.y_values)
@@ -55,7 +57,8 @@ class SurfaceTask:
 
 
 def _effort(task: CurveTask | SurfaceTask) -> dict[str, Any]:
-    return {"relaxation": task.relaxation, "time_limit": task.time_limit, "rounds": task.rounds}
+    names = ("relaxation", "time_limit", "rounds", "tolerance")
+    return {name: getattr(task, name) for name in names}
 
 
 def run_many(
@@ -151,6 +154,7 @@ class SplitCurve:
             "average_radius": self.average_radius,
             "naive_average_radius": self.naive_average_radius,
             "solves": sum(c.solves for c in self.curves),
+            "largest_gap": max(c.largest_gap for c in self.curves),
             "seconds": sum(c.seconds for c in self.curves),
             "curves": [c.to_json() for c in self.curves],
         }

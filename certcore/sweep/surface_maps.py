@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,25 +15,21 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
 from certcore.common.interrupt import interruptible
-from certcore.domain.perturbations import TABLE, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.problem import Problem, by_division, whole_graph
-from certcore.solve.solver import Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, whole_values
+from certcore.sweep.cell_solver import CellSolver, Solved, enter
 from certcore.sweep.counts import Counts
 from certcore.sweep.grid import Grid, SweepSpec
-from certcore.sweep.session import Cancelled, Session, as_session, threat_for
+from certcore.sweep.session import Session, as_session, threat_for
 from certcore.sweep.solve_options import SolveOptions
-from certcore.verify.proof import whole_graph_attacked
+from certcore.sweep.tolerance import fill, read_tolerance
 
 Cell = tuple[int, int]
-Solved = tuple[Fraction, Status, int]
-"""Bound, status and number of solves."""
 
 #: What `surfaces` can be asked for besides budgets.
-_OPTIONS = frozenset({"relaxation", "time_limit", "rounds", "checkpoint", "jobs", "scheduler"})
+_OPTIONS = frozenset({"relaxation", "time_limit", "rounds", "tolerance", "checkpoint", "jobs", "scheduler"})
 #: Seconds between two looks at a growing surface.
 REFRESH = 0.25
 
@@ -129,6 +124,7 @@ def surfaces(
     relaxation: str = "tight",
     time_limit: float | None = None,
     rounds: int | None = None,
+    tolerance: float = 0.0,
     cancel: threading.Event | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     jobs: int = 1,
@@ -142,6 +138,9 @@ def surfaces(
     cell. With a `checkpoint` file the work continues where it stopped. `jobs` processes, or the Dask cluster at
     `scheduler`, share the cells. A `coarser` surface of the same question is refined: its cells are taken over, and its
     bounds hold at all smaller budgets. With `near`, cells around those two values come first.
+
+    With a `tolerance` (a share of the targets) only cells are solved that could otherwise certify more than that beyond
+    what is proven there already, the widest gap first: from the first few on, each surface is a whole, proven map.
     """
     options = SolveOptions.read(relaxation, time_limit, rounds)
     session = as_session(source)
@@ -149,18 +148,20 @@ def surfaces(
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    grid = Grid(session, SweepSpec(threat, axes, values, options))
+    share = read_tolerance(tolerance, several=jobs != 1 or scheduler is not None)
+    grid = Grid(session, SweepSpec(threat, axes, values, options, share))
     grid.resume(checkpoint)
     if coarser is not None:
         grid.refine(coarser)
     yield grid.result(Surface)
     cells = coarse_to_fine(len(values[0]), len(values[1])) if near is None else around(values, near)
     order = [cell for cell in cells if not grid.done[cell]]
-    source_of_answers = (
-        _here(grid, order, cancel)
-        if jobs == 1 and scheduler is None
-        else _elsewhere(grid, order, cancel, jobs, scheduler)
-    )
+    if share:
+        source_of_answers = fill(grid, cancel)
+    elif jobs == 1 and scheduler is None:
+        source_of_answers = _here(grid, order, cancel)
+    else:
+        source_of_answers = _elsewhere(grid, order, cancel, jobs, scheduler)
     shown = time.perf_counter()
     try:
         for _ in source_of_answers:
@@ -202,63 +203,13 @@ def around(values: tuple[list[int], list[int]], near: tuple[float, float]) -> li
     return list(zip(i.ravel()[order].tolist(), j.ravel()[order].tolist()))
 
 
-class _Cells:
-    """Solves cells of a surface, from one program as far as that holds."""
-
-    def __init__(self, session: Session, spec: SweepSpec) -> None:
-        self.session, self.spec = session, spec
-        self._solver: Solver | None = None
-
-    def solver(self, cancel: threading.Event | None) -> Solver:
-        """One program for all cells whose fields are not the whole graph."""
-        if self._solver is None:
-            last = self.spec.largest
-            no_new = {entry.name: 0 for entry in TABLE if entry.adds_edges}
-            local = last if by_division(self.session.instance, last) else last.replace(**no_new)
-            types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
-            self._solver = self.session.solver(local, self.spec.options.relaxation, types, cancel)
-        return self._solver
-
-    def solve(self, cell: Cell, cancel: threading.Event | None) -> Solved | None:
-        """Proven bound, status and number of solves of one cell; None if cancelled before."""
-        instance, options, threat = self.session.instance, self.spec.options, self.spec.threat_at(cell)
-        if whole_graph(instance, threat):
-            return Fraction(whole_graph_attacked(Problem(instance, threat, self._largest))), Status.OPTIMAL, 0
-        # Cells without attribute flips have a program of their own against division voting.
-        alone = by_division(instance, threat) and not by_division(instance, self.spec.largest)
-        if alone or options.relaxation.is_timed:
-            certificate = self.session.certify(threat, **options.arguments, attack=False, cancel=cancel)
-            return certificate.bound, certificate.status, certificate.solves
-        try:
-            solver = self.solver(cancel)
-        except Cancelled:
-            return None
-        answer = solver.solve((threat.budgets, threat.sigma), time_limit=options.seconds, cancel=cancel)
-        return answer.bound, answer.status, answer.solves
-
-    @cached_property
-    def _largest(self) -> Problem:
-        return Problem(self.session.instance, self.spec.largest)
-
-
-def _enter(grid: Grid, cell: Cell, solved: Solved | None) -> None:
-    if solved is None:
-        grid.status = Status.INTERRUPTED
-        return
-    bound, status, solves = solved
-    # More than its time is not spent on a search or an integer program again.
-    enough = status is Status.TIME_LIMIT and grid.spec.options.relaxation.is_timed
-    grid.enter(cell, bound, status.is_final or enough)
-    grid.count(status, solves)
-
-
 def _here(grid: Grid, order: list[Cell], cancel: threading.Event | None) -> Iterator[None]:
-    cells = _Cells(grid.session, grid.spec)
+    cells = CellSolver(grid.session, grid.spec)
     for cell in order:
         if cancel is not None and cancel.is_set():
             grid.status = Status.INTERRUPTED
             return
-        _enter(grid, cell, cells.solve(cell, cancel))
+        enter(grid, cell, cells.solve(cell, cancel))
         if grid.status is Status.INTERRUPTED:
             return
         yield
@@ -274,7 +225,7 @@ def _elsewhere(
         tasks = [(grid.session.instance, grid.spec, block) for block in blocks]
         for (_, _, block), results in run_tasks(executor, workers, _solve_block, tasks):
             for cell, result in zip(block, results):
-                _enter(grid, cell, result)
+                enter(grid, cell, result)
             if cancel is not None and cancel.is_set():
                 grid.status = Status.INTERRUPTED
                 return
@@ -289,5 +240,5 @@ def _solve_block(instance: Instance, spec: SweepSpec, cells: list[Cell]) -> list
     global _worker
     if _worker is None or _worker[0] != instance.digest:
         _worker = (instance.digest, Session(instance))
-    here = _Cells(_worker[1], spec)
+    here = CellSolver(_worker[1], spec)
     return [here.solve(cell, None) for cell in cells]

@@ -81,11 +81,11 @@ class IntegerDuals:
     def bound(self, program: Program) -> Fraction:
         """An upper bound on the attacked targets at the program's budget point."""
         rest = self._rest(program)
-        return Fraction(rest + self._moving(program.amounts, program.sigma, self._attackers(program)), SCALE)
+        return Fraction(rest + self._moving(program.amounts, program.sigma, self.attackers(program)), SCALE)
 
     def bounds(self, rhs_range: Program, kind: int | None, values: Sequence[int]) -> list[Fraction]:
         """Bounds at several values of one budget (or of σ: None) between which only right-hand sides differ."""
-        rest, attackers = self._rest(rhs_range), self._attackers(rhs_range)
+        rest, attackers = self._rest(rhs_range), self.attackers(rhs_range)
         result = []
         amounts, sigma = rhs_range.amounts.copy(), rhs_range.sigma
         for value in values:
@@ -106,7 +106,7 @@ class IntegerDuals:
             lift, is_better = self._flip_choice(k, program.amounts)
             if is_better:
                 y[s.global_row[k]] += lift
-        reduced_costs = self._attackers(program)
+        reduced_costs = self.attackers(program)
         if len(reduced_costs):
             worst = int(reduced_costs.max())
             assert program.sigma is not None
@@ -148,17 +148,26 @@ class IntegerDuals:
 
     def _moving(self, amounts: np.ndarray, sigma: int | None, attackers: np.ndarray) -> int:
         """The terms that depend on the budgets: their rows, and flips and attackers with positive reduced costs."""
-        s, total = self.structure, self._inner(amounts)
-        for k in s.types:
-            total += int(self.y[s.global_row[k]]) * int(amounts[k])
-            if len(self.positive_flips):
-                lift, is_better = self._flip_choice(k, amounts)
-                total += lift * int(amounts[k]) if is_better else self._flips_separately(k, amounts)
-        if sigma is not None:
-            total += int(self.y[s.rows["sigma"]][0]) * sigma
-            if len(attackers):
-                positive = np.maximum(attackers, 0)
-                total += min(_total(positive), int(positive.max()) * sigma)
+        spent = sum(self.spent(k, amounts) for k in self.structure.types)
+        return self._inner(amounts) + spent + self.spent_on_attackers(sigma, attackers)
+
+    def spent(self, k: int, amounts: np.ndarray) -> int:
+        """The terms of one type, which no other budget changes: its global row, flips with positive reduced costs."""
+        amount = int(amounts[k])
+        total = int(self.y[self.structure.global_row[k]]) * amount
+        if len(self.positive_flips):
+            lift, is_better = self._flip_choice(k, amounts)
+            total += lift * amount if is_better else self._flips_separately(k, amounts)
+        return total
+
+    def spent_on_attackers(self, sigma: int | None, attackers: np.ndarray) -> int:
+        """The row of σ and the attackers with positive reduced costs, of which there are no more than σ."""
+        if sigma is None:
+            return 0
+        total = int(self.y[self.structure.rows["sigma"]][0]) * sigma
+        if len(attackers):
+            positive = np.maximum(attackers, 0)
+            total += min(_total(positive), int(positive.max()) * sigma)
         return total
 
     def _inner(self, amounts: np.ndarray) -> int:
@@ -186,7 +195,7 @@ class IntegerDuals:
         lift = int((-(-self.reduced_costs[flips] // self.structure.flips.cost[flips])).max())
         return lift, lift * int(amounts[k]) < self._flips_separately(k, amounts)
 
-    def _attackers(self, program: Program) -> np.ndarray:
+    def attackers(self, program: Program) -> np.ndarray:
         """Reduced costs of the attackers' columns with their coefficients at this budget point.
 
         At budgets far from those that the dual values come from, they may exceed 64 bits.

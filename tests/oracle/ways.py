@@ -223,6 +223,14 @@ def _curve(ask: Ask) -> Iterator[Count]:
         yield Count(q.at(value), point["certified"])
 
 
+@way("curve with tolerance", "certcore.curve")
+def _tolerant_curve(ask: Ask) -> Iterator[Count]:
+    q = ask.question
+    for tolerance in (0.2, 0.6):
+        found = cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort, tolerance=tolerance)
+        yield from of_curve(found, q.at, ("tolerance", tolerance))
+
+
 @way("curve, resumed", "certcore.curve")
 def _resumed_curve(ask: Ask) -> Iterator[Count]:
     """Stopped in the middle, continued, and the same file offered for a stronger attacker."""
@@ -267,6 +275,14 @@ def _surface(ask: Ask) -> Iterator[Count]:
     found = cc.surface(ask.source(), ask.threat, *grid, **ask.effort, progress=seen.append)
     for number, part in enumerate([*seen[:3], found]):
         yield from of_surface(part, q.cell, ("surface", number))
+
+
+@way("surface with tolerance", "sweep.surfaces")
+def _tolerant_surface(ask: Ask) -> Iterator[Count]:
+    q = ask.question
+    grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
+    for number, found in enumerate(surfaces(ask.source(), ask.threat, *grid, **ask.effort, tolerance=0.3)):
+        yield from of_surface(found, q.cell, ("tolerance", number))
 
 
 @way("surface, finer and resumed", "sweep.surfaces")

@@ -131,11 +131,12 @@ def _cli_curve(ask: Ask) -> Iterator[Count]:
 def _cli_surface(ask: Ask) -> Iterator[Count]:
     q, threat = ask.question, spoken(ask)
     grid = ["--x", q.x, "--x-values", listed(q.x_values[:2]), "--y", q.y, "--y-values", listed(q.y_values[:2])]
-    text = run("surface", file_of(ask), *grid, *options(ask, threat, (q.x, q.y)))
-    for row in csv.DictReader(io.StringIO(text)):
-        here = threat.replace(**{q.x: int(row["x"]), q.y: int(row["y"])})
-        yield Count(here, int(row["certified"]), row["verified"] == "True", sweep="cells")
-        yield Count(here, int(row["naive_certified"]))
+    for tolerance in ("0", "0.4"):
+        words = [*grid, *options(ask, threat, (q.x, q.y)), "--tolerance", tolerance]
+        for row in csv.DictReader(io.StringIO(run("surface", file_of(ask), *words))):
+            here = threat.replace(**{q.x: int(row["x"]), q.y: int(row["y"])})
+            yield Count(here, int(row["certified"]), row["verified"] == "True", sweep=("cells", tolerance))
+            yield Count(here, int(row["naive_certified"]))
 
 
 @way("command radius", "cli radius")

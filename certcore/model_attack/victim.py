@@ -8,6 +8,7 @@ attribute matrix is ever built.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -92,14 +93,16 @@ class NetworkVictim:
     def gradients(
         self, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
     ) -> Gradients:
-        weights = self.model.first.detach().numpy()
+        # A copy: asking a layer for gradients of its edges leaves traces by which a voter would no longer know it.
+        model = copy.deepcopy(self.model)
+        weights = model.first.detach().numpy()
 
         def scores(units: Tensor, edges: Edges, strength: Tensor | None) -> Tensor:
             if strength is None:
-                return self.model.head(units, edges)
+                return model.head(units, edges)
             if self.weighs_edges:
-                return _weighted_gcn(self.model, units, edges, strength)
-            return _masked(self.model, edges, strength, lambda: self.model.head(units, edges))
+                return _weighted_gcn(model, units, edges, strength)
+            return _masked(model, edges, strength, lambda: model.head(units, edges))
 
         return backward(graph, self.noise, weights, scores, weigh, pairs, seed, first, count)
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from certcore import messages
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, entry_of
 from certcore.instance.instance import Instance
 
 from ..files import bundles
@@ -21,12 +21,6 @@ from . import slider
 ALL = "all"
 NO_LIMIT = "no limit"
 WHICH = "A graph with its base certificate. The files are in `precomputed/`; add your own under “Your data”."
-HELP = {
-    "attr_add": "How many attribute bits the attacker may switch from 0 to 1 in the whole graph.",
-    "attr_del": "How many attribute bits the attacker may switch from 1 to 0 in the whole graph.",
-    "adj_add": "How many edges the attacker may insert in the whole graph.",
-    "adj_del": "How many edges the attacker may remove in the whole graph.",
-}
 LOCAL = {"off": "No limit", "absolute": "A number", "relative": "A share"}
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -139,7 +133,7 @@ def _budget(instance: Instance, name: str) -> None:
             name,
             label,
             stops(slider_end(instance, name)),
-            help=f"{HELP[name]} {more}".strip(),
+            help=f"{entry_of(name).help} {more}".strip(),
             field={"min_value": 0, "max_value": MAX_BUDGET, "step": 1},
         )
         _per_node(instance, name)

@@ -79,7 +79,7 @@ def test_a_model_that_is_wrong_proves_less_and_is_noticed(wrong: str, monkeypatc
     monkeypatch.setattr(rows, "FEW_VOTES", 0)
     if wrong == "fold":
         right = folded.Fold.duals
-        monkeypatch.setattr(folded.Fold, "multipliers", lambda self, y: 0.5 * right(self, y))
+        monkeypatch.setattr(folded.Fold, "duals", lambda self, y: 0.5 * right(self, y))
     else:
         monkeypatch.setattr(folded.Fold, "pay", lambda self, y, targets: targets[:0])
     problem = Problem(instance(1), ThreatModel(adj_add=6))

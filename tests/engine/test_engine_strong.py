@@ -171,7 +171,7 @@ def test_annealed_attacks_are_within_the_threat_model_and_counted_right(name: st
         assert annealer.useful
         state = annealer._work
         for point, mine in enumerate(state.mine):
-            assert np.allclose(mine.worth, mine.by_site @ state.gain[point])
+            assert np.allclose(mine.gain, mine.by_site @ state.gain[point])
         now = annealer.sites.allocation(problem, state.amount, state.attackers)
         assert inadmissible(problem, now) is None
         assert int(now.attacked.sum()) == state.broken + structure.constant

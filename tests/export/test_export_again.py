@@ -71,7 +71,7 @@ def test_what_the_threat_model_does_not_allow_is_refused(text: str, reason: str)
         (["map", "--x", "local_attr_del"], "nothing that can be varied"),
         (["compare", "--vary", "attr_del", "--values", "0", "--name", "a", "--name", "b"], "2 names for 1"),
         (["base", "--levels", "2"], "--levels"),
-        (["base", "--targets", "1,400"], "names node 400"),
+        (["base", "--targets", "1,400"], "“400” names no node"),
         (["paper"], "no such figure"),
     ],
 )

@@ -40,7 +40,8 @@ def _on_screen(width: float, height: float) -> np.ndarray:
     code = f"""{view.script()}
 const panel = Object.create(Panel.prototype);
 const graph = {{ aspect: {GRAPH_ASPECT}, xy: decode({packed}, Uint16Array) }};
-Object.assign(panel, {{ width: {width}, height: {height}, owner: {{ graph, zoom: 1, panX: 0, panY: 0 }} }});
+const room0 = {{ left: 0, top: 0, right: {width}, bottom: {height} }};
+Object.assign(panel, {{ width: {width}, height: {height}, room0, owner: {{ graph, zoom: 1, panX: 0, panY: 0 }} }});
 console.log(JSON.stringify([0, 1, 2, 3].map((node) => panel.place(node))));"""
     done = subprocess.run([node, "-e", code], capture_output=True, text=True, check=True)
     places = np.array(json.loads(done.stdout))

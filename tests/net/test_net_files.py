@@ -273,10 +273,11 @@ def test_links_say_the_same_to_the_sidebar(address: str, shown: dict[str, Any]) 
 
 def test_links_reach_every_page_and_every_control_of_the_sidebar() -> None:
     pytest.importorskip("streamlit")
-    from pages.state.menu import MENU
+    from pages.state.menu import BY_SLUG, FORMER
 
     pages = {links.page_of(address) for address, *_ in links.kept()}
-    assert {entry.slug for entry in MENU} == pages
+    assert {FORMER.get(page, page) for page in pages} == set(BY_SLUG)
+    assert set(FORMER) <= pages
     named = {key for address, *_ in links.kept() for key, _ in parse_qsl(urlsplit(address).query)}
     assert set(doors.link_readers()) <= named
 

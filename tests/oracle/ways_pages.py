@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 import certcore as cc
 from certcore.domain.base_rule import BaseRule
 from certcore.program.relaxation import Relaxation
@@ -78,9 +80,15 @@ def prepared(ask: Ask) -> View:
     return view
 
 
-@way("page number", "engine.certificate", "engine.strengthened", "engine.attacked", "engine.preview", "engine.session")
+@way(
+    "page number", "engine.certificate", "engine.strengthened", "engine.attacked", "engine.preview", "engine.session",
+    "engine.known",
+)  # fmt: skip
 def _number(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
+    known = engine.known(view)
+    if known is not None:
+        yield Count(ask.threat, known.certified)
     told = re.search(r"([\d,]+) of", engine.preview(view))
     if told:
         yield Count(ask.threat, int(told[1].replace(",", "")))
@@ -122,6 +130,15 @@ def _suggest(ask: Ask) -> Iterator[Count]:
     yield Count(ask.threat, found.certified)
     for step in found.steps:
         yield Count(found.threat, step.certified)
+
+
+@way("page protection", "engine.protecting", relaxations=("tight", "paper"))
+def _protecting(ask: Ask) -> Iterator[Count]:
+    view, node = prepared(ask), ask.question.number[1] % ask.instance.graph.n_nodes
+    with at_once():
+        found = engine.protecting(view, node).result
+    protected = np.union1d(np.asarray(ask.threat.protected, dtype=np.int64), [node])
+    yield from of_certificate(found, ask.threat.replace(protected=protected))
 
 
 @way("page story", "engine.story", relaxations=("tight",))

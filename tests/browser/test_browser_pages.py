@@ -122,7 +122,7 @@ def test_export_of_a_chart(visit: Visit) -> None:
     watched = visit()
     page = watched.open("curves?instance=ring-gcn-attr-s0&attr_del=3&to=12", "Curves")
     watched.settled()
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Export").first.click()
     csv = page.get_by_role("button", name="CSV", exact=False).first
     csv.wait_for(timeout=90_000)
     with page.expect_download() as waiting:

@@ -277,9 +277,9 @@ register(MOVE)
 from tests.pages.conftest import settle
 from tests.pages.opening import at_page
 at = settle(at_page("overview", {"instance": "toy", "attr_move": "7"}))
-slider = next(one for one in at.select_slider if one.label == "Attribute shifts")
+field = next(one for one in at.number_input if one.key == "attr_move")
 text = " ".join(one.value for one in at.markdown)
-print(slider.value, "7 attribute shifts" in text, *at.query_params["attr_move"], "knows no setting" in text)
+print(field.value, "7 attribute shifts" in text, *at.query_params["attr_move"], "knows no setting" in text)
 """
 
 

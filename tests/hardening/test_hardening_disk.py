@@ -113,7 +113,6 @@ def test_a_folder_that_really_cannot_be_written(tmp_path: Path) -> None:
         f"surface {small} --x attr_add --x-values 0:1 --y attr_del --y-values 0:1 --checkpoint DISK/cells.npz",
         f"base {small} --grid DISK/grid.npz",
         f"report {small} --attr-del 1 -o DISK/report.html",
-        f"figures {small} -o DISK/figures",
         "bundle citeseer gcn attr --epochs 1 --samples 1000 --work DISK/work -o DISK/bundle.npz",
     ]
     words = [[word.replace("DISK", str(tmp_path / "disk")) for word in command.split()] for command in commands]

@@ -57,12 +57,12 @@ class Browser:
 
 
 @pytest.fixture
-def login() -> Iterator[threading.Event]:
+def gate() -> Iterator[threading.Event]:
     module: Any = types.ModuleType("_delivery_gate")
-    module.login = threading.Event()
+    module.gate = threading.Event()
     sys.modules["_delivery_gate"] = module
-    yield module.login
-    module.login.set()
+    yield module.gate
+    module.gate.set()
     del sys.modules["_delivery_gate"]
 
 
@@ -72,23 +72,23 @@ async def _until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def _visit(page: Path, login: threading.Event) -> tuple[Browser, str]:
+async def _visit(page: Path, gate: threading.Event) -> tuple[Browser, str]:
     runtime = Runtime(RuntimeConfig(str(page), MemoryMediaFileStorage("/media"), MemoryUploadedFileManager("/upload")))
     await runtime.start()
     try:
         browser = Browser()
         name = runtime.connect_session(browser, {})
         session = runtime._session_mgr.get_active_session_info(name).session  # type: ignore[union-attr]
-        login.set()
+        gate.set()
         runtime.handle_backmsg(name, BackMsg.FromString(rerun()))
         await _until(lambda: bool(browser.timers) and browser.ends == 1)
         (fragment,) = browser.timers
         # The page runs anew. The browser hears of it, and has dropped its timer ...
-        login.clear()
+        gate.clear()
         runtime.handle_backmsg(name, BackMsg.FromString(rerun()))
         await _until(lambda: browser.runs == 2 and not browser.timers)
         # ... while a poll it sent before is on its way. The server is busy until the run has ended, then takes it.
-        login.set()
+        gate.set()
         runner = session._scriptrunner
         until(lambda: runner._requests._state is ScriptRequestType.STOP)  # and the loop gets nothing in between
         runtime.handle_backmsg(name, BackMsg.FromString(rerun(fragment=fragment)))
@@ -101,12 +101,12 @@ async def _visit(page: Path, login: threading.Event) -> tuple[Browser, str]:
 
 
 def test_a_poll_that_meets_the_end_of_a_run_does_not_cost_the_page_its_timers(
-    tmp_path: Path, login: threading.Event
+    tmp_path: Path, gate: threading.Event
 ) -> None:
     """Without them nobody ever asks for the chart again."""
     page = tmp_path / "page.py"
     page.write_text(PAGE)
     work.pool()
-    browser, fragment = asyncio.run(_visit(page, login))
+    browser, fragment = asyncio.run(_visit(page, gate))
     assert browser.timers == {fragment}
     assert browser.ends == 2

@@ -98,6 +98,11 @@ class Tab:
         assert self._seen is not None
         return self._seen[1]
 
+    @property
+    def waits(self) -> bool:
+        """Whether the page asks again and again for work that is under way."""
+        return bool(self._timers)
+
     async def rest(self, seconds: float = LONGEST) -> None:
         """Wait until nothing on the page is under way any more."""
         await self.until(lambda: self.resting and not self._timers, "rest", seconds)
@@ -153,9 +158,8 @@ class Tab:
         match element.WhichOneof("type"):
             case "number_input":
                 self._fields[element.number_input.id.rsplit("-", 1)[-1]] = element.number_input.id
-            case "metric":
-                self._fresh |= element.metric.label in ("Certified together", "Certified accuracy")
             case "markdown":
+                self._fresh |= "answered in" in element.markdown.body
                 seen = read_guarantee(element.markdown.body)
                 if seen is not None:
                     self.shown.add(seen)

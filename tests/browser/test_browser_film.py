@@ -36,6 +36,7 @@ def test_less_motion_steps_instead_of_playing(visit: Visit) -> None:
     watched = visit()
     watched.page.emulate_media(reduced_motion="reduce")
     page = opened(watched)
+    page.wait_for_function("() => window.certcore.benchView.frameValues().length > 1", timeout=60_000)
     page.locator(".play").click()
     page.wait_for_function("() => window.certcore.bench().at.attr_del === 6", timeout=60_000)
     page.wait_for_timeout(800)

@@ -64,7 +64,6 @@ class CurveChart extends Chart {
   constructor(bench) { super(bench, "curve"); }
   draw() {
     const { bench } = this, { line, data } = bench, c = this.begin(14, bench.narrow ? 36 : 24);
-    this.dot = null; // a chart that is hidden shows none
     if (!c) return;
     const { l, r, t, b } = this.area, total = line?.asked || data.asked || 1, y = (number) => b - ((b - t) * number) / total;
     this.y = y;

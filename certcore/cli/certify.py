@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
         if count is not None:
-            print(f"attack on model   changes {count.n_changed:,} labels for certain (found, not the worst)")
+            print(f"attack on model   changes {count.n_changed:,} labels {count.how_sure} (found, not the worst)")
         if before is not None:
             told = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
             print(f"accuracy          {told}")

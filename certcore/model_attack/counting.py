@@ -28,6 +28,13 @@ class Count:
     abstaining: np.ndarray
     right: np.ndarray | None
     """Which targets had the right label before, if true labels are known; those that abstain count as wrong."""
+    alpha: str | None = None
+    """The level of the test, for all targets together; None where nothing was sampled."""
+
+    @property
+    def how_sure(self) -> str:
+        """How sure it is that all of these labels have changed, for a sentence."""
+        return "for certain" if self.alpha is None else f"with confidence 1 − {self.alpha} for all of them together"
 
     @property
     def n_changed(self) -> int:
@@ -51,7 +58,7 @@ def count_changed(instance: Instance, targets: np.ndarray, votes: np.ndarray, al
     else:
         changed = beaten(chosen, labels, float(read_alpha(alpha)))
     right = None if instance.right is None else instance.right[targets]
-    return Count(targets, changed & ~abstaining, abstaining, right)
+    return Count(targets, changed & ~abstaining, abstaining, right, None if plain else alpha)
 
 
 def beaten(votes: np.ndarray, labels: np.ndarray, alpha: float) -> np.ndarray:

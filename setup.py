@@ -15,7 +15,7 @@ dashboard = [".".join(("certcore", "_dashboard", *room.parts)) for room in rooms
 engine = find_packages(include=["certcore*"], exclude=["certcore.standalone*"])
 
 setup(
-    py_modules=["certcore_check", "certcore_check_division"],
+    py_modules=["certcore_check", "certcore_check_ballots", "certcore_check_strong", "certcore_check_real"],
     packages=[*engine, *dashboard, *(["certcore._streamlit"] if dashboard else [])],
     package_dir={
         "": "certcore/standalone",
@@ -25,6 +25,7 @@ setup(
     },
     package_data={
         "certcore": ["py.typed"],
+        "certcore.workbench": ["*.css", "*.js", "*.html"],
         "certcore._streamlit": ["config.toml"],
         **{name: ["*.css", "*.js", "*.html", "*.svg", "*.png"] for name in dashboard},
     },

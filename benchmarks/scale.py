@@ -259,7 +259,7 @@ def surfaces(bench: Bench) -> None:
 
 def visitors(bench: Bench) -> None:
     """Sixteen visitors on one server, four of them on PubMed, for three minutes."""
-    from tests.soak.load import load
+    from stress.load import load
 
     found = load(16, 180, pubmed=4)
     for name, who in found["graphs"].items():

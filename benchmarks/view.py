@@ -24,9 +24,10 @@ from certcore import ThreatModel, certify, load_instance
 from certcore.figures.geometry import GRAPH_ASPECT
 from certcore.messages import short
 from certcore.result.attack_effects import reach
-from pages.canvas import attack, bench
-from pages.canvas import view as canvas
-from pages.canvas.view import pack
+from certcore.workbench import attack
+from certcore.workbench import message as bench
+from certcore.workbench import parts as canvas
+from certcore.workbench.parts import pack
 from tests.browser.server import browser
 
 OLD = "348c153"
@@ -40,6 +41,7 @@ SMALL: dict[str, Any] = {
     "colour": "state", "colours": [["state", "state"]], "only": [], "part": "", "chosen": None, "selection": [],
     "worth": None, "stale": {"graph": "", "curve": "", "map": ""}, "progress": {}, "head": [], "sub": [], "parts": None,
     "partsOf": "", "open": "", "act": "", "notes": [], "fresh": True, "said": "",
+    "shelves": {}, "changed": "",
     "words": {"states": list(short.STATES.values()), "counted": list(short.COUNTED.values()), "parts": short.PARTS,
               "kinds": {}, "limits": [], "sigma": ["node", "nodes"]},
 }  # fmt: skip
@@ -176,8 +178,12 @@ async function measure(graph, hits) {
 NEW = """
 const content = JSON.parse(document.getElementById("content").textContent);
 let bench = null, map = null, turn = 0;
-const put = (k) => keep("attack", { key: String(turn++), version: content.graph.version, at: { attr_del: 10 },
-  pictures: [content.attacks[k]] });
+const put = (k) => {
+  const key = String(turn++);
+  keep("attack", { key, version: content.graph.version, at: { attr_del: 10 }, pictures: [content.attacks[k]] });
+  content.bench = { ...content.bench, shelves: { attack: key } };
+  if (bench) bench.update(content.bench, () => {});
+};
 const still = async () => {
   while (map.panels[0].unfinished) { drawn(); await new Promise((done) => setTimeout(done, 5)); }
   drawn();

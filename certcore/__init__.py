@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from certcore.instance.instance import Instance, load_instance, save_instance
     from certcore.model_attack.stored import ModelAttack
     from certcore.pipeline.attacking import attack
+    from certcore.pipeline.ballots import ballots
     from certcore.pipeline.check_field import FieldCheck, check_field
     from certcore.pipeline.smooth import smooth
     from certcore.result.certificate import Certificate
@@ -56,6 +57,7 @@ _HOME = {
         ("instance.instance", "Instance load_instance save_instance"),
         ("model_attack.stored", "ModelAttack"),
         ("pipeline.attacking", "attack"),
+        ("pipeline.ballots", "ballots"),
         ("pipeline.check_field", "FieldCheck check_field"),
         ("pipeline.smooth", "smooth"),
         ("result.certificate", "Certificate"),
@@ -88,6 +90,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "attack",
+    "ballots",
     "certify",
     "check_field",
     "curve",
@@ -114,6 +117,7 @@ register_views(
     nodes_frame=_loaded_when_used("tables", "nodes_frame"),
     attacked_graph=_loaded_when_used("networks", "attacked_graph"),
     plot=_loaded_when_used("plots", "plot"),
+    widget=_loaded_when_used("widget", "show"),
 )
 
 

@@ -3,6 +3,7 @@
 from certcore.base.convex import ConvexCertificate, convex_certificate
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
 from certcore.base.network import GcnNetwork, normalised_adjacency
+from certcore.base.registry import base_certificate
 from certcore.base.smoothing import SmoothingBase
 from certcore.base.summary import grid_of, largest_budgets
 from certcore.base.thresholds import ThresholdTable, grown_thresholds, threshold_table
@@ -15,6 +16,7 @@ __all__ = [
     "GridBase",
     "SmoothingBase",
     "ThresholdTable",
+    "base_certificate",
     "convex_certificate",
     "grid_of",
     "grown_thresholds",

@@ -1,8 +1,8 @@
-"""Tables on disk: shared by processes, never trusted blindly, and never in the way.
+"""A cache of tables on disk, shared by processes; its contents are checked when read.
 
-A file that is damaged, has another shape than asked for or carries a wrong checksum counts as missing and is
-written again. Files appear in one step, so that two processes may use the same folder. If the folder cannot be
-written, tables are simply computed each time.
+A file that is damaged, has an unexpected shape or a wrong checksum counts as missing and is written again. Files are
+written atomically, so that two processes may use the same folder. If the folder cannot be written, tables are computed
+each time.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from certcore.common.errors import InputError
 from certcore.common.files import atomic_write, cache_folder
 from certcore.common.npz import read_npz
 
-#: Raise this whenever the meaning of a stored table changes.
+#: Increase this whenever the meaning of a stored table changes.
 FORMAT = "certcore-table-1"
 
 Expected = dict[str, tuple[np.dtype, tuple[int, ...] | None]]
 
 
 class TableCache:
-    """A folder of tables, found by a text that says everything they depend on."""
+    """A folder of tables; the key of a table is text that lists everything it depends on."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = cache_folder() if folder is None else Path(folder)
@@ -34,7 +34,7 @@ class TableCache:
         return self.folder / f"{hashlib.sha256(f'{FORMAT}|{key}'.encode()).hexdigest()[:40]}.npz"
 
     def read(self, key: str, expected: Expected) -> dict[str, np.ndarray] | None:
-        """The stored arrays, or None unless everything about them is as expected (a shape of None: any)."""
+        """The stored arrays, or None unless names, types and shapes are as expected (shape None: any)."""
         path = self.path(key)
         if not path.is_file():
             return None
@@ -51,7 +51,7 @@ class TableCache:
         return arrays if str(checksum.reshape(-1)[0]) == _checksum(key, arrays) else None
 
     def write(self, key: str, arrays: dict[str, np.ndarray]) -> None:
-        """Store arrays under a key; a folder that cannot be written is no error."""
+        """Store arrays under a key; errors while writing are ignored."""
         with contextlib.suppress(InputError), atomic_write(self.path(key)) as handle:
             np.savez(handle, checksum=np.array(_checksum(key, arrays)), allow_pickle=False, **arrays)
 

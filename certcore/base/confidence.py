@@ -1,9 +1,9 @@
-"""One-sided Clopper–Pearson bounds that are never on the wrong side of the exact value.
+"""One-sided Clopper–Pearson bounds that never exceed the exact lower bound.
 
-The lower bound for x successes in n trials at level δ is the p with P[Bin(n, p) ≥ x] = δ. A library routine
-proposes p; it is then *checked* here that the tail at p, computed with a bound on every rounding error, does not
-exceed δ. Whatever fails the check is lowered until it passes, so that no trust in the proposal is needed. The
-result is below the exact value by less than one part in 10^12 (for up to 10^7 trials).
+The lower bound for x successes in n trials at level δ is the p with P[Bin(n, p) ≥ x] = δ. A library routine proposes p.
+Then the tail at p is computed here with a bound on every rounding error, and p is accepted if the tail is at most δ.
+Otherwise p is lowered until it passes, so the proposal need not be trusted. The result is below the exact value by less
+than one part in 10^12 (for up to 10^7 trials).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from certcore.domain.limits import MAX_TRIALS
 
 #: Unit roundoff of float64.
 ROUNDOFF = 2.0**-53
-#: Terms of a tail below this share of it are left out (the error bound allows ten times as much).
+#: Summation stops when the remaining terms are below this fraction of the tail. The error bound allows ten times that.
 CUT_OFF = 1e-14
-#: log n! − log(√(2πn) (n/e)^n) for small n, where the series is not good enough.
+#: log n! − log(√(2πn) (n/e)^n) for small n, where the series is not accurate enough.
 STIRLING = np.array(
     [0.0] + [math.lgamma(n + 1) - 0.5 * math.log(2 * math.pi * n) - n * math.log(n) + n for n in range(1, 16)]
 )
@@ -49,10 +49,10 @@ def _verified(counts: np.ndarray, trials: int, level: Fraction) -> np.ndarray:
     with np.errstate(all="ignore"):
         proposal = betaincinv(x, rest + 1.0, float(level))
         head, error = _log_point_mass(x, rest, proposal)
-        # d log tail / dp = (x / p)·P[Bin = x] / tail: how far p must fall for the check's uncertainty to be paid.
+        # d log tail / dp = (x / p)·P[Bin = x] / tail: by how much p must decrease to make up for the error bound.
         slope = np.exp(head + np.log(x) - np.log(proposal) - log_level)
         proposal = np.nextafter(proposal - 2 * error / slope, 0)
-    # Above x / n the tail is at least one half (the median of a binomial), and summing it up could take long.
+    # Above x / n the tail is at least one half (the median of a binomial), and its summation could take long.
     highest = x / trials if level < Fraction(1, 2) else 1.0
     usable = (proposal > 0) & (proposal < highest)
     passed = np.zeros(len(counts), dtype=bool)
@@ -65,10 +65,10 @@ def _verified(counts: np.ndarray, trials: int, level: Fraction) -> np.ndarray:
 
 
 def _bisect(x: np.ndarray, rest: np.ndarray, log_level: float) -> np.ndarray:
-    """The slow way, from p = 0 which always passes, up to x / n. Every accepted value has passed the check."""
+    """Bisection from p = 0, which always passes, up to x / n. Every returned value has passed the check."""
     low, high = np.zeros(len(x)), x / (x + rest)
     for _ in range(200):
-        # While nothing has passed yet, squaring comes down through the exponents of a float quickly.
+        # While no value has passed, squaring decreases the exponent of a float quickly.
         middle = np.where(low > 0, (low + high) / 2, np.minimum(high / 2, high * high))
         inside = np.flatnonzero((middle > low) & (middle < high) & (middle > 1e-300))
         if not len(inside):
@@ -80,7 +80,7 @@ def _bisect(x: np.ndarray, rest: np.ndarray, log_level: float) -> np.ndarray:
 
 
 def _tail_at_most(x: np.ndarray, rest: np.ndarray, p: np.ndarray, log_level: float) -> np.ndarray:
-    """Whether P[Bin(n, p) ≥ x] ≤ exp(log_level) beyond doubt, for 0 < p < 1."""
+    """Whether P[Bin(n, p) ≥ x] ≤ exp(log_level) holds despite rounding errors, for 0 < p < 1."""
     head, error = _log_point_mass(x, rest, p)
     odds: np.ndarray = p / (1.0 - p)
     log_tail = np.empty(len(x))
@@ -89,7 +89,7 @@ def _tail_at_most(x: np.ndarray, rest: np.ndarray, p: np.ndarray, log_level: flo
     term, ratio = total.copy(), total.copy()
     k, left, steps = x.copy(), rest.copy(), 0
     while len(live):
-        # In place, and looking for the end only now and then: up to thousands of steps for tens of thousands of counts.
+        # In place, testing for the end every 16 steps only: there are up to thousands of steps for many counts.
         for _ in range(16):
             np.multiply(odds, left, out=ratio)  # ratio of P[Bin = k + 1] to P[Bin = k]
             k += 1.0
@@ -99,10 +99,10 @@ def _tail_at_most(x: np.ndarray, rest: np.ndarray, p: np.ndarray, log_level: flo
             term *= ratio
             total += term
         steps += 16
-        # The ratio falls with k, so what is cut off is below a geometric series.
+        # The ratio decreases with k, so the remaining terms are below a geometric series.
         finished = (ratio < 1) & (term <= CUT_OFF * total * (1.0 - ratio))
         if finished.any():
-            # Every step multiplies a term by a ratio with at most five roundings, and adds it with one.
+            # Each step multiplies a term by a ratio with at most five roundings, and adds it with one rounding.
             log_tail[live[finished]] = head[live[finished]] + np.log(total[finished]) + 8 * ROUNDOFF * steps
             live = live[~finished]
             total, term, ratio, odds, k, left = (a[~finished] for a in (total, term, ratio, odds, k, left))
@@ -110,11 +110,11 @@ def _tail_at_most(x: np.ndarray, rest: np.ndarray, p: np.ndarray, log_level: flo
 
 
 def _log_point_mass(x: np.ndarray, rest: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """log P[Bin = x], and a bound on its error that leaves room for the summation of a tail.
+    """log P[Bin = x], and a bound on its error that also covers the summation of a tail.
 
-    The form (deviance plus Stirling's remainders) stays accurate for large counts. `gap` = x − n·p is taken on the
-    side where the product is smaller; its error enters the two deviance terms undiminished, because their
-    derivatives with respect to it are x / x and rest / rest. Everything else is a few units of its own size.
+    The formula (deviance plus Stirling's remainders) is accurate for large counts. `gap` = x − n·p is computed with the
+    smaller of p and 1 − p. Its error enters the two deviance terms with factor one, because their derivatives with
+    respect to it are x / x and rest / rest. All other errors are a few roundings relative to their terms.
     """
     n, q = x + rest, 1.0 - p
     gap = np.where(p < 0.5, x - n * p, n * q - rest)

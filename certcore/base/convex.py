@@ -1,14 +1,14 @@
 """The convex-relaxation certificate of Zügner and Günnemann (2019) for a two-layer GCN under attribute flips.
 
-For a node t and another class y, the margin of t's label over y is Σ_m Σ_j a[m, j]·relu(z[m, j]) + constant, with
-a[m, j] = Â[t, m]·(W₂[j, label] − W₂[j, y]) and hidden values z that are linear in the bits. Within the bounds that a
-budget allows for z, relu(z) lies above λ·z for any λ in [0, 1] and below the chord; using the one that makes each
-term smaller gives a function that is linear in the bits and never above the margin (the dual bound of the paper,
-for that choice of dual variables). Its minimum over flips is exact: the largest gains, at most q per node and Q in
-total. If it stays above zero by more than all rounding errors, for every y, the label cannot change.
+For a node t and another class y, the margin of t's label over y is Σ_m Σ_j a[m, j]·relu(z[m, j]) + constant, with a[m,
+j] = Â[t, m]·(W₂[j, label] − W₂[j, y]) and hidden values z that are linear in the bits. A budget gives bounds on z.
+Within these bounds relu(z) is at least λ·z for any λ in [0, 1] and at most the chord. Using the one that makes each
+term smaller gives a lower bound of the margin that is linear in the bits (the dual bound of the paper, for that choice
+of dual variables). Its minimum over flips is exact: the largest gains, at most q per node and Q in total. If the
+minimum exceeds all rounding errors for every y, the label cannot change.
 
 The paper's experiment uses q = 21 in the base and in the collective certificate. It gives 21 as ⌊0.01·D⌋, which does
-not match Citeseer's D = 3,703; we use 21, and say so where its numbers appear.
+not match Citeseer's D = 3,703. We use 21, and state this next to the paper's numbers.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from certcore.common.reading import whole_number, whole_numbers
 
 
 class ConvexMode(Choice):
-    """What the attacker may do to attributes."""
+    """Which attribute flips the attacker may use."""
 
     ADDITIONS = "additions"
     FLIPS = "flips"
-    """Additions and deletions, counted together."""
+    """Additions and deletions, with a common budget."""
 
 
 MAX_BUDGET = 4096
-#: An attack tries at most this many flips.
+#: Largest number of flips that an attack tries.
 MAX_ATTACK = 1024
 
 
@@ -46,9 +46,9 @@ class ConvexCertificate:
     """Per node the smallest global budget Q that is not certified, and the smallest one at which an attack was found.
 
     `radius[n]` = Q certifies every perturbation with fewer than Q flips in total and at most `local_budget` flips per
-    node (0: not even the clean label is beyond doubt; `max_budget` + 1: certified at every budget looked at).
-    `attack[n]` is a number of flips that provably changes the label (−1: none was found), so that what lies between
-    the two is the gap of the relaxation.
+    node. 0 means that not even the clean label is certain. `max_budget` + 1 means certified at every tested budget.
+    `attack[n]` is a number of flips that provably changes the label (−1: none was found). The difference of the two is
+    the gap of the relaxation.
     """
 
     radius: np.ndarray
@@ -59,7 +59,7 @@ class ConvexCertificate:
     mode: ConvexMode
 
     def summary(self) -> dict[str, Any]:
-        """How tight the relaxation is: nodes it settles exactly, nodes left open between bound and attack."""
+        """Tightness of the relaxation: nodes where bound and attack meet, and nodes with a gap."""
         found = self.attack > 0
         return {
             "mode": self.mode,
@@ -72,7 +72,7 @@ class ConvexCertificate:
         }
 
     def base(self) -> ConvexBase:
-        """The certificate in the form the engine takes."""
+        """The same certificate as a `BaseCertificate`."""
         side = int(min(self.radius.max(initial=0), self.max_budget)) + 1
         if self.mode == ConvexMode.ADDITIONS:
             grid = np.arange(side) < self.radius[:, None]
@@ -88,7 +88,7 @@ class ConvexCertificate:
 
 @dataclass(frozen=True, eq=False)
 class ConvexBase(GridBase):
-    """A grid that remembers which convex certificate it came from."""
+    """A grid that keeps the convex certificate from which it was made."""
 
     certificate: ConvexCertificate | None = None
 
@@ -117,8 +117,8 @@ def convex_certificate(
 ) -> ConvexCertificate:
     """Certify nodes (default all; the others get radius 0) of a network by the convex relaxation.
 
-    Budgets are doubled until a node is no longer certified, then halved in. A certified budget covers all smaller
-    ones, whatever the bound would say there. `progress` is told how many nodes are settled.
+    Budgets are doubled until a node is no longer certified, then bisected. A certified budget covers all smaller ones,
+    even if the bound fails there. `progress` is called with the number of finished nodes.
     """
     kind = ConvexMode.parse(mode, "the mode of the convex certificate")
     for name, value, low in (("local budget", local_budget, 1), ("largest budget", max_budget, 0)):
@@ -149,7 +149,7 @@ class _ConvexSearch:
         failed = np.full(n, self.max_budget + 1, dtype=np.int64)  # the smallest one known not to be
         waiting = chosen
         while len(waiting):
-            # Up from 0, 1, 2, 4, …; once a budget has failed, into the middle.
+            # Budgets 0, 1, 2, 4, …; after the first failure bisection.
             ahead = np.where(certified < 1, certified + 1, 2 * certified)
             middle = (certified + failed) // 2
             known = failed <= self.max_budget
@@ -172,13 +172,13 @@ class _ConvexSearch:
         passed = np.zeros(self.network.n_nodes, dtype=bool)
         passed[nodes] = True
         for which in range(self.network.n_classes - 1):
-            # One class that cannot be excluded is enough. What is no number (an overflow) certifies nothing.
+            # A node fails if one class cannot be excluded. NaN (an overflow) counts as a failure.
             for batch in batches(self.network, nodes[passed[nodes]]):
                 passed[batch.nodes] = self._margins(batch, which, lower, upper, budget) > 0
         return passed[nodes]
 
     def _margins(self, batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, budget: int) -> np.ndarray:
-        """The better of two choices of the free slopes; both are valid bounds."""
+        """The better of the lower bounds for two choices of the free slopes λ."""
         best = lower_margins(batch, which, lower, upper, budget, self.local_budget, self.deletions, steep=False)
         again = np.flatnonzero(~(best > 0))
         for part in batches(self.network, batch.nodes[again]) if budget else ():

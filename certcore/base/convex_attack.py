@@ -1,4 +1,4 @@
-"""The attack behind a convex certificate: the flips the relaxation wants most, tried on the real network."""
+"""Attacks on a GCN that flip the bits with the largest gains in the convex relaxation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from certcore.base.convex_hidden import ROUNDOFF
 def smallest_attack(
     batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, local_budget: int, deletions: bool, limit: int
 ) -> int:
-    """How many flips change the label of the batch's only node, in the relaxation's order; −1 if `limit` do not."""
+    """Number of flips, in the relaxation's order, that change the only node's label; −1 if `limit` do not."""
     linear = linearise(batch, which, lower, upper, limit, steep=False)
     rows, attributes = _ranked(gains(batch.network, batch.row_node, linear.gradient, deletions), local_budget, limit)
     if not len(rows):
@@ -32,7 +32,7 @@ def _ranked(values: np.ndarray, local_budget: int, limit: int) -> tuple[np.ndarr
 
 
 def _margins_along(batch: Batch, rows: np.ndarray, attributes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Margins of the label over each other class after each flip (flips × classes), and a bound on their error."""
+    """Margins of the label over each other class after each flip (flips × classes), with a bound on their error."""
     network = batch.network
     present = network.attributes[batch.row_node].toarray().astype(bool)[rows, attributes]
     change = np.where(present, -1.0, 1.0)[:, None] * network.weight1[attributes]

@@ -1,4 +1,4 @@
-"""The relaxed margin of many nodes at once: one linear function of the bits per node and class, and its minimum."""
+"""Lower bounds on the margins of many nodes at once: one linear function of the bits per node and class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from certcore.base.convex_hidden import CHUNK, ROUNDOFF
 from certcore.base.network import GcnNetwork
 
-#: Columns per block when the largest entries of a row are looked for.
+#: Block width in columns for finding the largest entries of a row.
 BLOCK = 32
 
 
@@ -19,8 +19,8 @@ BLOCK = 32
 class Batch:
     """Some nodes with the hidden units they read (`pairs`: node and neighbour) and the bits these read (`rows`).
 
-    `pair_owner` and `row_owner` say which of `nodes` a pair or row belongs to. `spread` (rows × pairs) carries a
-    coefficient of a hidden value to the nodes whose attributes enter it.
+    `pair_owner` and `row_owner` give the index in `nodes` to which a pair or row belongs. `spread` (rows × pairs) maps
+    coefficients of hidden values to the nodes whose attributes enter them.
     """
 
     network: GcnNetwork
@@ -43,7 +43,7 @@ class Batch:
 class LinearBound:
     """A linear lower bound of the margins: `constant` plus the effect of flips, −`gradient` times W₁ᵀ per row.
 
-    `error` bounds what rounding can have added to the minimum.
+    `error` bounds the rounding error of the minimum.
     """
 
     constant: np.ndarray
@@ -52,7 +52,7 @@ class LinearBound:
 
 
 def batches(network: GcnNetwork, nodes: np.ndarray) -> Iterator[Batch]:
-    """Cut `nodes` into batches, in their order, that fit into memory."""
+    """Split `nodes`, in order, into batches that fit into memory."""
     reads = network.reads[nodes] * network.n_units
     start = 0
     while start < len(nodes):
@@ -64,17 +64,17 @@ def batches(network: GcnNetwork, nodes: np.ndarray) -> Iterator[Batch]:
 def linearise(
     batch: Batch, which: int, lower: np.ndarray, upper: np.ndarray, flips: int, *, steep: bool
 ) -> LinearBound:
-    """Replace every relu by a line, and collect the result as a function of the bits."""
+    """Replace every relu by a line, and collect the coefficients of the bits."""
     network = batch.network
     low, high = lower[batch.pair_node], upper[batch.pair_node]
     difference = batch.differences(which)
     a = batch.pair_weight[:, None] * difference[batch.pair_owner]
     open_units = (low < 0) & (high > 0)
     chord = high / np.where(open_units, high - low, 1.0)
-    # Where the unit counts in favour of the label, any slope in [0, 1] is valid: the chord's, or the nearer side.
+    # Where the coefficient is positive, any slope in [0, 1] is valid: that of the chord, or 0 or 1.
     free = (high > -low).astype(np.float64) if steep else chord
     slope = np.where(open_units, np.where(a < 0, chord, free), (low >= 0).astype(np.float64))
-    # The line above relu must pass both ends of the interval.
+    # The line above relu must not be below it at either end of the interval.
     offset = np.where(open_units & (a < 0), np.maximum(-slope * low, high - slope * high), 0.0)
     alpha = a * slope
     constant = np.zeros(len(batch.nodes))
@@ -83,7 +83,7 @@ def linearise(
     label = network.prediction[batch.nodes]
     other = batch.others[:, which]
     constant += network.bias2[label] - network.bias2[other]
-    # No partial sum exceeds this size, however the flips fall; each goes through fewer roundings than `steps`.
+    # Upper bound on all partial sums for any flips; each value goes through fewer roundings than `steps`.
     sizes = np.abs(a) * (network.hidden_sizes[batch.pair_node] + (high - low))
     size = np.abs(network.bias2[label]) + np.abs(network.bias2[other])
     np.add.at(size, batch.pair_owner, sizes.sum(axis=1))
@@ -92,7 +92,7 @@ def linearise(
 
 
 def gains(network: GcnNetwork, nodes: np.ndarray, gradient: np.ndarray, deletions: bool) -> np.ndarray:
-    """By how much each flip at each node lowers the bound (rows × attributes; zero where it does not or must not)."""
+    """By how much each flip lowers the bound (rows × attributes); 0 if it does not, or if it is not allowed."""
     values = gradient @ -network.weight1.T
     row, position = _expand(network.attributes.indptr, nodes)
     attribute = network.attributes.indices[position]
@@ -113,15 +113,15 @@ def lower_margins(
 ) -> np.ndarray:
     """A lower bound on the margin of each node's label over one other class under any admissible flips.
 
-    Where the sign is clear without looking at single flips, a weaker bound of the same sign is returned (−∞ if
-    the bound cannot be positive).
+    If the sign is known without examining single flips, a weaker bound of the same sign is returned (−∞ if the bound
+    cannot be positive).
     """
     network = batch.network
     linear = linearise(batch, which, lower, upper, budget, steep=steep)
     value = linear.constant - linear.error
     if budget == 0 or network.n_attrs == 0:
         return value
-    # No flip at a row gains more than the product of the norms (Cauchy–Schwarz; the factor covers rounding).
+    # No flip at a row gains more than the product of the norms (Cauchy–Schwarz); the factor covers rounding.
     norms = np.sqrt(np.einsum("ru,ru->r", linear.gradient, linear.gradient)) * (1 + 1e-9)
     reach = norms * network.largest_norm
     most = np.zeros(len(batch.nodes))
@@ -133,7 +133,7 @@ def lower_margins(
     if not len(rows):
         return result
     count = min(budget, local_budget, network.n_attrs)
-    # The strongest rows first; whatever cannot beat the budget-th of their gains need not be looked at.
+    # Rows with the largest possible gains first. Rows below the budget-th largest gain found can be skipped.
     order = rows[np.lexsort((-reach[rows], batch.row_owner[rows]))]
     first = _rank(batch.row_owner[order]) < -(-budget // count)
     strong, others = order[first], order[~first]
@@ -151,7 +151,7 @@ def lower_margins(
 
 
 def _top_gains(batch: Batch, rows: np.ndarray, gradient: np.ndarray, deletions: bool, count: int) -> np.ndarray:
-    """The `count` largest gains of each row (rows × count), computed in pieces that stay in the processor's cache."""
+    """The `count` largest gains of each row (rows × count), computed in blocks that fit into the processor's cache."""
     step = max(64, CHUNK // 8 // batch.network.n_attrs)
     parts = []
     for start in range(0, len(rows), step):
@@ -161,7 +161,7 @@ def _top_gains(batch: Batch, rows: np.ndarray, gradient: np.ndarray, deletions: 
 
 
 def _rank(owner: np.ndarray) -> np.ndarray:
-    """Position within its owner's stretch, for sorted owners."""
+    """The index of each entry among the entries of its owner; owners are sorted."""
     return np.arange(len(owner)) - np.searchsorted(owner, owner, side="left")
 
 
@@ -175,9 +175,9 @@ def _nth_largest(owner: np.ndarray, values: np.ndarray, n: int, n_owners: int) -
 
 
 def largest(values: np.ndarray, count: int) -> np.ndarray:
-    """The `count` largest entries of each row, in no order.
+    """The `count` largest entries of each row, unsorted.
 
-    They lie in the `count` blocks with the largest maxima, and finding those needs only one pass over the rows.
+    They lie in the `count` blocks with the largest maxima, which one pass over the rows finds.
     """
     rows, columns = values.shape
     if columns <= count:
@@ -199,7 +199,7 @@ def _batch(network: GcnNetwork, nodes: np.ndarray) -> Batch:
     keys = pair_owner[pair] * network.n_nodes + propagation.indices[position]
     distinct, row = np.unique(keys, return_inverse=True)
     spread = sp.csr_array((propagation.data[position], (row.reshape(-1), pair)), shape=(len(distinct), len(pair_node)))
-    # The runner-up comes first: where a node fails, it mostly fails against it.
+    # The runner-up first: most nodes that fail, fail against it.
     classes = np.argsort(-network.logits[nodes], axis=1, kind="stable")
     others = classes[classes != network.prediction[nodes][:, None]].reshape(len(nodes), -1)
     return Batch(
@@ -216,7 +216,7 @@ def _batch(network: GcnNetwork, nodes: np.ndarray) -> Batch:
 
 
 def _expand(indptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For every stored entry of the given CSR rows: which of `rows` it belongs to, and its position."""
+    """For every stored entry of the given CSR rows: the index in `rows`, and the position of the entry."""
     counts = np.diff(indptr)[rows]
     owner = np.repeat(np.arange(len(rows)), counts)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + indptr[rows][owner]

@@ -1,6 +1,6 @@
-"""How far the hidden units of a GCN can move when an attacker flips attributes.
+"""Bounds on the hidden units of a GCN under attribute flips.
 
-Unit j of node m is Σ_n Â[m, n] (X W₁)[n, j] + b₁[j]: linear in the bits. The worst flips for one unit are simply the
+Unit j of node m is Σ_n Â[m, n] (X W₁)[n, j] + b₁[j], which is linear in the bits. The worst flips for one unit are the
 largest changes, at most q per node n and at most Q in total.
 """
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from certcore.base.network import GcnNetwork
 
-#: Numbers held at once by one step (64 MB of float64).
+#: Largest number of values in memory in one step (64 MB of float64).
 CHUNK = 2**23
 ROUNDOFF = 2.0**-53
 
@@ -31,7 +31,7 @@ class HiddenBounds:
     def at(self, budget: int, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(lower, upper) bounds of the hidden units that `nodes` read, widened by more than all rounding errors.
 
-        Both are arrays over all nodes; units that none of `nodes` reads have infinite bounds.
+        Both are arrays over all nodes. Units that none of `nodes` reads have infinite bounds.
         """
         network = self.network
         read = np.zeros(network.n_nodes, dtype=bool)
@@ -47,10 +47,10 @@ class HiddenBounds:
         return lower, upper
 
     def _largest_changes(self, weight: np.ndarray) -> np.ndarray:
-        """Per node and unit the `kept` largest increases by flips of the node's own bits, the largest first."""
+        """Per node and unit the `kept` largest increases by flips of the node's own bits, in descending order."""
         network, kept = self.network, self.kept
         ones = np.diff(network.attributes.indptr)
-        # Beyond the first `kept` plus the bits that are set already, no addition can be among the largest.
+        # Additions beyond the first `kept` plus the number of set bits cannot be among the largest.
         reach = min(network.n_attrs, kept + int(ones.max(initial=0)))
         order = np.argsort(-weight, axis=0, kind="stable")[:reach].T  # units × reach
         best = np.maximum(np.take_along_axis(weight.T, order, axis=1), 0.0)
@@ -72,7 +72,7 @@ class HiddenBounds:
         kept = min(self.kept, budget)
         starts, degrees = propagation.indptr[members], np.diff(propagation.indptr)[members]
         result = np.zeros((len(members), units))
-        # Members of similar degree go together, so that hardly anything is padded.
+        # Members of similar degree are processed together, to need little padding.
         order = np.argsort(degrees, kind="stable")
         order = order[degrees[order] > 0] if budget else order[:0]
         start = 0
@@ -83,7 +83,7 @@ class HiddenBounds:
             width = int(degrees[part].max())
             valid = np.arange(width) < degrees[part][:, None]
             position = np.where(valid, starts[part][:, None] + np.arange(width), 0)
-            weight = np.where(valid, propagation.data[position], 0.0)  # zero: no neighbour here
+            weight = np.where(valid, propagation.data[position], 0.0)  # zero for padding
             values = changes[propagation.indices[position], :, :kept] * weight[:, :, None, None]
             values = values.transpose(0, 2, 1, 3).reshape(len(part), units, width * kept)
             if values.shape[2] > budget:
@@ -93,7 +93,7 @@ class HiddenBounds:
 
 
 def _deletions(block: sp.csr_array, weight: np.ndarray) -> np.ndarray:
-    """Increases by deleting bits that are set (rows × units × as many as the fullest row has)."""
+    """Increases by deleting set bits (rows × units × largest number of set bits in a row)."""
     counts = np.diff(block.indptr)
     slots = np.arange(counts.max(initial=0))
     valid = slots < counts[:, None]

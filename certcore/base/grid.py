@@ -1,4 +1,4 @@
-"""What every base certificate offers, and the plainest one: a boolean grid per node."""
+"""The interface of base certificates, and the simplest one: a boolean grid per node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL, FLIPS, LABELS, TYP
 
 @dataclass(frozen=True)
 class BaseLocal:
-    """The local budget a base certificate relied on: per type (None: no limit), or joint for attribute flips."""
+    """The local budget assumed by a base certificate: per type (None: no limit), or joint for attribute flips."""
 
     per_type: tuple[int | None, ...] = (None,) * len(FLIPS)
     joint: int | None = None
@@ -38,7 +38,7 @@ class BaseLocal:
 
     @classmethod
     def from_array(cls, array: np.ndarray) -> BaseLocal:
-        """Read the file form: one number (joint for attribute flips), or four (-1: no limit)."""
+        """Read the form in files: one number (joint for attribute flips), or four (-1: no limit)."""
         array = np.asarray(array)
         if array.shape not in ((), (1,), (len(FLIPS),), (len(TYPES),)):
             raise InputError(f"base_local has shape {array.shape}; expected one whole number or four (-1: no limit)")
@@ -54,7 +54,7 @@ class BaseLocal:
         return np.array([-1 if v is None else v for v in told], dtype=np.int64)
 
     def check(self, budgets: Sequence[int], limits: np.ndarray) -> None:
-        """Refuse a threat model that may put more flips on one node than the base certificate considered.
+        """Refuse a threat model that allows more flips at one node than the base certificate assumed.
 
         `limits` is the (types, N) array of local budgets. A global budget limits every node too.
         """
@@ -76,9 +76,9 @@ class BaseLocal:
 
 @runtime_checkable
 class BaseCertificate(Protocol):
-    """All the engine asks of a base certificate.
+    """The interface of base certificates.
 
-    One that depends on the graph offers `for_graph(graph)` too: itself bound to that graph, or a refusal.
+    A certificate that depends on the graph also has `for_graph(graph)`: itself bound to that graph, or an error.
     """
 
     @property
@@ -86,11 +86,11 @@ class BaseCertificate(Protocol):
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The perturbation types it can speak about; any flip of another type is uncertified."""
+        """The perturbation types it covers; any flip of another type is uncertified."""
 
     @property
     def local(self) -> BaseLocal | None:
-        """The local budget it relied on, if any."""
+        """The local budget it assumes, if any."""
 
     @property
     def global_fields(self) -> bool:
@@ -98,7 +98,7 @@ class BaseCertificate(Protocol):
 
     @property
     def fixed_adjacency(self) -> bool:
-        """Whether the adjacency is the clean one in every sample (explicit fields hold only then)."""
+        """Whether every sample has the clean adjacency; explicit receptive fields are valid only then."""
 
     @property
     def prediction(self) -> np.ndarray | None:
@@ -106,12 +106,12 @@ class BaseCertificate(Protocol):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What stands behind it: confidence, samples, θ, rule. Shown with every result."""
+        """Facts shown with every result: confidence, samples, θ, rule."""
 
     def fronts(self) -> Fronts: ...
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The arrays of an instance file that hold it."""
+        """Its arrays in an instance file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class GridBase:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", tuple(str(a) for a in self.axes))
-        grid = np.array(self.grid)  # a copy: nobody may change a grid that has been checked
+        grid = np.array(self.grid)  # a copy: later changes of the argument must not change a checked grid
         grid.setflags(write=False)
         object.__setattr__(self, "grid", grid)
         for name in ("global_fields", "fixed_adjacency"):
@@ -163,7 +163,7 @@ class GridBase:
             arrays["base_local"] = self.local.to_array()
         if self.prediction is not None:
             arrays["prediction"] = np.asarray(self.prediction)
-        # A grid that came from smoothed edges must not be mistaken for one with local fields.
+        # Marks grids from smoothed edges, whose receptive fields are the whole graph.
         if self.global_fields:
             arrays["base_global_fields"] = np.array(True)
         if not self.fixed_adjacency:

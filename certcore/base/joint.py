@@ -1,8 +1,8 @@
-"""Joint regions: attribute bits and edge bits change at once, and their regions multiply.
+"""Joint regions: flips of attribute bits and of edge bits at once; the masses of their regions multiply.
 
-The ratio of the joint region (i, j) is a constant times step_outer^(−i) · step_inner^(−j), whatever the budget.
-So one order of all pairs (i, j), found once with exact comparisons, serves every budget of a lattice; a budget
-only says how many i and j there are. Pairs with equal ratios share one level.
+The likelihood ratio of the joint region (i, j) is a constant times step_outer^(−i) · step_inner^(−j), for every budget.
+So one sorted order of all pairs (i, j), found with exact comparisons, serves every budget of a lattice. A budget
+determines only how many i and j there are. Pairs with equal ratios share one level.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Order:
         table = [tuple(row)]
         for level in self.levels:
             for _, j in level:
-                row[j] += 1  # the ratio falls with i, so the i come in order
+                row[j] += 1  # the ratio decreases with i, so the i are in order
             table.append(tuple(row))
         return table
 
@@ -45,7 +45,7 @@ def order_pairs(outer_step: Fraction, inner_step: Fraction, outer: int, inner: i
 
     def compare(first: tuple[int, int], second: tuple[int, int]) -> int:
         gap = (first[0] - second[0]) * outer_log + (first[1] - second[1]) * inner_log
-        # The logarithms are good to about 1e-15 times their size; what is closer than this is decided exactly.
+        # The logarithms have a relative error of about 1e-15; closer values are compared exactly.
         if abs(gap) > 1e-9 * (1 + max(outer, inner) * (outer_log + inner_log)):
             return 1 if gap > 0 else -1
         exact = outer_step ** (first[0] - second[0]) * inner_step ** (first[1] - second[1])
@@ -62,17 +62,18 @@ def order_pairs(outer_step: Fraction, inner_step: Fraction, outer: int, inner: i
 
 
 class Joint:
-    """The worst-case classifier of one joint budget: it fills the levels of `order` one after the other."""
+    """The worst-case classifier of one joint budget: it fills the levels of `order` in sequence."""
 
     def __init__(self, outer: Regions, inner: Regions, order: Order) -> None:
         self.outer, self.inner, self.order = outer, inner, order
         self.total = outer.total * inner.total
-        # What is possible under both perturbed parts is the product of the listed regions; the rest comes first.
+        # Samples possible under both graphs form the product of the listed regions. The remaining
+        # clean mass has infinite ratio and comes first.
         self.certain = self.total - outer.clean_before[-1] * inner.clean_before[-1]
         self.everything = outer.perturbed_before[-1] * inner.perturbed_before[-1]
 
     def threshold(self) -> float:
-        """p*: the clean mass spent when the perturbed mass reaches exactly 1/2, rounded up; 1 if it never does."""
+        """p*: the clean mass used when the perturbed mass reaches exactly 1/2, rounded up; 1 if it never does."""
         total, counts = self.total, self.order.counts
         if 2 * self.everything <= total:
             return 1.0
@@ -97,7 +98,7 @@ class Joint:
     def breakpoints(self) -> tuple[list[float], list[float]]:
         """Corners (clean mass, perturbed mass) of L, the least perturbed mass at a clean mass, to the nearest float.
 
-        The first corner is where L leaves zero, the last is at clean mass one.
+        L is zero up to the first corner. The last corner is at clean mass one.
         """
         outer_size, inner_size = len(self.outer.clean), len(self.inner.clean)
         spent, reached = self.certain, 0

@@ -1,4 +1,4 @@
-"""The lattice of budgets: how far it reaches, and a walk over its cells that stops where nothing is certified."""
+"""The lattice of budgets: its extent, and a traversal that stops where nothing is certified."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from certcore.domain.perturbations import FLIPS, UNLIMITED
 
 Extent = tuple[int, int, int, int]
 
-#: A lattice that would take longer than about this many seconds is cut, and says so.
+#: A lattice with a larger estimated running time in seconds is cut, and the result says so.
 MAX_SECONDS = 60.0
-#: No axis is followed further than this.
+#: Largest number of flips along one axis.
 MAX_AXIS = 1024
 
 
 def _bit_pairs(noise: Noise) -> tuple[BitPair, BitPair]:
-    """The two kinds of bits, attributes and edges, each with its additions and deletions."""
+    """The two kinds of bits, attributes and edges, each with its flip probabilities."""
     a, b, c, d = noise.fractions
     return BitPair(a, b), BitPair(c, d)
 
 
 def free_types(noise: Noise) -> tuple[bool, bool, bool, bool]:
-    """Types whose flips have no effect at all, because a sample does not depend on these bits."""
+    """Types whose flips have no effect, because samples do not depend on these bits."""
     a, e = (pair.free for pair in _bit_pairs(noise))
     return (a, a, e, e)
 
 
 def certifiable_types(noise: Noise) -> tuple[bool, bool, bool, bool]:
-    """Types of which at least one flip can be certified, if votes are clear enough."""
+    """Types of which at least one flip can be certified for some votes."""
     a, b, c, d = (_single_threshold(noise, kind, 1) < 1 for kind in range(len(FLIPS)))
     return (a, b, c, d)
 
 
 def _single_threshold(noise: Noise, kind: int, flips: int) -> float:
-    """The threshold of a budget with flips of one type only."""
+    """The threshold p* of a budget with flips of one type only."""
     pair = _bit_pairs(noise)[kind // 2]
     regions = pair.regions(flips, 0) if kind % 2 == 0 else pair.regions(0, flips)
     return Joint(regions, NOTHING, _line(len(regions.clean))).threshold()
@@ -48,12 +48,12 @@ def _single_threshold(noise: Noise, kind: int, flips: int) -> float:
 def lattice_box(
     noise: Noise, ceiling: float, limits: Extent, *, corners: bool = False
 ) -> tuple[Extent, tuple[bool, ...]]:
-    """The largest budget of each type alone with a threshold below `ceiling`, and where that was cut short.
+    """The largest budget of each type alone with a threshold below `ceiling`, and which axes were cut.
 
-    Thresholds grow with the budget, so every budget certified for a probability up to `ceiling` lies in this box.
-    A free type has no end; its axis has length one. No budget exceeds `limits`, the bits there are. Where flip
-    probabilities nearly cancel (θ_add + θ_del close to 1) the box can be too large for any program; it is then cut.
-    `corners` says that every region of every budget will be listed, which costs more.
+    Thresholds grow with the budget, so every budget certified for a probability up to `ceiling` lies in this box. A
+    free type has no end; its axis has length one. No budget exceeds `limits`, the number of bits. If flip probabilities
+    nearly cancel (θ_add + θ_del close to 1), the box can be too large to compute. It is then cut. `corners` means that
+    every region of every budget will be listed, which takes longer.
     """
     free = free_types(noise)
     wanted = [0 if free[k] else _follow(noise, k, ceiling, min(limits[k], MAX_AXIS)) for k in range(len(FLIPS))]
@@ -66,13 +66,13 @@ def lattice_box(
 
 
 def walk(noise: Noise, extent: Extent, go_on: Callable[[Extent, Joint], bool]) -> Iterator[Extent]:
-    """Visit budgets up to `extent`; beyond a budget for which `go_on` says no, nothing is visited.
+    """Visit budgets up to `extent`; budgets beyond one that `go_on` rejects are not visited.
 
-    `go_on` is called once per visited budget with its worst-case classifier; the budgets it accepted are yielded.
+    `go_on` is called once per visited budget with its worst-case classifier. The accepted budgets are yielded.
     """
     attributes, edges = _bit_pairs(noise)
     sizes = [math.prod(e + 1 for e in extent[:2]), math.prod(e + 1 for e in extent[2:])]
-    # The larger factor runs outside: it is held one row at a time, the inner one as a whole.
+    # The larger factor is the outer loop: it is stored one row at a time, the inner factor as a whole.
     swap = sizes[1] > sizes[0]
     outer_pair, inner_pair = (edges, attributes) if swap else (attributes, edges)
     outer_end, inner_end = (extent[2:], extent[:2]) if swap else (extent[:2], extent[2:])
@@ -149,9 +149,9 @@ def _follow(noise: Noise, kind: int, ceiling: float, limit: int) -> int:
 
 
 def _seconds(noise: Noise, ends: list[int], wanted: list[int], corners: bool) -> float:
-    """About how long the walk takes on one core (fitted to measured times; only its order of magnitude matters)."""
+    """Estimated seconds of the traversal on one core (fitted to measurements; only the order of magnitude matters)."""
     box = math.prod(e + 1 for e in ends)
-    # The certified budgets fill a simplex over the wanted ends; if the box is cut, they may fill all of it.
+    # The certified budgets fill a simplex over the wanted ends. If the box is cut, they may fill all of it.
     simplex = math.prod(w + 1 for w in wanted) / math.factorial(sum(1 for w in wanted if w))
     cells = min(box, simplex)
     sides = []
@@ -169,7 +169,7 @@ def _seconds(noise: Noise, ends: list[int], wanted: list[int], corners: bool) ->
 
 
 def bits_of(n_nodes: int, n_attrs: int, ones: int, edges: int, directed: bool) -> Extent:
-    """How many flips of each type a graph can suffer. An undirected edge is one bit."""
+    """Number of possible flips of each type. An undirected edge is one bit."""
     slots = n_nodes * (n_nodes - 1) // (1 if directed else 2)
     return (n_nodes * n_attrs - ones, ones, slots - edges, edges)
 

@@ -1,9 +1,9 @@
-"""The multi-class rule: the label's class against the runner-up, instead of against one half.
+"""The multi-class rule: the label is compared with the runner-up, instead of with one half.
 
-For a budget ρ let L_ρ(p) be the least mass that a classifier with clean mass p can have under the perturbed graph:
-zero at first, then piecewise linear and convex. If the label has clean probability at least p_A and every other
-class at most p_B, then under attack the label keeps at least L(p_A) and no other class exceeds 1 − L(1 − p_B). So
-the label stays the only maximum if L(p_A) + L(1 − p_B) > 1. The proof is in docs/multiclass.md.
+For a budget ρ let L_ρ(p) be the least mass that a classifier with clean mass p can have under the perturbed graph. L is
+zero at first, then piecewise linear and convex. If the label has clean probability at least p_A and every other class
+at most p_B, then under attack the label keeps at least L(p_A) and no other class exceeds 1 − L(1 − p_B). So the label
+stays the only maximum if L(p_A) + L(1 − p_B) > 1. The proof is in docs/explanation/multiclass.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from certcore.domain.fronts import Fronts, fronts_from_lists
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
 
-#: What rounding may add to the sum of two interpolated values of L (each is at most one).
+#: Bound on the rounding error of the sum of two interpolated values of L (each at most one).
 MARGIN = 1e-14
 
 
@@ -30,8 +30,8 @@ MARGIN = 1e-14
 class CornerTable:
     """The corners of L for every budget whose threshold is below `ceiling`.
 
-    Budget `cells[i]` has the corners `clean[indptr[i]:indptr[i + 1]]` (rounded up) and `perturbed[...]` (rounded
-    down). L increases, so the line through corners moved right and down lies below it.
+    Budget `cells[i]` has the corners `clean[indptr[i]:indptr[i + 1]]` (rounded up) and `perturbed[...]` (rounded down).
+    L is increasing, so interpolation between the rounded corners is a lower bound of L.
     """
 
     noise: Noise
@@ -44,10 +44,10 @@ class CornerTable:
     cut: tuple[bool, ...] = (False, False, False, False)
 
     def least(self, cell: int, p: np.ndarray) -> np.ndarray:
-        """L at the clean masses p for the budget with this index, up to an error of a few units in the last place."""
+        """L at the clean masses p for the budget with this index, up to a few units in the last place."""
         clean = self.clean[self.indptr[cell] : self.indptr[cell + 1]]
         perturbed = self.perturbed[self.indptr[cell] : self.indptr[cell + 1]]
-        right = np.searchsorted(clean, p, side="right")  # the last corner lies beyond one, the first may not
+        right = np.searchsorted(clean, p, side="right")  # the last corner is above one; the first may be above p
         inside = right > 0
         right = np.clip(right, 1, len(clean) - 1)
         start, end = clean[right - 1], clean[right]
@@ -58,8 +58,8 @@ class CornerTable:
     def fronts(self, label: np.ndarray, rest: np.ndarray) -> Fronts:
         """The fronts of nodes with p_A ≥ `label` and 1 − p_B ≥ `rest`.
 
-        Budgets are visited in lexicographic order: a node that is certified at every budget with one flip less,
-        but not here, has found a point of its front.
+        Budgets are visited in lexicographic order. A budget is a point of a node's front if the node is uncertified
+        there and certified at every budget with one flip less.
         """
         pairs, which = np.unique(np.stack([label, rest], axis=1), axis=0, return_inverse=True)
         known = {tuple(cell): i for i, cell in enumerate(self.cells.tolist())}
@@ -85,7 +85,7 @@ class CornerTable:
         return _share(np.concatenate(owners), np.concatenate(points), len(pairs), which.reshape(-1))
 
     def _candidates(self, known: dict[tuple[int, ...], int]) -> set[tuple[int, ...]]:
-        """The stored budgets and their upper neighbours, as far as there are bits; a free type adds none."""
+        """The stored budgets and their upper neighbours within the number of bits; a free type adds none."""
         found = {(0, 0, 0, 0), *known}
         free = free_types(self.noise)
         for cell in known:
@@ -105,7 +105,7 @@ def grown_corners(
     noise = Noise.of(theta)
     ceiling = next_ceiling(probability)
     cache = TableCache() if cache is None else cache
-    a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # beyond, limits make no difference
+    a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # larger limits make no difference
     key = table_key("corners", noise.fractions, (a, b, c, d), ceiling)
     number, whole = np.dtype(np.float64), np.dtype(np.int64)
     stored = cache.read(
@@ -134,10 +134,10 @@ def _collect(noise: Noise, ceiling: float, limits: Extent) -> dict[str, np.ndarr
         if joint.threshold() >= ceiling:
             return False
         clean, perturbed = (np.array(values) for values in joint.breakpoints())
-        # A corner that cannot be told from the one before it (as floats) carries nothing.
+        # Corners with the same clean mass (as floats) as the one before are redundant.
         new = np.ones(len(clean), dtype=bool)
         new[1:] = (np.diff(clean) > 0) | (np.diff(perturbed) > 0)
-        # To the nearest float, then one further: never left of the corner, never above it.
+        # Round to the nearest float, then one further: never left of the corner, never above it.
         cleans.append(np.nextafter(clean[new], np.inf))
         perturbeds.append(np.maximum(np.nextafter(perturbed[new], -np.inf), 0.0))
         return True
@@ -163,7 +163,7 @@ def _well_formed(stored: dict[str, np.ndarray]) -> bool:
 
 
 def _share(owners: np.ndarray, points: np.ndarray, n_owners: int, which: np.ndarray) -> Fronts:
-    """Put points together by owner; owners with the same points share one front."""
+    """Group points by owner; owners with equal points share one front."""
     order = np.argsort(owners, kind="stable")
     sizes = np.bincount(owners, minlength=n_owners)
     fronts: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""A trained two-layer graph convolutional network as plain arrays: what the convex certificate looks at."""
+"""A trained two-layer graph convolutional network as plain arrays, the input of the convex certificate."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from certcore.common.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class GcnNetwork:
-    """logits = Â relu(Â X W₁ + b₁) W₂ + b₂ with 0/1 attributes X and a normalised adjacency Â ≥ 0; validates itself.
+    """logits = Â relu(Â X W₁ + b₁) W₂ + b₂ with 0/1 attributes X and a normalised adjacency Â ≥ 0.
 
-    The numbers are taken as they are (32-bit weights are exact in 64 bits): certificates speak about this function
-    of real numbers.
+    It validates its arrays. The weights are exact real numbers (32-bit weights are exact in 64 bits), and certificates
+    are about this real-valued function.
     """
 
     propagation: sp.csr_array
@@ -76,12 +76,12 @@ class GcnNetwork:
 
     @cached_property
     def hidden(self) -> np.ndarray:
-        """Values before the activation on the clean graph (nodes × units)."""
+        """Pre-activation values on the clean graph (nodes × units)."""
         return self.propagation @ (self.attributes @ self.weight1) + self.bias1
 
     @cached_property
     def hidden_sizes(self) -> np.ndarray:
-        """The same sum with absolute values: no partial sum of `hidden` is larger."""
+        """The same sum with absolute values: a bound on all partial sums of `hidden`."""
         return self.propagation @ (self.attributes @ np.abs(self.weight1)) + np.abs(self.bias1)
 
     @cached_property
@@ -94,19 +94,19 @@ class GcnNetwork:
 
     @cached_property
     def reads(self) -> np.ndarray:
-        """How many (neighbour, neighbour of neighbour) pairs each prediction reads."""
+        """Number of (neighbour, neighbour of neighbour) pairs that each prediction reads."""
         pattern = self.propagation.copy()
         pattern.data = np.ones_like(pattern.data)
         return (pattern @ np.diff(pattern.indptr)).astype(np.int64)
 
     @cached_property
     def largest_norm(self) -> float:
-        """The largest norm of a row of W₁, rounded up: no bit moves the hidden values of its node further."""
+        """The largest norm of a row of W₁, rounded up: the largest change of X W₁ by one bit."""
         return float(np.sqrt((self.weight1**2).sum(axis=1)).max(initial=0.0)) * (1 + 1e-9)
 
     @cached_property
     def longest_sum(self) -> int:
-        """More roundings than any number computed from this network goes through one after the other."""
+        """An upper bound on the number of consecutive roundings of any value computed from this network."""
         ones = int(np.diff(self.attributes.indptr).max(initial=0))
         neighbours = int(np.diff(self.propagation.indptr).max(initial=0))
         return ones + neighbours + self.n_units * (neighbours + 2) + 64

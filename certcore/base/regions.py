@@ -1,15 +1,15 @@
 """Regions of constant likelihood ratio, and their masses as exact integers.
 
-A budget of `a` additions and `d` deletions on one kind of bits (attributes, or edges) changes a + d bits. What a
-sample shows on them decides how much likelier it is under the clean than under the perturbed graph. Per changed
-bit, with flip probabilities θ_add and θ_del, a sample keeps the clean value ("agrees") or shows the perturbed one:
+A budget of `a` additions and `d` deletions on one kind of bits (attributes, or edges) changes a + d bits. The values of
+a sample at these bits determine the likelihood ratio of the clean and the perturbed graph. Per changed bit, with flip
+probabilities θ_add and θ_del, a sample has the clean value ("agrees") or the perturbed one ("differs"):
 
     added bit    agrees: clean 1 − θ_add, perturbed θ_del;    differs: clean θ_add, perturbed 1 − θ_del
     deleted bit  agrees: clean 1 − θ_del, perturbed θ_add;    differs: clean θ_del, perturbed 1 − θ_add
 
-Every agreement instead of a difference multiplies the ratio clean / perturbed by the same
-R = (1 − θ_add)(1 − θ_del) / (θ_add θ_del), so that the number of agreements names the region (paper, appendix
-"Randomized smoothing for sparse data"). All masses are integers over (common denominator of θ)^(a + d).
+Every agreement instead of a difference multiplies the ratio clean / perturbed by the same R = (1 − θ_add)(1 − θ_del) /
+(θ_add θ_del). So the number of agreements identifies the region (paper, appendix "Randomized smoothing for sparse
+data"). All masses are integers over (common denominator of θ)^(a + d).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from operator import mul
 class Regions:
     """The regions of one budget: integer masses over `total`, in descending ratio clean / perturbed.
 
-    Only regions that are possible under both graphs are listed. What is impossible under the perturbed graph
-    (infinite ratio) comes before them: it is the clean mass that is missing here. What is impossible under the clean
-    graph (ratio zero) comes last, and no classifier needs it to spend its clean mass.
+    Only regions that are possible under both graphs are listed. Samples that are impossible under the perturbed graph
+    (infinite ratio) come before them; their clean mass is the rest to `total`. Samples that are impossible under the
+    clean graph (ratio zero) come last and have no clean mass.
     """
 
     total: int
@@ -62,17 +62,17 @@ class BitPair:
 
     @property
     def free(self) -> bool:
-        """θ_add + θ_del = 1: a sample does not depend on the bit at all, so that no flip has any effect."""
+        """θ_add + θ_del = 1: samples do not depend on the bit, so flips have no effect."""
         return self.theta_add + self.theta_del == 1
 
     @property
     def degenerate(self) -> bool:
-        """Some outcome is impossible: ratios of zero and infinity occur."""
+        """Whether some outcome is impossible, so that ratios of zero and infinity occur."""
         return self.theta_add in (0, 1) or self.theta_del in (0, 1)
 
     @property
     def step(self) -> Fraction:
-        """By what factor (> 1) the ratio falls from one listed region to the next."""
+        """The factor (> 1) by which the ratio decreases from one listed region to the next."""
         if self.degenerate or self.free:
             return Fraction(1)  # at most one region is listed
         ratio = (1 - self.theta_add) * (1 - self.theta_del) / (self.theta_add * self.theta_del)
@@ -80,10 +80,10 @@ class BitPair:
 
     @cached_property
     def _bits(self) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int]]:
-        """Per added and per deleted bit: clean and perturbed mass of the high-ratio outcome, then of the other."""
+        """Per added and per deleted bit: clean and perturbed mass, first of the high-ratio outcome."""
         scale = self.denominator
         add, rem = int(self.theta_add * scale), int(self.theta_del * scale)
-        # With θ_add + θ_del > 1 a sample that agrees is the *less* likely one under the clean graph.
+        # With θ_add + θ_del > 1, agreement is the *low*-ratio outcome.
         if add + rem <= scale:
             return (scale - add, rem, add, scale - rem), (scale - rem, add, rem, scale - add)
         return (add, scale - rem, scale - add, rem), (rem, scale - add, scale - rem, add)
@@ -100,7 +100,7 @@ class BitPair:
         return Regions(self.denominator ** (additions + deletions), clean, perturbed)
 
     def next_regions(self, regions: Regions, *, addition: bool, additions: int, deletions: int) -> Regions:
-        """The regions of budget (additions, deletions), from those with one addition (or deletion) less."""
+        """The regions of budget (additions, deletions), updated from those with one addition (or deletion) less."""
         if self.free or self.degenerate:
             return self.regions(additions, deletions)
         c_high, p_high, c_low, p_low = self._bits[0 if addition else 1]
@@ -111,7 +111,7 @@ class BitPair:
         )
 
     def _single(self, additions: int, deletions: int) -> Regions:
-        """Some θ is 0 or 1: per bit at most one outcome is possible under both graphs, so at most one region is."""
+        """Some θ is 0 or 1: per bit at most one outcome is possible under both graphs, so at most one region."""
         total = self.denominator ** (additions + deletions)
         clean = perturbed = 1
         for (c_high, p_high, c_low, p_low), count in zip(self._bits, (additions, deletions)):
@@ -126,12 +126,12 @@ class BitPair:
 
 
 def _times(masses: list[int], high: int, low: int) -> list[int]:
-    """One more bit: every region splits into the part where the bit has its high-ratio outcome and the rest."""
+    """Add one bit: every region splits by the bit's high-ratio and low-ratio outcome."""
     return [stay * high + move * low for stay, move in zip([*masses, 0], [0, *masses])]
 
 
 def _binomial(count: int, high: int, low: int) -> list[int]:
-    """Masses of `count` bits by how many of them have their low-ratio outcome."""
+    """Masses of `count` bits by the number of low-ratio outcomes."""
     highs = [1, *accumulate([high] * count, mul)]
     lows = [1, *accumulate([low] * count, mul)]
     return [math.comb(count, k) * highs[count - k] * lows[k] for k in range(count + 1)]

@@ -30,9 +30,9 @@ class SmoothingBase:
     """The base certificate of a smoothed classifier, from estimation votes; validates itself.
 
     `votes` counts per node how many of `n_samples` samples voted for each class. `prediction` is the label of each
-    node, chosen by *other* votes. All nodes together are certified with probability 1 − α: each gets the level
-    α / N, whatever the targets. `theta` holds the flip probabilities in the order of the perturbation types. The
-    graph, if given, says how many bits there are to flip.
+    node, chosen by *other* votes. The bounds of all nodes hold simultaneously with probability 1 − α: each node gets
+    the level α / N (Bonferroni), whatever the targets. `theta` holds the flip probabilities in the order of the
+    perturbation types. The graph, if given, limits the number of flips.
     """
 
     votes: np.ndarray
@@ -56,8 +56,8 @@ class SmoothingBase:
     def for_graph(self, graph: Graph) -> SmoothingBase:
         """This certificate for that graph; refused if it was made for another one.
 
-        How far a budget can grow depends on the bits there are, so without a graph (or with another one) the same votes
-        would certify something else before than after their way through a file.
+        The largest budgets depend on the number of bits. Without the graph, or with another one, the same votes could
+        certify different budgets before and after a file is written and read.
         """
         if self.graph is None:
             return replace(self, graph=graph)
@@ -87,7 +87,7 @@ class SmoothingBase:
 
     @property
     def global_fields(self) -> bool:
-        """Samples with added edges reach across the whole graph."""
+        """True if samples may have added edges, which connect the whole graph."""
         return bool(self.theta[ADJ_ADD] > 0)
 
     @property
@@ -96,7 +96,7 @@ class SmoothingBase:
 
     @property
     def level(self) -> Fraction:
-        """The probability with which one confidence bound of one node may fail."""
+        """The error probability of one confidence bound of one node."""
         bounds = 1 if self.rule is BaseRule.BINARY else 2
         return Fraction(self.alpha) / (bounds * self.n_nodes)
 
@@ -109,9 +109,9 @@ class SmoothingBase:
     def rest_probability(self) -> np.ndarray:
         """Per node a lower bound on 1 − p_B, rounded down: p_B bounds the probability of every other class.
 
-        The upper bound for x of n votes is one minus the lower bound for n − x. The largest *estimation* count
-        stands for all other classes: the bound grows with the count, so it covers whichever class is likeliest.
-        No other class has more than what the label leaves.
+        The upper bound for x of n votes is one minus the lower bound for n − x. The largest *estimation* count of
+        another class is used for all of them: the bound grows with the count, so it covers the most probable class.
+        Besides, no other class exceeds 1 − p_A.
         """
         others = self.votes.copy()
         others[np.arange(self.n_nodes), self.prediction] = 0
@@ -121,7 +121,7 @@ class SmoothingBase:
 
     @cached_property
     def abstained(self) -> np.ndarray:
-        """Nodes whose votes are not clear enough to certify anything, even without an attack."""
+        """Nodes whose votes certify nothing, even without an attack."""
         if self.rule is BaseRule.BINARY:
             return self.probability <= 0.5
         return ~self.fronts().clean
@@ -138,12 +138,12 @@ class SmoothingBase:
             "abstained": int(np.count_nonzero(self.abstained)),
         }
         if cut:
-            facts["cut"] = cut  # larger budgets of these types were not looked at and count as uncertified
+            facts["cut"] = cut  # larger budgets of these types were not computed and count as uncertified
         return facts
 
     @cached_property
     def bits(self) -> Extent:
-        """How many flips of each type are possible at all."""
+        """The number of possible flips of each type."""
         if self.graph is None:
             return NO_LIMITS
         g = self.graph
@@ -151,7 +151,7 @@ class SmoothingBase:
 
     @cached_property
     def table(self) -> ThresholdTable | CornerTable:
-        """The table of this smoothing, as far as these votes reach."""
+        """The table of this smoothing, computed as far as these votes need it."""
         if self.rule is BaseRule.BINARY:
             return grown_thresholds(self.noise, float(self.probability.max()), self.bits)
         return grown_corners(self.noise, float(self.rest_probability.max()), self.bits)

@@ -1,4 +1,4 @@
-"""What base certificates say, summed up: largest budgets per type, shares of nodes, and grids for other tools."""
+"""Summaries of base certificates: largest budgets per type, shares of nodes, and grids for other tools."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from certcore.base.grid import BaseCertificate, GridBase
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES, UNLIMITED
 
-#: A grid has at most this many entries; its longest axes are cut to fit.
+#: Largest number of grid entries; longer axes are cut.
 MAX_ENTRIES = 2**27
 
 
 def largest_budgets(fronts: Fronts, kind: int) -> np.ndarray:
-    """Per node the largest certified budget of one type alone: −1 if not even 0, UNLIMITED if it has no end."""
+    """Per node the largest certified budget of one type alone: −1 if not even 0, UNLIMITED if unbounded."""
     alone = (np.delete(fronts.points, kind, axis=1) == 0).all(axis=1)
     owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
     ends = np.full(fronts.n_fronts, UNLIMITED, dtype=np.int64)
@@ -25,11 +25,10 @@ def largest_budgets(fronts: Fronts, kind: int) -> np.ndarray:
 
 
 def grid_of(base: BaseCertificate, bits: Sequence[int], limit: int | None = None) -> GridBase:
-    """A base certificate as a boolean grid over the types it speaks about.
+    """A base certificate as a boolean grid over the types it covers.
 
-    Each axis ends where nothing more is certified; where that never happens, at the bits there are; and never
-    beyond `limit`. A grid that would be too large is cut at its longest axes. What lies beyond the end of a grid counts
-    as uncertified, so cutting is safe.
+    Each axis ends where nothing more is certified, at the number of bits, or at `limit`. A grid that would be too large
+    is cut at its longest axes. Budgets beyond the end of a grid count as uncertified, so cutting is safe.
     """
     fronts = base.fronts()
     kinds = [k for k, name in enumerate(TYPES) if name in base.axes] or [0]

@@ -1,8 +1,7 @@
 """Threshold tables: for every budget the probability p* above which a node is certified.
 
-One table serves all nodes: a node whose label has probability at least p is
-certified at budget ρ iff p > p*(ρ). The entries are exact rationals rounded up, so that comparing floats never
-certifies too much.
+One table serves all nodes: a node whose label has probability at least p is certified at budget ρ iff p > p*(ρ). The
+entries are exact rationals rounded up, so that comparing floats never certifies too much.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from certcore.domain.fronts import Fronts
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS, UNLIMITED
 
-#: A table that is asked for by its extent has at most this many budgets.
+#: Largest number of budgets in a table with a given extent.
 MAX_CELLS = 10**7
 
 
@@ -33,10 +32,10 @@ MAX_CELLS = 10**7
 class ThresholdTable:
     """p* for the budgets up to `extent`.
 
-    `values[ρ]` is exact (rounded up) wherever it is below `ceiling`; entries that were not needed are 1, which is
-    never exceeded. A budget beyond the end of an axis has a threshold of at least `ceiling`, unless the axis ends
-    at the bits there are (`limits`) or is free (flips have no effect); `cut` marks axes that end earlier, because
-    following them further would take too long: what lies beyond counts as uncertified.
+    `values[ρ]` is exact (rounded up) wherever it is below `ceiling`. Entries that were not needed are 1, which
+    certifies nothing. A budget beyond the end of an axis has a threshold of at least `ceiling`, unless the axis ends at
+    the number of bits (`limits`) or is free (flips have no effect). `cut` marks axes that end earlier to save time;
+    budgets beyond count as uncertified.
     """
 
     noise: Noise
@@ -51,7 +50,7 @@ class ThresholdTable:
         return (a, b, c, d)
 
     def largest(self, probability: float) -> list[int | None]:
-        """The largest certified budget of each type alone at one probability; None if it has no end."""
+        """The largest certified budget of each type alone at one probability; None if unbounded."""
         found: list[int | None] = []
         for k in range(len(FLIPS)):
             line = self.values[tuple(slice(None) if j == k else 0 for j in range(len(FLIPS)))]
@@ -65,12 +64,12 @@ class ThresholdTable:
     def fronts(self, probabilities: np.ndarray) -> Fronts:
         """The fronts of nodes whose labels have at least these probabilities.
 
-        Budget ρ is on the front at p iff p*(ρ) ≥ p but every budget with one flip less has a threshold below p.
-        So each cell belongs to the fronts of one interval of probabilities, and no grid per node is needed.
+        Budget ρ is on the front at p iff p*(ρ) ≥ p but every budget with one flip less has a threshold below p. So each
+        cell is on the fronts of one interval of probabilities, and no grid per node is needed.
         """
         probabilities = np.asarray(probabilities, dtype=np.float64)
         distinct = np.unique(self.values)
-        # How many distinct thresholds lie below p: the same number means the same certified budgets.
+        # The number of distinct thresholds below p; equal numbers mean equal certified budgets.
         rank = np.searchsorted(distinct, probabilities, side="left")
         ranks, front_of_node = np.unique(rank, return_inverse=True)
         padding = [(0, 0 if self._ends_with_bits(k) else 1) for k in range(len(FLIPS))]
@@ -100,7 +99,7 @@ class ThresholdTable:
 def threshold_table(
     theta: Sequence[Any] | Noise, extent: Sequence[int], cache: TableCache | None = None
 ) -> ThresholdTable:
-    """The table of all budgets up to `extent` (flips per type, both ends included)."""
+    """The table of all budgets up to `extent` (flips per type, inclusive)."""
     noise = Noise.of(theta)
     counts = whole_numbers(extent, "the extent of a threshold table", 0, UNLIMITED, shape=(len(FLIPS),)).tolist()
     a, b, c, d = (0 if free else e for e, free in zip(counts, free_types(noise)))
@@ -119,14 +118,14 @@ def threshold_table(
 def grown_thresholds(
     theta: Sequence[Any] | Noise, probability: float, limits: Extent = NO_LIMITS, cache: TableCache | None = None
 ) -> ThresholdTable:
-    """The table grown as far as a node with this probability is certified, and no further.
+    """The table for all budgets that can be certified at this probability, and no larger ones.
 
     The ceiling is the next 1 − 2^(−k), so that instances with similar votes share a table on disk.
     """
     noise = Noise.of(theta)
     ceiling = next_ceiling(probability)
     cache = TableCache() if cache is None else cache
-    a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # beyond, limits make no difference
+    a, b, c, d = (min(limit, MAX_AXIS + 1) for limit in limits)  # larger limits make no difference
     key = table_key("grown", noise.fractions, (a, b, c, d), ceiling)
     stored = cache.read(key, {"values": (np.dtype(np.float64), None), "cut": (np.dtype(bool), (4,))})
     if stored is None or stored["values"].ndim != len(FLIPS):
@@ -156,5 +155,5 @@ def _fill(noise: Noise, extent: Extent, ceiling: float) -> np.ndarray:
 
 
 def table_key(kind: str, theta: Sequence[Fraction], extent: Extent, ceiling: float) -> str:
-    """What a stored table depends on, as text."""
+    """The cache key of a table: everything it depends on, as text."""
     return f"{kind}|{','.join(decimal_text(t) for t in theta)}|{','.join(map(str, extent))}|{ceiling.hex()}"

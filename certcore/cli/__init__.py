@@ -34,9 +34,9 @@ COMMANDS = (
     "dashboard",
 )
 
-#: The exit code where the program contradicts itself; sysexits.h has the same.
+#: Exit code for internal errors, as in sysexits.h.
 INTERNAL_ERROR = 70
-#: Commands that were here once, and what does their work now.
+#: Removed commands, and their replacements.
 MOVED = {
     "figures": "there is no command figures any more; `certcore draw` makes one figure, `certcore report` "
     "all figures of an instance",
@@ -86,7 +86,7 @@ def _run(words: list[str]) -> int:
 
 
 def guarded(name: str, words: Sequence[str], work: Callable[[], int]) -> int:
-    """Do the work of a command; what went wrong is one sentence and an exit code, never a traceback."""
+    """Run a command; an error becomes one sentence and an exit code, never a traceback."""
     try:
         return work()
     except InputError as error:
@@ -102,7 +102,7 @@ def guarded(name: str, words: Sequence[str], work: Callable[[], int]) -> int:
         )
         return 130
     except BrokenPipeError:
-        # The reader (head, less) has gone: nothing is wrong, and nobody is left to be told.
+        # The reader of the pipe (head, less) has closed it: that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Tables of counts over the right labels, with the share of all targets beside them."""
+"""Tables of counts over the right labels, with certified accuracies beside them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from certcore.sweep.parallel import SplitCurve, over_splits
 
 @dataclass(frozen=True)
 class WithAccuracy:
-    """A curve or a surface over the right labels among `of` targets; of several splits, each has its own number."""
+    """A curve or a surface over the right labels among `of` targets; with several splits, one number for each."""
 
     result: Curve | Surface | SplitCurve
     of: Sequence[int]
@@ -32,7 +32,7 @@ class WithAccuracy:
         }
 
     def _shares(self) -> dict[str, Any]:
-        """The same counts as shares of all targets."""
+        """The same counts as fractions of all targets."""
         if not isinstance(self.result, SplitCurve):
             return {"certified_accuracy": self.result.certified.ravel() / self.of[0]}
         curves = zip(self.result.curves, self.of, strict=True)

@@ -1,4 +1,4 @@
-"""`certcore attack`: look for a perturbation that changes labels of the certified model in fact."""
+"""`certcore attack`: search for a perturbation that changes labels of the certified model."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.model is not None:
         require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     bar = ProgressBar("attack", sum(threat.budgets), unit="flips")
-    # Called from another program, its own arguments are nobody's command.
+    # If another program calls this, its own arguments are not a certcore command.
     told: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
 
     def keep(attack: ModelAttack) -> None:
@@ -107,7 +107,7 @@ def _output(args: argparse.Namespace) -> Path | None:
 
 
 def attack_report(attack: ModelAttack, instance: Instance, args: argparse.Namespace) -> dict[str, Any]:
-    """What `--json` prints: the largest attack, and every level."""
+    """The object that `--json` prints: the largest attack, and every level."""
     threat = threat_of(args, instance)
     targets = np.asarray(instance.targets if threat.targets is None else threat.targets)
     levels = []
@@ -130,6 +130,7 @@ def attack_report(attack: ModelAttack, instance: Instance, args: argparse.Namesp
         "method": attack.meta.get("method"),
         "seconds": attack.meta.get("seconds"),
         "model": attack.meta.get("model"),
+        "digest": attack.digest,
         "levels": levels,
     }
 
@@ -139,8 +140,8 @@ def _lines(report: dict[str, Any]) -> list[str]:
         f"confidence {1 - float(report['alpha']):.3g} over all targets, {report['samples']:,} new samples"
     )  # fmt: skip
     lines = [
-        f"changed           {report['changed']:,} of {report['targets']:,} labels ({sure}); found, not the worst",
-        f"flips             {report['flips']:,} by {report['method']}, {report['seconds']} s",
+        f"changed           {report['changed']:,} of {report['targets']:,} labels ({sure})",
+        f"found             {report['flips']:,} flips by {report['method']}, {report['seconds']} s; there may be worse",
     ]
     if report["abstaining"]:
         lines.append(f"abstaining        {report['abstaining']:,} targets without a certified label count neither way")

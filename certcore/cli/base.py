@@ -1,4 +1,4 @@
-"""`certcore base`: what the base certificates of an instance say, one node at a time."""
+"""`certcore base`: the base certificates of an instance, node by node."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from certcore.base.summary import grid_of, largest_budgets
 from certcore.cli.options import add_instance, add_json, natural, print_json, read_instance
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
+from certcore.common.errors import InputError
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
-from certcore.domain.perturbations import FLIPS, LABELS, TABLE, TYPES, UNLIMITED
+from certcore.domain.perturbations import FLIPS, LABELS, TABLE, TYPES, UNLIMITED, entry_of
+from certcore.domain.scale import Scale
 from certcore.instance.instance import Instance, save_instance
 
-#: Budgets at which shares are told.
+#: Budgets at which fractions are printed.
 BUDGETS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -43,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
     instance = read_instance(args)
     with StatusLine("base", quiet=args.json):
         report = summary(instance)
-        if not args.no_grid:
+        lengths = any(entry_of(name).lengths for name in instance.base.axes)
+        if lengths and args.grid is not None:
+            raise InputError("distances of attributes have no grid of whole numbers; leave --grid out")
+        if not args.no_grid and not lengths:
             path = args.grid if args.grid is not None else str(Path(args.instance).with_suffix(".grid.npz"))
             grid = grid_of(instance.base, _bits(instance), args.limit)
             save_instance(path, dataclasses.replace(instance, base=grid))
@@ -56,13 +61,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def summary(instance: Instance) -> dict[str, Any]:
-    """Per type the largest certified budget of any node, and the share of nodes certified at some budgets."""
+    """Per type the largest certified budget of any node, and the fraction of nodes certified at some budgets."""
     fronts = instance.base.fronts()
     n, bits = fronts.n_nodes, _bits(instance)
     types: dict[str, Any] = {}
     for k, name in enumerate(TYPES):
+        if name not in (*FLIPS, *instance.base.axes):
+            continue
         largest = largest_budgets(fronts, k)
-        largest[largest >= bits[k]] = UNLIMITED  # nobody flips more bits than there are
+        if TABLE[k].lengths and instance.scale is not None:
+            types[name] = _lengths(largest, instance.scale)
+            continue
+        largest[largest >= bits[k]] = UNLIMITED  # there are not more bits to flip
         top = int(largest.max())
         end = min(top, bits[k])
         shown = sorted({0, max(end, 0), *(b for b in BUDGETS if b <= end)})
@@ -74,6 +84,20 @@ def summary(instance: Instance) -> dict[str, Any]:
     uncertified = int(n - fronts.clean.sum())
     return {"nodes": n, "uncertified_without_attack": uncertified, "fronts": fronts.n_fronts, "types": types} | {
         "base": instance.base.facts
+    }
+
+
+def _lengths(largest: np.ndarray, scale: Scale) -> dict[str, Any]:
+    """The same for distances: at multiples of half a standard deviation."""
+    half, end = scale.std / 2, scale.length(max(int(largest.max()), 0))
+    shown = [k * half for k in range(int(end / float(half)) + 1)]
+    return {
+        "largest": float(f"{end * (1 - 1e-6):.6g}"),
+        "ends_with_bits": False,
+        "certified": [
+            {"budget": float(length), "nodes": int(np.count_nonzero(largest >= scale.of_square(length**2)))}
+            for length in shown
+        ],
     }
 
 
@@ -97,8 +121,7 @@ def _words(report: dict[str, Any]) -> str:
     lines.append(f"distinct fronts   {report['fronts']:,}")
     lines.append("")
     lines.append(f"{'type':<22}{'largest':>9}   share of nodes certified at budget")
-    for name in TYPES:
-        entry = report["types"][name]
+    for name, entry in report["types"].items():
         largest = f"{entry['largest']:,}" + ("*" if entry["ends_with_bits"] and entry["largest"] else "")
         shares = "  ".join(f"{c['budget']}: {share_down(c['nodes'], n)}" for c in entry["certified"])
         lines.append(f"{LABELS[name]:<22}{largest:>9}   {shares}")

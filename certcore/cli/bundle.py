@@ -9,7 +9,7 @@ from certcore.cli.options import add_vote_options, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
-from certcore.models.registry import DIVISION_MODELS, MODELS
+from certcore.models.registry import BALLOT_MODELS, model_names
 
 
 def add(subparsers: Subparsers) -> None:
@@ -22,11 +22,11 @@ def add(subparsers: Subparsers) -> None:
         epilog="example: certcore bundle citeseer gcn attr --samples 100000 -o my-citeseer.npz",
     )
     parser.add_argument("dataset", help="name of a dataset (see `certcore data list`) or path of an imported .npz")
-    parser.add_argument("model", choices=(*MODELS, *DIVISION_MODELS), help="classifier")
+    parser.add_argument("model", choices=(*model_names(), *BALLOT_MODELS), help="classifier")
     parser.add_argument(
         "types",
-        choices=list(map(str, BundleTypes)),
-        help="what is smoothed, or convex, or division (votes over groups of edges: decoupled and sage only)",
+        metavar="{" + ",".join(map(str, BundleTypes)) + "}",
+        help="what is smoothed, or convex (gcn only), or ballots (decoupled only: edges, attributes and new nodes)",
     )
     _add_options(parser)
     parser.add_argument(
@@ -38,8 +38,22 @@ def add(subparsers: Subparsers) -> None:
         metavar="SAMPLE",
         help="number of the first estimation sample (default 0): beyond those that were looked at before",
     )
-    parser.add_argument("--groups", type=natural, default=3, help="division: number of groups (default 3)")
-    parser.add_argument("--salt", type=natural, default=0, help="division: salt of the hash of pairs (default 0)")
+    parser.add_argument(
+        "--attr-std",
+        metavar="S[,S…]",
+        help="l2: standard deviation of the Gaussian noise; of several the best on the validation nodes is taken",
+    )
+    parser.add_argument(
+        "--noise-at", choices=("input", "first_map"), default="input", help="l2: where noise is drawn (default input)"
+    )
+    parser.add_argument(
+        "--control-at",
+        metavar="E[,E…]",
+        help="l2: distances at which a smoothed network that ignores edges is certified (default: multiples of S)",
+    )
+    parser.add_argument(
+        "--per-class", type=natural, default=20, metavar="N", help="training nodes of each class (default 20)"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="default: precomputed/DATASET-MODEL-TYPES-sSPLIT.npz")
     parser.add_argument("--work", metavar="DIR", help="where unfinished work is kept (default: the cache folder)")
 
@@ -69,8 +83,10 @@ def run(args: argparse.Namespace) -> int:
         theta=tuple(args.theta) if args.theta else None,
         edge_field=args.edge_field,
         epochs=args.epochs,
-        groups=args.groups,
-        salt=args.salt,
+        attr_std=tuple(args.attr_std.split(",")) if args.attr_std else (),
+        noise_at=args.noise_at,
+        per_class=args.per_class,
+        control_at=tuple(args.control_at.split(",")) if args.control_at else (),
     )
     path, instance = make_bundle(
         recipe,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,7 @@ from certcore.common.interrupt import run_beside
 from certcore.common.rounding import share_down
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.model_attack.counting import Count
-from certcore.model_attack.stored import beside, load_attack
+from certcore.model_attack.stored import FoundAttack, attacks_on, largest, load_attack
 from certcore.result.certificate import Certificate
 from certcore.verify.proof import proof_bytes
 
@@ -71,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         certificate, _ = run_beside(
             lambda cancel: certify(instance, threat, cancel=cancel, **solve_options(args)), _say_stopping
         )
-    count = _model_attack(args, instance, threat)
+    found = _model_attack(args, instance, threat)
     if args.proof is not None:
         assert certificate.proof is not None
         with atomic_write(args.proof, "wb") as handle:
@@ -88,8 +86,8 @@ def run(args: argparse.Namespace) -> int:
         report = certificate.to_json() | {
             "guarantee": str(messages.guarantee(instance, certificate, None if before is None else len(before))),
             "remarks": [str(remark) for remark in messages.remarks(instance, threat)],
-            "changed": None if count is None else count.n_changed,
-            "accuracy_under_attack": None if count is None else count.accuracy,
+            "changed": None if found is None else found.count.n_changed,
+            "accuracy_under_attack": None if found is None else found.count.accuracy,
         }
         if before is not None:
             report["certified_accuracy"] = certificate.certified / len(before)
@@ -98,27 +96,22 @@ def run(args: argparse.Namespace) -> int:
         print_json(report)
     else:
         print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
-        if count is not None:
-            print(f"attack on model   changes {count.n_changed:,} labels {count.how_sure} (found, not the worst)")
+        print(f"on the model      {messages.changed_words(found, None if before is None else len(before))}")
         if before is not None:
             told = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
             print(f"accuracy          {told}")
     return 0
 
 
-def _model_attack(args: argparse.Namespace, instance: Instance, threat: ThreatModel) -> Count | None:
-    """What a stored attack on the model changes within this threat model; None where none was tried."""
-    path = beside(args.instance) if args.attack is None else Path(args.attack)
+def _model_attack(args: argparse.Namespace, instance: Instance, threat: ThreatModel) -> FoundAttack | None:
+    """The largest stored attack on the model within this threat model; None if none was tried."""
     if args.attack is not None:
         require_file(args.attack, "an attack written by `certcore attack`", suffix=".npz")
-    elif not path.exists():
-        return None
+        return load_attack(args.attack, instance).found(instance, threat)
     try:
-        return load_attack(path, instance).at(instance, threat)
+        return largest(attacks_on(args.instance, instance), instance, threat)
     except InputError as error:
-        if args.attack is not None:
-            raise
-        print(f"certcore: note: {path.name} is left out: {error}", file=sys.stderr)
+        print(f"certcore: note: the stored attack is left out: {error}", file=sys.stderr)
         return None
 
 
@@ -136,9 +129,9 @@ def _write_allocation(path: str, certificate: Certificate, instance: Instance, *
 
 
 def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool) -> str:
-    """The guarantee first, in the words of the dashboard; then the numbers behind it.
+    """The guarantee first, in the same sentences as the dashboard; then its numbers.
 
-    `of`: the targets are the correct labels among so many, and shares are shares of those.
+    `of`: the targets are the correct labels among this many, and shares are fractions of those.
     """
     whole, what = (c.targets, "targets") if of is None else (of, "labels, which are correct,")
     proven = f"{c.verified_certified:,} of {whole:,} {what} ({share_down(c.verified_certified, whole, 2)})"
@@ -148,7 +141,7 @@ def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool)
         f"certified         {proven}, proven in exact arithmetic",
     ]
     if c.unproven:
-        lines.append(f"solver's word     {c.certified:,} ({share_down(c.certified, whole, 2)}), not verified")
+        lines.append(f"solver's claim     {c.certified:,} ({share_down(c.certified, whole, 2)}), not verified")
     lines += [
         f"naive             {c.naive_certified:,}",
         f"left uncertified  {messages.limit_words(c)}",

@@ -18,7 +18,7 @@ def add(subparsers: Subparsers) -> None:
         "curve",
         help="certified counts over one budget, over σ or over a local budget",
         description="Certified and naive counts at every value of one budget; each count has a proven bound "
-        "(with `--relaxation exact`: the solver's word, see the column `verified`).",
+        "(with `--relaxation exact`: the solver's claim, see the column `verified`).",
         epilog="example: certcore curve precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --values 0:200",
     )
     parser.add_argument("--vary", required=True, metavar="TYPE|local-TYPE|sigma", help="what to vary")

@@ -7,7 +7,6 @@ import atexit
 import html
 import importlib.util
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -21,9 +20,10 @@ from pathlib import Path
 from certcore.cli.parser import Parser
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_number
+from certcore.figures.escape import for_file_name
 from certcore.instance.instance import Instance, load_instance, save_instance
 
-#: Seconds until the server has to answer.
+#: Seconds within which the server must respond.
 PATIENCE = 60.0
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def dashboard(*sources: Instance | str | os.PathLike[str], port: int | None = None, browser: bool = True) -> Dashboard:
-    """Open the dashboard on instances or instance files, and return when it answers.
+    """Open the dashboard on instances or instance files, and return when its server responds.
 
     It listens on 127.0.0.1 only, on a free port if none is given, and ends with this process or with `.stop()`.
     """
@@ -115,7 +115,7 @@ class Dashboard:
         return self._process.wait()
 
     def stop(self) -> None:
-        """End it and remove what it needed."""
+        """End it and remove its temporary files."""
         if self.running:
             self._process.terminate()
             try:
@@ -127,7 +127,7 @@ class Dashboard:
         atexit.unregister(self.stop)
 
     def await_answer(self) -> None:
-        """Return when the server answers; an `InputError` tells why it does not."""
+        """Return when the server responds; raises an `InputError` with the reason if it does not."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             if not self.running:
@@ -144,7 +144,7 @@ class Dashboard:
 
 
 def _parts() -> tuple[Path, Path]:
-    """The script and Streamlit's settings: of the clone this package stands in, or installed inside the package."""
+    """The script and Streamlit's settings: from the repository of this package, or installed inside the package."""
     clone = _PACKAGE.parent
     if (clone / "app.py").is_file() and (clone / "pages" / "frame").is_dir():
         return clone / "app.py", clone / ".streamlit" / "config.toml"
@@ -155,12 +155,12 @@ def _parts() -> tuple[Path, Path]:
 
 
 def _put(source: Instance | str | os.PathLike[str], folder: Path) -> None:
-    """An instance as a file that the dashboard offers by its name; checked here, where somebody reads the error."""
+    """Write an instance as a file that the dashboard lists by its name; it is validated first."""
     if isinstance(source, Instance):
         instance, name = source, str(source.meta.get("dataset") or "instance")
     else:
         instance, name = load_instance(source), Path(source).stem
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:100] or "instance"
+    stem = for_file_name(name, "instance")
     path, number = folder / f"{stem}.npz", 2
     while path.exists():
         path, number = folder / f"{stem}-{number}.npz", number + 1

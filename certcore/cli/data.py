@@ -39,9 +39,12 @@ def add(subparsers: Subparsers) -> None:
         "changes", "Data are taken as they are. What does not fit is refused, unless one of these asks for a change."
     )
     asked.add_argument("--binarize", action="store_true", help="attributes that are not zero become 1")
+    asked.add_argument(
+        "--keep-values", action="store_true", help="attributes stay the numbers they are, and are not flipped"
+    )
     asked.add_argument("--undirected", action="store_true", help="take edges in both directions")
     asked.add_argument("--directed", action="store_true", help="keep the direction of edges")
-    # What is the default now was an option once; scripts that say it still mean it.
+    # Kept for old scripts: this option is the default now.
     load.add_argument("--all-components", action="store_true", help=argparse.SUPPRESS)
     asked.add_argument(
         "--simplify", action="store_true",
@@ -59,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from certcore.data.registry import REGISTRY, dataset_path
+    from certcore.data.registry import dataset_path, known_datasets
 
     entries = [
         dict(zip(("nodes", "edges", "attributes", "classes"), entry.counts))
         | {"name": entry.name, "source": entry.source, "cached": dataset_path(entry.name).exists()}
-        for entry in REGISTRY.values()
+        for entry in known_datasets().values()
     ]
     if args.json:
         print_json({"datasets": entries})
@@ -106,6 +109,7 @@ def _import(args: argparse.Namespace) -> int:
             edges=args.edges,
             words=args.words,
             binarize=args.binarize,
+            keep_values=args.keep_values,
             undirected=args.undirected,
             directed=args.directed,
             simplify=args.simplify,

@@ -1,4 +1,4 @@
-"""Options that several commands share: the instance, the threat model, the relaxation."""
+"""Options shared by several commands: the instance, the threat model, the relaxation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -16,7 +17,7 @@ from certcore import messages
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
-from certcore.common.numbers import INDICES
+from certcore.common.numbers import INDICES, write_nodes
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES, entry_of
@@ -26,14 +27,14 @@ from certcore.program.relaxation import Relaxation
 
 
 def natural(text: str) -> int:
-    """A whole number of at least 0, as an argparse type."""
+    """An integer of at least 0, as an argparse type."""
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number of at least 0{_in_digits(text)}")
     return int(text)
 
 
 def _in_digits(text: str) -> str:
-    """How to write a whole number that was given in another form: 1e3, 1,000 or 5.0."""
+    """The plain form of an integer that was given as 1e3, 1,000 or 5.0."""
     try:
         value = Decimal(text.replace(",", "").replace("_", ""))
     except InvalidOperation:
@@ -69,20 +70,35 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     """Budgets, local budgets, σ, targets, protection and costs."""
     group = parser.add_argument_group("threat model")
     for name in TYPES:
+        if entry_of(name).lengths:
+            continue
         group.add_argument(
             *_spellings("--", name), type=natural, default=0, metavar="N",
             help=f"global budget: {LABELS[name]} in the whole graph (default 0)",
         )  # fmt: skip
+    group.add_argument(
+        "--attr-l2", default="0", metavar="LENGTH",
+        help="global budget for attributes that are numbers: the root of the sum of all squared changes, in their own "
+        "units (default 0)",
+    )  # fmt: skip
+    group.add_argument(
+        "--attr-l2-sum", metavar="LENGTH",
+        help="instead of --attr-l2: the sum of the norms of all changed rows; needs --local-attr-l2",
+    )  # fmt: skip
     for name in TYPES:
-        group.add_argument(
-            *_spellings("--local-", name),
-            metavar="N",
-            help=f"local budget: {LABELS[name]} at each node (default: no limit)"
-            + ("" if entry_of(name).at_nodes else "; in directed graphs, incoming and outgoing edges together"),
-        )
+        entry = entry_of(name)
+        told = f"local budget: {LABELS[name]} at each node (default: no limit)"
+        if entry.brings_nodes:
+            told = f"edges between each of the {entry.plural} and nodes of the graph (default: no limit)"
+        elif entry.lengths:
+            told = "local budget: how far each row may be moved (default: no limit)"
+        elif not entry.at_nodes:
+            told += "; in directed graphs, incoming and outgoing edges together"
+        group.add_argument(*_spellings("--local-", name), metavar="LENGTH" if entry.lengths else "N", help=told)
     group.add_argument(
         "--local-mode", choices=list(map(str, LocalMode)), default=LocalMode.ABSOLUTE,
-        help="local budgets as counts, or as decimal shares of what the node has, rounded down",
+        help="local budgets as counts, or as decimal shares of what the node has, rounded down (of the norm of its "
+        "row, rounded up)",
     )  # fmt: skip
     group.add_argument("--sigma", type=natural, metavar="N", help="how many nodes the attacker controls (default: all)")
     group.add_argument(
@@ -103,7 +119,9 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
 
 def _spellings(prefix: str, name: str) -> list[str]:
     """The name of a type and its aliases: an entry of the adjacency matrix is an edge, `--adj-del`, `--edge-del`."""
-    return [prefix + name.replace("_", "-") for name in (name, *entry_of(name).aliases)]
+    entry = entry_of(name)
+    own = [f"--{entry.local_name.replace('_', '-')}"] if entry.local_name and prefix != "--" else []
+    return [*(prefix + name.replace("_", "-") for name in (name, *entry.aliases)), *own]
 
 
 def add_relaxation(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +130,7 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
         choices=list(Relaxation),
         default="tight",
         help="which program bounds the adversary (default: tight); strong is verified as well and closer to the truth, "
-        "found by a search; what exact adds is the solver's word, not verified",
+        "found by a search; what exact adds is the solver's claim, not verified",
     )
     parser.add_argument(
         "--time-limit",
@@ -129,7 +147,7 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
 
 
 def add_question(parser: argparse.ArgumentParser) -> None:
-    """What every command that certifies is asked: which instance, against whom, and by which program."""
+    """Options of every command that certifies: instance, threat model and relaxation."""
     add_instance(parser)
     add_threat(parser)
     add_relaxation(parser)
@@ -142,18 +160,13 @@ def add_vote_options(parser: argparse.ArgumentParser) -> None:
         "--fresh",
         action="store_true",
         help="if there are votes for another number of samples, drop them and draw all samples anew: the confidence "
-        "holds for a number that was fixed before anybody looked, so votes are never added to finished ones",
+        "holds for a number that was fixed before any vote was seen, so votes are never added to finished ones",
     )
     parser.add_argument("--selection", type=natural, default=1000, help="selection samples (default 1,000)")
     parser.add_argument("--alpha", default="0.01", help="error probability for all nodes together (default 0.01)")
     parser.add_argument("--jobs", type=natural, help="number of processes (default: one per processor)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, for many machines")
     add_json(parser)
-
-
-def add_width(parser: argparse.ArgumentParser) -> None:
-    widths = ("one-column", "two-column")
-    parser.add_argument("--width", choices=widths, default=widths[0], help="8.5 or 17.5 cm (default: one-column)")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -167,7 +180,7 @@ def read_question(args: argparse.Namespace) -> tuple[Instance, ThreatModel]:
 
 
 def solve_options(args: argparse.Namespace) -> dict[str, Any]:
-    """What was asked of the solver, as the functions of the engine take it."""
+    """Solver options as keyword arguments for the engine."""
     return {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
 
 
@@ -182,7 +195,7 @@ def read_instance(args: argparse.Namespace) -> Instance:
 
 
 def open_instance(path: str, args: argparse.Namespace) -> Instance:
-    """Read an instance file by the rule that was asked for."""
+    """Read an instance file with the chosen base rule."""
     require_file(path, "an instance file (.npz)", suffix=".npz")
     with StatusLine("reading the instance", quiet=args.json):
         return load_instance(path, base_rule=args.base_rule)
@@ -193,11 +206,12 @@ def threat_of(args: argparse.Namespace, instance: Instance) -> ThreatModel:
     values: dict[str, Any] = {name: getattr(args, name) for name in TYPES}
     for name in TYPES:
         text = getattr(args, f"local_{name}")
-        values[f"local_{name}"] = (
-            text if text is None or args.local_mode == LocalMode.RELATIVE else _local_count(text, name)
-        )
-    return ThreatModel(
+        entry = entry_of(name)
+        shares = entry.lengths or (args.local_mode == LocalMode.RELATIVE and not entry.brings_nodes)
+        values[f"local_{name}"] = text if text is None or shares else _local_count(text, name)
+    threat = ThreatModel(
         **values,
+        attr_l2_sum=args.attr_l2_sum,
         local_mode=args.local_mode,
         sigma=args.sigma,
         targets=None if args.targets is None else instance.select_targets(_targets(args.targets)),
@@ -205,23 +219,24 @@ def threat_of(args: argparse.Namespace, instance: Instance) -> ThreatModel:
         node_costs=None if args.node_costs is None else _numbers(args.node_costs),
         edge_costs=None if args.edge_costs is None else _numbers(args.edge_costs),
     )
+    return threat.bound_to(instance.scale)
 
 
 def targets_before_correct(args: argparse.Namespace, instance: Instance) -> np.ndarray | None:
-    """All targets whose accuracy is asked for with `--targets correct`, right or wrong; None without it."""
+    """All targets that certified accuracy refers to with `--targets correct`, right or wrong; None without it."""
     if args.targets is None or args.targets.partition(":")[0] != "correct":
         return None
     return instance.select_targets(before_correct(args.targets))
 
 
 def print_remarks(instance: Instance, threat: ThreatModel) -> None:
-    """What must be said beside every number at these budgets; on standard error where a table is on the other."""
+    """Print the required remarks at these budgets; on standard error if a table goes to standard output."""
     for remark in messages.remarks(instance, threat):
         print(f"certcore: note: {remark}", file=sys.stderr)
 
 
 def print_share(instance: Instance, before: np.ndarray) -> None:
-    """What ratios of a table over the right labels are shares of, on standard error."""
+    """Print the denominator of ratios in a table over the right labels, on standard error."""
     print(f"certcore: note: {messages.share_of_right(instance, before)}", file=sys.stderr)
 
 
@@ -231,11 +246,11 @@ def print_json(value: object) -> None:
 
 
 def write_csv(handle: Any, columns: dict[str, Any]) -> None:
-    """Equally long columns as CSV, by the one writer of the program."""
-    # Imported only now: most commands write no table, and figures take a while to import.
+    """Columns of equal length as CSV, by the same function as all exports."""
+    # Imported here because most commands write no table, and importing figures is slow.
     from certcore.figures.table import csv_text
 
-    # Scripts that read these tables know True and False as Python writes them.
+    # Existing scripts expect True and False as Python writes them.
     told = [map(str, column) if np.asarray(column).dtype == bool else column for column in columns.values()]
     handle.write(csv_text(list(columns), zip(*told), newline="\n"))
 
@@ -262,6 +277,21 @@ def _existing(path: str) -> str:
     if names_targets(path):
         raise InputError(f"--protect takes indices such as 3,5,10:20 or a file with one per line, not {path!r}")
     return path if INDICES.fullmatch(path) else require_file(path, "indices, or a file with one node index per line")
+
+
+def nodes_text(option: str, given: str, instance: Callable[[], Instance]) -> str:
+    """Targets or protected nodes as text; a file is read."""
+    which = _targets(given) if option == "targets" else _existing(given)
+    plain = before_correct(which)
+    if plain is None or names_targets(plain) or INDICES.fullmatch(plain):
+        return which
+    nodes = write_nodes(instance().select_targets(plain))
+    return nodes if plain == which else f"correct:{nodes}"
+
+
+def costs_text(given: str) -> str:
+    """Costs as text; a file is read."""
+    return ",".join(map(str, _numbers(given).tolist()))
 
 
 def _numbers(path: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The parser of the command line: mistakes get one sentence that says what was probably meant."""
+"""The parser of the command line: an error is one sentence with a suggestion."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, NoReturn, TypeAlias
 from certcore.common.errors import InputError, did_you_mean
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
-"""What a command adds itself to."""
+"""The subparsers object that a command adds itself to."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Wrong options get one line and exit code 2, like every other bad input.
+    """Wrong options give one line and exit code 2, like every other bad input.
 
-    An option is never taken for another one that begins alike: `--local` could mean four things.
+    Options cannot be abbreviated: `--local` could mean four of them.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
         self._given: list[str] = []
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Refuse unknown options here, where it is known which ones there are, not in the parser of all commands."""
+        """Report unknown options here, where the command's own options are known, not in the main parser."""
         self._given = sys.argv[1:] if args is None else list(args)
         found, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """One sentence; if an option is unknown, that is the mistake, whatever else is missing because of it."""
+        """One sentence; an unknown option is reported first, because it may cause the other errors."""
         unknown = self._unknown()
         if unknown and self._commands() is not None:
             message = f"there is no option {unknown} before the command; options of a command come after it"
@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
         return next((action for action in self._actions if isinstance(action, argparse._SubParsersAction)), None)
 
     def _unknown(self) -> str | None:
-        """The first option that was given and does not exist; of the words before the command if there are commands."""
+        """The first given option that does not exist; only of the words before the command if there are commands."""
         for word in self._given:
             if word == "--" or (self._commands() is not None and not word.startswith("-")):
                 return None

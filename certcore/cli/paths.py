@@ -1,4 +1,4 @@
-"""Files that are named on the command line: one that is not there is told with its whole path and with near names."""
+"""Files named on the command line: a missing one is reported with its absolute path and similar names."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 from certcore.common.errors import InputError, did_you_mean
 
-#: Where instances are if nobody says otherwise.
+#: Default folder of instances.
 BUNDLES = Path("precomputed")
-#: A folder with more entries is not searched for near names.
+#: Folders with more entries are not searched for similar names.
 MOST_ENTRIES = 5_000
 
 
 def require_file(path: str, what: str, *, suffix: str = "", words: Iterable[str] = ()) -> str:
-    """The path if something is there; otherwise one sentence with the whole path and what was probably meant.
+    """The path if it exists; otherwise an error with the absolute path and a suggestion.
 
-    `words` are what could stand there instead of a file, `suffix` how near names must end.
+    `words` are accepted values that are not files, `suffix` is the file extension of suggestions.
     """
     if os.path.exists(path):
         return path
@@ -26,7 +26,7 @@ def require_file(path: str, what: str, *, suffix: str = "", words: Iterable[str]
 
 
 def _did_you_mean_file(path: Path, suffix: str = "") -> str:
-    """` (did you mean precomputed/x.npz?)` for files whose name is nearly the same, there or among the bundles."""
+    """` (did you mean precomputed/x.npz?)` for files with a similar name, in that folder or among the bundles."""
     near: dict[str, str] = {}
     for folder in _folders(path):
         for name in _names(folder, suffix):

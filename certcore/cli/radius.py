@@ -64,10 +64,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read_at_least(text: str) -> Fraction:
-    """A share (0.8) or a percentage (80%, 80 %, 80). A bare 1 is the share: all targets; one per cent is 1% or 0.01."""
+    """A fraction (0.8) or a percentage (80%, 80 %, 80). A bare 1 is the fraction 1; one per cent is 1% or 0.01."""
     plain = text.strip()
     number = plain.removesuffix("%").rstrip()
-    # Without a sign, a whole number above 1 can only mean a percentage; 1.5 is more likely a slip.
+    # Without a % sign, an integer above 1 can only be a percentage; 1.5 is more likely a mistake.
     percent = number != plain or (number.isascii() and number.isdigit() and len(number) < 4 and int(number) > 1)
     try:
         return read_share(f"{number}e-2" if percent else number)

@@ -1,4 +1,4 @@
-"""`certcore report`: everything about one certificate, in a folder one can attach to a paper."""
+"""`certcore report`: everything about one certificate, in a folder to attach to a paper."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from certcore.cli.status_line import show_progress
 from certcore.common.files import require_writable
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES
+from certcore.model_attack.stored import attacks_on
 
 
 def add(subparsers: Subparsers) -> None:
@@ -37,13 +38,13 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     require_writable(args.output)
-    # Drawing libraries are loaded only when they are needed: the other commands start faster.
-    from certcore.export.report import build_report, default_threat
+    # Imported here so that the other commands start faster without the drawing libraries.
+    from certcore.export.report import build_report, default_threat, with_attacks
     from certcore.export.report_files import write_report
 
     instance, threat = read_question(args)
     if not any(threat.budgets):
-        # Only the budgets are chosen here: σ, costs and whatever else was asked for stay.
+        # Only the budgets get defaults: σ, costs and other options stay as given.
         chosen = default_threat(instance, threat.targets)
         locals_ = [f"local_{name}" for name in TYPES if threat.local_mode == LocalMode.ABSOLUTE]
         unset = [name for name in locals_ if getattr(threat, name) is None]
@@ -59,10 +60,12 @@ def run(args: argparse.Namespace) -> int:
         quick=args.quick,
         progress=tell,
     )
+    report = with_attacks(report, attacks_on(args.instance, instance))
     files = write_report(report, args.output, progress=tell)
     if args.json:
         print_json({**report.certificate.to_json(), "guarantee": report.guarantee, "files": [str(f) for f in files]})
     else:
         print(report.guarantee)
+        print(report.changed)
         print(f"{len(files)} files in {args.output} and {files[-1]}")
     return 0

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of a command that takes its time."""
+"""Progress display of long-running commands on a terminal."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import time
 
 
 class StatusLine:
-    """A line on standard error that says what goes on, for how long, and how far it is.
+    """A line on standard error with the current step, the elapsed time and the progress.
 
-    It appears after two seconds and is gone in the end; nothing is written where nobody watches (a pipe, a file, or
-    `--json`). The time goes on also while the work cannot report, for example inside a solver.
+    It appears after two seconds and is removed at the end. Nothing is written without a terminal (a pipe, a file, or
+    `--json`). The time is updated even while the work cannot report progress, for example inside a solver.
     """
 
     AFTER = 2.0
@@ -26,7 +26,7 @@ class StatusLine:
         self._thread: threading.Thread | None = None
 
     def __call__(self, share: float) -> None:
-        """Tell how far it is, from 0 to 1."""
+        """Report progress, from 0 to 1."""
         self._share = share
 
     def __enter__(self) -> StatusLine:
@@ -53,7 +53,7 @@ class StatusLine:
 
 
 def show_progress(done: int, total: int, what: str) -> None:
-    """One line on standard error that writes over itself on a terminal; elsewhere (logs) at most about twenty lines."""
+    """One line on standard error that is overwritten on a terminal; elsewhere (logs) about twenty lines at most."""
     terminal = sys.stderr.isatty()
     if not terminal and done != total and done % (total // 20 + 1):
         return

@@ -15,7 +15,7 @@ def add(subparsers: Subparsers) -> None:
         "surface",
         help="certified counts over two budgets, or over a budget and σ",
         description="Certified and naive counts for all pairs of values; each count has a proven bound "
-        "(with `--relaxation exact`: the solver's word, see the column `verified`).",
+        "(with `--relaxation exact`: the solver's claim, see the column `verified`).",
         epilog=(
             "example: certcore surface precomputed/citeseer-gcn-attr-s0.npz --x attr_add --x-values 0:8 "
             "--y attr_del --y-values 0:21 --checkpoint cells.npz -o surface.csv"

@@ -1,4 +1,4 @@
-"""What the commands that sweep over one or two axes share: values, workers, tables, and Ctrl-C."""
+"""Shared by the commands that sweep over one or two axes: values, workers, tables, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ from certcore.sweep.axis import Axis
 from certcore.sweep.parallel import SplitCurve
 
 T = TypeVar("T")
-#: How values are written, for the help of every option that takes some.
+#: The syntax of values, for the help of every option that takes some.
 VALUES = "A:B[:STEP],…"
 VALUES_HELP = "its values: numbers and ranges with both ends included, such as 0,1,2,5,10:100:10"
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What a command was asked: instances (of several splits), what stays fixed, and what varies over which values."""
+    """Arguments of a sweep: instances (of several splits), the fixed threat model, and the values of each axis."""
 
     instances: list[Instance]
     threat: ThreatModel
     axes: list[tuple[Axis, list[Any]]]
     options: dict[str, Any]
-    """Relaxation, limits, checkpoint, and how to watch and cancel."""
+    """Relaxation, limits, checkpoint, progress and cancellation."""
 
 
 def add_sweep(parser: argparse.ArgumentParser, what: str) -> None:
-    """The question, where the work is done, and where its results go."""
+    """Options of a sweep: the threat model, workers, and output."""
     add_question(parser)
     parser.add_argument(
         "--tolerance",
@@ -76,19 +76,19 @@ def run_sweep(
     axes: Sequence[tuple[str, str, str]],
     compute: Callable[[Asked, StatusLine], Curve | Surface | SplitCurve],
 ) -> int:
-    """Read the question, compute with a line that tells how far it is, write the table.
+    """Read the arguments, compute with a progress line, write the table.
 
-    Of each axis: its name and its values as they were given, and what the option of the values is called.
+    Each axis is given by its name, its values as typed, and the name of the option for the values.
     """
     for path in filter(None, (args.output, args.checkpoint)):
         require_writable(path)
     relative = args.local_mode == LocalMode.RELATIVE
     varied = []
     for name, values, option in axes:
-        axis = Axis.parse(name, local=len(axes) == 1)
-        varied.append((axis, read_numbers(values, option, shares=axis.is_local and relative)))
+        axis = Axis.parse(name, local=len(axes) == 1, new=True)
+        varied.append((axis, read_numbers(values, option, shares=axis.lengths or (axis.is_local and relative))))
     instance, threat = read_question(args)
-    # Every split has test nodes and predicted classes of its own.
+    # Test nodes and predicted classes differ between splits.
     instances = [instance, *(open_instance(path, args) for path in getattr(args, "splits", []))]
     options = solve_options(args) | {"checkpoint": args.checkpoint, "tolerance": args.tolerance}
 
@@ -98,7 +98,7 @@ def run_sweep(
     result = watched(args.command, args, work)
     at_most = threat
     for axis, numbers in varied:
-        at_most = axis.at(at_most, max(numbers))
+        at_most = axis.at(at_most, numbers[-1])
     print_remarks(instance, at_most)
     before = [nodes for one in instances if (nodes := targets_before_correct(args, one)) is not None]
     for one, nodes in zip(instances, before):
@@ -108,7 +108,7 @@ def run_sweep(
 
 
 def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event, StatusLine], T]) -> T:
-    """Run the work with a line that tells how far it is; Ctrl-C cancels it and ends the command."""
+    """Run the work with a progress line; Ctrl-C cancels it and ends the command."""
     with StatusLine(what, quiet=args.json) as progress:
         result, cancelled = run_beside(lambda cancel: work(cancel, progress))
     if cancelled:
@@ -119,7 +119,7 @@ def watched(what: str, args: argparse.Namespace, work: Callable[[threading.Event
 def write_table(args: argparse.Namespace, found: Curve | Surface | SplitCurve, accuracy_of: Sequence[int]) -> None:
     """CSV into a file or to standard output, or one JSON object.
 
-    `accuracy_of`: where only right labels are targets, how many nodes were asked about (one number for each split).
+    `accuracy_of`: where only right labels are targets, the number of nodes asked about (one number for each split).
     """
     result = WithAccuracy(found, accuracy_of) if accuracy_of else found
     if args.output:

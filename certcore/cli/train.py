@@ -10,19 +10,26 @@ from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.noise import PAPER_THETA, Noise
-from certcore.models.registry import MODELS
+from certcore.models.registry import model_names
 
 
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "train",
         help="train a classifier for smoothing or for the convex certificate",
-        epilog="example: certcore train citeseer gcn attr --split 0 -o gcn.safetensors",
+        epilog="examples: certcore train citeseer gcn attr --split 0 -o gcn.safetensors; "
+        "certcore train pubmed gcn --attr-std 0.06",
     )
     parser.add_argument("dataset", help="name of a dataset or path of an imported .npz")
-    parser.add_argument("model", choices=MODELS, help="classifier")
+    parser.add_argument("model", choices=model_names(), help="classifier")
     parser.add_argument(
-        "types", choices=(*PAPER_THETA, str(BundleTypes.CONVEX)), help="what will be smoothed, or convex"
+        "types", nargs="?", choices=(*PAPER_THETA, str(BundleTypes.CONVEX)), help="what will be smoothed, or convex"
+    )
+    parser.add_argument(
+        "--attr-std",
+        metavar="S",
+        help="instead of types: Gaussian noise of this standard deviation on attributes that are numbers (pubmed means "
+        "pubmed_tfidf then); with --theta 0 0 0 P edges are deleted as well",
     )
     parser.add_argument("--split", type=natural, default=0, help="number of the data split (default 0)")
     parser.add_argument("--seed", type=natural, help="seed of weights and draws (default: the split)")
@@ -34,16 +41,24 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     require_writable(args.output)
-    from certcore.data.registry import get_dataset
+    from certcore.data.registry import VALUED, get_dataset
     from certcore.models.registry import model_class
     from certcore.training import train
 
     robust = args.types == BundleTypes.CONVEX
     if robust and args.model != "gcn":
         raise InputError(f"robust training covers gcn, not {args.model}; choose gcn")
-    noise = Noise.to_draw(args.theta or (("0", "0", "0", "0") if robust else PAPER_THETA[args.types]))
+    if (args.types is None) is (args.attr_std is None):
+        raise InputError("expected either what will be smoothed (attr, adj, joint, convex) or --attr-std S")
+    plain = ("0", "0", "0", "0") if robust or args.attr_std else PAPER_THETA[args.types]
+    noise = Noise(tuple(args.theta or plain), args.attr_std)
+    noise.check_drawable()
     model_class(args.model)
-    dataset = get_dataset(args.dataset)
+    dataset = get_dataset(VALUED.get(args.dataset, args.dataset) if args.attr_std else args.dataset)
+    if args.attr_std and not dataset.graph.real:
+        raise InputError(
+            f"the attributes of {dataset.name} are bits, not numbers; take attr, or data imported with --keep-values"
+        )
     from certcore.models.storage import save_model
 
     trained = train(
@@ -56,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
         robust=robust,
         progress=not args.json,
     )
-    path = args.output or f"{dataset.name}-{args.model}-{args.types}-s{args.split}.safetensors"
+    path = (
+        args.output
+        or f"{dataset.name}-{args.model}-{noise.types if args.attr_std else args.types}-s{args.split}.safetensors"
+    )
     save_model(path, trained.model, trained.facts)
     if args.json:
         print_json(trained.facts | {"path": str(path)})

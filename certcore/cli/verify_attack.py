@@ -1,4 +1,4 @@
-"""`certcore verify-attack`: count a stored attack on a model again, with new samples."""
+"""`certcore verify-attack`: count the labels that a stored attack on a model changes again, with new samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add(subparsers: Subparsers) -> None:
         "verify-attack",
         help="count a stored attack on a model again, with new samples",
         description="Train the model again by its recorded command, make the attacked graphs again and count labels "
-        "with samples that nobody has seen. Exit code 0: accepted, 1: a label that the file calls changed is not, 2: "
+        "with new samples. Exit code 0: accepted, 1: a label that the file calls changed is not, 2: "
         "unreadable.",
         epilog="example: certcore verify-attack NAME.attack.npz NAME.npz",
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from certcore.cli.options import add_vote_options, natural, print_json
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
+from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.common.rounding import share_down
 from certcore.domain.noise import Noise
@@ -47,13 +48,18 @@ def run(args: argparse.Namespace) -> int:
     from certcore.training.result import check_numbers
     from certcore.votes.run import collect_votes
 
-    read_alpha(args.alpha)  # before the counting begins, not after it
+    read_alpha(args.alpha)  # fail before counting begins, not after
     require_training_packages()
     from certcore.models.storage import load_model
     from certcore.votes.voters import make_voter
 
     require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     model, facts = load_model(args.model)
+    if "attr_std" in facts:
+        raise InputError(
+            "the model was trained for Gaussian noise, whose votes belong to attributes on a lattice; use `certcore "
+            "bundle DATASET MODEL l2 --attr-std S`, or certcore.smooth in Python"
+        )
     dataset = get_dataset(args.dataset)
     noise = Noise.to_draw(args.theta or facts["theta"])
     check_numbers(0, args.seed, None)

@@ -1,1 +1,1 @@
-"""What every layer uses: errors, files, reading of untrusted values, rounding, executors, statistics over splits."""
+"""Utilities of all layers: errors, files, validation of untrusted values, rounding, executors, statistics."""

@@ -1,7 +1,7 @@
-"""Numba functions, compiled once and again whenever one of their sources has changed.
+"""Numba functions with a cache that is renewed whenever one of our sources changes.
 
-Numba's cache looks at the file of a function only, not at the files of the functions that it calls: after a change
-of a helper it would go on running the old code. So the cache is in a folder named after a digest of all sources.
+Numba's own cache checks only the file of the compiled function. It misses changes in functions that are called from
+other files, and would then run old code. So the cache folder is named after a digest of all sources.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba import config, njit
 
 from certcore.common.files import cache_folder
 
-#: The layers that have compiled functions, or functions that these call.
+#: Layers with compiled functions, or with functions that compiled functions call.
 _LAYERS = ("common", "models", "votes")
 
 

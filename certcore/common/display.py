@@ -1,7 +1,7 @@
-"""Results that show themselves in notebooks: the cards, frames and plots are registered from the layer above.
+"""Notebook display of results: cards, data frames and plots.
 
-`certcore/__init__.py` registers the functions of `certcore.notebook` such that each module is loaded at its first use:
-nothing that computes loads pandas, Plotly or the messages.
+`certcore/__init__.py` registers the functions of `certcore.notebook` here. Each of their modules is imported at its
+first use, so that computing a certificate imports neither pandas nor Plotly nor the message texts.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ _VIEWS: dict[str, Callable[..., Any]] = {}
 
 
 def register_views(**views: Callable[..., Any]) -> None:
-    """Name the functions that show results."""
+    """Register the functions that display results, by name."""
     _VIEWS.update(views)
 
 
 def view(name: str, *args: Any, **options: Any) -> Any:
-    """What the registered function of this name returns."""
+    """Call the registered function of this name and return its result."""
     return _VIEWS[name](*args, **options)
 
 
@@ -33,5 +33,5 @@ class Display:
         return view("frame", self)
 
     def plot(self, backend: str = "plotly", *, dark: bool = False) -> Any:
-        """The picture of it, drawn by `plotly` (a `go.Figure`) or `matplotlib`."""
+        """A plot of the result, drawn by `plotly` (a `go.Figure`) or `matplotlib`."""
         return view("plot", self, backend, dark=dark)

@@ -1,4 +1,4 @@
-"""Errors that are meant for people."""
+"""Errors with messages for users."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ LONGEST = 500
 class InputError(Exception):
     """Bad input, explained in one sentence: what was given, what was expected, what to do.
 
-    The command line prints the sentence and exits with code 2; the dashboard shows it in a box. Parts of the input
-    may be quoted in it, so it is kept to one line of printable characters and a readable length. It is no `ValueError`,
-    so that code which catches those of Python or numpy does not catch it and explain it a second time.
+    The command line prints the sentence and exits with code 2. The dashboard shows it in a box. The sentence may quote
+    the input, so it is cut to a readable length and to one line of printable characters. This class is no `ValueError`:
+    code that catches the ValueErrors of Python or numpy must not catch it.
     """
 
     def __init__(self, sentence: str) -> None:
@@ -29,7 +29,7 @@ class SoundnessError(RuntimeError):
 
 
 def did_you_mean(given: str, known: Iterable[str], *, most: int = 2) -> str:
-    """` (did you mean x?)` for what is spelt nearly like that or begins like that; empty if nothing is."""
+    """` (did you mean x?)` with known names that are similar to `given` or start like it; empty if there are none."""
 
     def plain(text: str) -> str:
         return text.strip("-").replace("_", "-").lower()

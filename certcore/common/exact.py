@@ -12,17 +12,17 @@ import numpy as np
 from certcore.common.errors import InputError
 
 Probability = float | str | Fraction
-"""What people may give for a probability: 0.002, "0.002" and "1/500" are the same."""
+"""Accepted forms of a probability: 0.002, "0.002" and "1/500" are equal."""
 
-#: Longer decimals are refused: they would make the exact arithmetic slow.
+#: Largest accepted denominator. Longer decimals would make exact arithmetic slow.
 MAX_DENOMINATOR = 10**30
 
-#: How a probability is spelt, here and in the small checker: Python itself would also read 1_0, ٠ and -0.
+#: Syntax of a probability, the same as in the standalone checker. Python itself also accepts 1_0, ٠ and -0.
 _SPELLING = re.compile(r"\+?[0-9]*\.?[0-9]*([eE][-+]?[0-9]{1,2})?|[0-9]+/[0-9]+")
 
 
 def bounded_decimal(text: str, longest: int = 80) -> Decimal:
-    """A decimal as it is written; ValueError if it is none, or if it would fill the memory as a fraction (1e999999)."""
+    """Parse a decimal exactly; ValueError for other text, or if its fraction would be huge (1e999999)."""
     try:
         decimal = Decimal(text) if len(text) <= longest else Decimal("nan")
     except InvalidOperation as error:
@@ -33,7 +33,7 @@ def bounded_decimal(text: str, longest: int = 80) -> Decimal:
 
 
 def exact_fraction(text: str, longest: int = 80) -> Fraction:
-    """The same as a fraction, and quotients such as 1/500."""
+    """Parse a decimal or a quotient such as 1/500 exactly, as a fraction."""
     if "/" not in text:
         return Fraction(bounded_decimal(text, longest))
     try:
@@ -43,10 +43,10 @@ def exact_fraction(text: str, longest: int = 80) -> Fraction:
 
 
 def read_probability(value: object, name: str) -> Fraction:
-    """A number in [0, 1] as an exact fraction, spelt like 0.002, +.5, 2e-3 or 1/500 in plain digits.
+    """A number in [0, 1] as an exact fraction, written like 0.002, +.5, 2e-3 or 1/500 with ASCII digits.
 
-    Decimal strings and fractions ("0.002", "1/500") are taken as they are; a float is read by its shortest
-    decimal form, because 0.002 means 1/500 and not the nearest multiple of a power of two.
+    Text and fractions are read exactly. A float is read by its shortest decimal form: 0.002 means 1/500, not the
+    nearest binary fraction.
     """
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
@@ -87,14 +87,14 @@ def decimal_text(number: Fraction) -> str:
     places = 0
     while (10**places * number).denominator != 1:
         places += 1
-    if places > 30:  # `read_probability` refuses such a decimal, but reads the fraction
+    if places > 30:  # `read_probability` refuses decimals this long, but accepts the fraction
         return str(number)
     digits = str(int(10**places * number)).rjust(places + 1, "0")
     return digits if places == 0 else f"{digits[:-places]}.{digits[-places:]}"
 
 
 def confidence_text(alpha: str, whole: int = 1) -> str:
-    """1 − α with all its digits (of 1, or of 100 for per cent): 0.9999999 must not be shown as 1."""
+    """1 − α with all its digits (times `whole`: 1, or 100 for per cent). 0.9999999 must not be shown as 1."""
     return decimal_text(whole * (1 - Fraction(alpha)))
 
 

@@ -1,7 +1,7 @@
-"""One way to run independent tasks: here, in local processes, or on a Dask cluster.
+"""Executors for independent tasks: in this process, in local processes, or on a Dask cluster.
 
 Votes, splits and cells of a sweep are independent of each other. They are submitted to an executor of
-`concurrent.futures`; which one it is makes no difference to the results.
+`concurrent.futures`. The results do not depend on which executor runs them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from certcore.common.errors import InputError
 
 T = TypeVar("T")
-#: How long a Dask scheduler may take to answer.
+#: Timeout for connecting to a Dask scheduler.
 CONNECT_SECONDS = 10.0
 
 
@@ -36,12 +36,12 @@ class SerialExecutor(Executor):
 
 
 def default_jobs() -> int:
-    """As many workers as processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _begin_worker() -> None:
-    """Workers leave Ctrl-C to the main process, which saves what is done, and do not outlive it."""
+    """Make a worker ignore Ctrl-C, which the main process handles, and exit when the main process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -49,7 +49,7 @@ def _begin_worker() -> None:
 
 
 def _leave_with(parent: multiprocessing.process.BaseProcess) -> None:
-    """A worker whose main process was killed would wait for tasks for ever."""
+    """Exit when the main process ends. Otherwise a worker would wait for tasks for ever after its parent was killed."""
     parent.join()
     os._exit(1)
 
@@ -95,14 +95,14 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
         workers = sum(client.nthreads().values())
         if workers == 0:
             raise InputError(f"the Dask scheduler at {address} has no workers; start some with `dask worker {address}`")
-        # Tasks have no effect but their result, so they may run anywhere and again when a worker dies.
+        # Tasks have no side effects, so they may run on any worker and be repeated when a worker dies.
         yield client.get_executor(pure=False, retries=3), workers
 
 
 def run_tasks(
     executor: Executor, workers: int, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]
 ) -> Iterator[tuple[tuple[Any, ...], T]]:
-    """Yield (task, result) as tasks finish, in any order; few are in flight, so memory does not grow."""
+    """Yield (task, result) as tasks finish, in any order. Only a few tasks are pending at a time, to bound memory."""
     running: dict[Future[T], tuple[Any, ...]] = {}
     source = iter(tasks)
     limit = 1 if isinstance(executor, SerialExecutor) else 2 * workers + 1

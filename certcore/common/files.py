@@ -17,7 +17,7 @@ from certcore.common.errors import InputError
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO]:
-    """Open a temporary file next to `path`; it takes the name `path` only when everything was written."""
+    """Write to a temporary file next to `path`, which is renamed to `path` once it is complete."""
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO]
 
 
 def require_writable(path: str | os.PathLike[str] | None) -> None:
-    """Check before long work that its result can be written."""
+    """Check, before a long computation, that its result can be written to `path`."""
     folder = Path(path).absolute().parent if path else Path.cwd()
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
@@ -68,7 +68,7 @@ def _remove_old_parts(target: Path) -> None:
 
 
 def cache_folder() -> Path:
-    """Where everything is kept that can be made again: CERTCORE_CACHE, or `certcore` in the user's cache folder."""
+    """Folder for files that can be computed again: CERTCORE_CACHE, or `certcore` in the user's cache folder."""
     chosen = os.environ.get("CERTCORE_CACHE")
     if chosen:
         return Path(chosen)

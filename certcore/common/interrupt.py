@@ -1,6 +1,7 @@
-"""Work in a thread of its own that can be watched, cancelled and left behind.
+"""Background threads for long solves, which can be watched, cancelled or abandoned.
 
-A solve in C hears neither Ctrl-C nor a cancelled request, so it runs beside the thread that does.
+A solver written in C reacts neither to Ctrl-C nor to a cancelled request. So it runs in a second thread, while the
+first thread handles interrupts.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ Other = TypeVar("Other")
 
 
 class Beside(Generic[T]):
-    """Work in a thread of its own; its result, or its error, is kept. No daemon: a process must not end in a solve."""
+    """Runs work in a non-daemon thread and keeps its result or error. The process must not exit during a solve."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
         self._outcome: list[Any] = [None, None]
         self._done = threading.Event()
-        # Not Thread.join: once interrupted, it may take a running thread for a finished one.
+        # Not Thread.join: after an interrupt it may report a running thread as finished.
         self.wait = self._done.wait
         self.is_done = self._done.is_set
         self.start = threading.Thread(target=self._run, name="certcore-work").start
@@ -37,7 +38,7 @@ class Beside(Generic[T]):
             self._done.set()
 
     def result(self) -> T:
-        """What the finished work returned; what it raised is raised here."""
+        """The return value of the finished work; an exception of the work is raised again here."""
         if self._outcome[1] is not None:
             raise self._outcome[1]
         result: T = self._outcome[0]
@@ -45,13 +46,14 @@ class Beside(Generic[T]):
 
 
 def run_beside(work: Callable[[threading.Event], T], on_interrupt: Callable[[], None] | None = None) -> tuple[T, bool]:
-    """Run the work in a thread of its own; returns its result, and whether it was cancelled.
+    """Run the work in a second thread; returns its result and whether it was cancelled.
 
-    The first interrupt sets the event that the work was given and calls `on_interrupt`, a second one is raised.
+    The first interrupt sets the event that was passed to the work and calls `on_interrupt`. A second interrupt is
+    raised.
     """
     cancel = threading.Event()
     running = Beside(lambda: work(cancel))
-    wait: Callable[[], object] = running.start  # it waits too, until the thread runs
+    wait: Callable[[], object] = running.start  # start() blocks too, until the thread runs
     while not running.is_done():
         try:
             wait()
@@ -66,7 +68,7 @@ def run_beside(work: Callable[[threading.Event], T], on_interrupt: Callable[[], 
 
 
 def run_or_leave(work: Callable[[], T], cancel: threading.Event, otherwise: Callable[[], Other]) -> T | Other:
-    """Run the work in a thread and leave it behind when cancelled: building a program cannot be interrupted."""
+    """Run the work in a thread; when cancelled, abandon the thread (it cannot be stopped) and return `otherwise()`."""
     if cancel.is_set():
         return otherwise()
     running = Beside(work)
@@ -83,7 +85,7 @@ def run_or_leave(work: Callable[[], T], cancel: threading.Event, otherwise: Call
 
 @contextmanager
 def watching(cancel: threading.Event, stop: Callable[[], object], every: float) -> Iterator[None]:
-    """Call `stop` from another thread as soon as the event is set (looked at every so many seconds)."""
+    """Call `stop` from another thread once the event is set. The event is polled every `every` seconds."""
     finished = threading.Event()
 
     def watch() -> None:
@@ -102,13 +104,13 @@ def watching(cancel: threading.Event, stop: Callable[[], object], every: float) 
 
 
 def _in_notebook() -> bool:
-    """Whether this is the kernel of a notebook (and not a terminal, where Ctrl-C should end the program)."""
+    """Whether this process is a notebook kernel. In a terminal, Ctrl-C should end the program instead."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and hasattr(shell, "kernel")
 
 
 def interruptible(work: Callable[[threading.Event | None], T], cancel: threading.Event | None) -> T:
-    """Run `work(cancel)`; in the main thread of a notebook an interrupt cancels it and leaves what was proven."""
+    """Run `work(cancel)`; in a notebook's main thread an interrupt cancels it and keeps the bound proven so far."""
     if cancel is not None or not _in_notebook() or threading.current_thread() is not threading.main_thread():
         return work(cancel)
     return run_beside(work)[0]

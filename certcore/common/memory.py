@@ -1,4 +1,4 @@
-"""How much memory there is; programs that need more are refused before they are built."""
+"""Available memory; programs that need more are refused before they are built."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 from certcore.common.errors import InputError
 
-#: Bytes per entry of a program at the peak of building and solving it (measured: 95 to 100 from 50,000 nodes on).
+#: Peak bytes per matrix entry while building and solving a program (measured: 95 to 100 from 50,000 nodes on).
 BYTES_PER_ENTRY = 100
 GIB = 2**30
 
 
 def available_memory() -> float:
-    """Bytes that this process may still take, as far as the system, its container and its own limit tell."""
+    """Bytes that this process may still allocate, limited by the system, its container and its own resource limit."""
     found = [_line("/proc/meminfo", "MemAvailable:")]
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -23,11 +23,11 @@ def available_memory() -> float:
     soft = resource.getrlimit(resource.RLIMIT_AS)[0]
     if soft != resource.RLIM_INFINITY:
         found.append(soft - _line("/proc/self/status", "VmSize:"))
-    return min(value for value in found if value == value)  # without those that cannot be read
+    return min(value for value in found if value == value)  # NaN: a limit that could not be read
 
 
 def check_memory(entries: int) -> None:
-    """Refuse a program that will not fit, and state how much it needs."""
+    """Raise an error for a program that does not fit into memory; the message states how much it needs."""
     needed, there = entries * BYTES_PER_ENTRY, available_memory()
     if needed > there:
         raise InputError(
@@ -37,7 +37,7 @@ def check_memory(entries: int) -> None:
 
 
 def _line(path: str, name: str) -> float:
-    """A figure in kB of a file of the system, in bytes; plenty if there is no such file."""
+    """A value in kB from a file in /proc, in bytes. If it is missing: ∞ for the available memory, otherwise 0."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
         return next(float(line.split()[1]) * 1024 for line in lines if line.startswith(name))

@@ -1,4 +1,4 @@
-"""Reading untrusted `.npz` files: nothing is unpickled, and sizes are checked before memory is taken."""
+"""Reading of untrusted `.npz` files: nothing is unpickled, and sizes are checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from certcore.common.files import atomic_write
 
 MAX_FILE_BYTES = 512 * 2**20
 MAX_ARRAY_BYTES = 2**30
-#: Uploads may unpack to less: several visitors may bring one at once, and checking a file takes a few copies of it.
+#: Limit of the unpacked size of an upload. It is lower because several users may upload at once and checks copy data.
 MAX_UPLOAD_BYTES = 2**28
 MAX_ENTRIES = 200
 
@@ -26,7 +26,7 @@ MAX_ENTRIES = 200
 def read_npz(
     source: str | os.PathLike[str] | bytes, name: str | None = None, *, keys: Collection[str] | None = None
 ) -> dict[str, np.ndarray]:
-    """All arrays of an `.npz` file (or those in `keys`), or one clear sentence about why it cannot be read."""
+    """All arrays of an `.npz` file (or those in `keys`); otherwise an InputError that states why it cannot be read."""
     label = name or (Path(source).name or str(source) if isinstance(source, str | os.PathLike) else "the upload")
     handle: IO[bytes]
     try:
@@ -51,7 +51,7 @@ def read_npz(
                 return _read_members(archive, label, most, keys)
         except InputError:
             raise
-        except Exception as error:  # zipfile, zlib and numpy's header parser fail in a dozen ways on broken files
+        except Exception as error:  # zipfile, zlib and numpy raise many kinds of exceptions on broken files
             raise InputError(
                 f"{label} is damaged or cut off ({type(error).__name__}); save or download it again"
             ) from error
@@ -69,7 +69,7 @@ def _read_members(
     names = Counter(member.filename for member in members)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
-        # Readers differ in which one they take, so that one file could stand for two graphs.
+        # Readers differ in which copy they take, so one file could be read as two different graphs.
         raise InputError(f"{label} holds {twice[0]!r} twice; every array may be there once: save it with numpy.savez")
     arrays: dict[str, np.ndarray] = {}
     for member in members:
@@ -85,7 +85,7 @@ def _read_members(
 
 
 def _size(count: int, dtype: np.dtype) -> int:
-    """Bytes that an array will take: whole numbers are used with 64 bits, however short they are in the file."""
+    """Bytes that an array takes in memory: integers are converted to 64 bits, whatever their width in the file."""
     return count * (8 if dtype.kind in "iu" else dtype.itemsize)
 
 
@@ -110,7 +110,7 @@ def _read_array(stream: IO[bytes], declared: int, label: str, most: int) -> np.n
     data = stream.read(need)
     if len(data) != need:
         raise InputError(f"{label} is cut off; save or download it again")
-    stream.read()  # to the end, so that the checksum of the archive is checked
+    stream.read()  # read to the end, because zipfile checks the checksum only there
     array = np.frombuffer(data, dtype=dtype)
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError(f"{label} contains NaN or infinity; expected finite numbers")
@@ -132,7 +132,7 @@ def write_npz(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> No
         for key in sorted(arrays):
             buffer = io.BytesIO()
             npy.write_array(buffer, np.asarray(arrays[key], order="C"), allow_pickle=False)
-            # A fixed time stamp: a file must not differ only because it was written at another hour.
+            # A fixed time stamp, so that equal arrays give equal files.
             archive.writestr(
                 zipfile.ZipInfo(f"{key}.npy", (1980, 1, 1, 0, 0, 0)), buffer.getvalue(), zipfile.ZIP_DEFLATED
             )

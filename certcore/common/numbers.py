@@ -12,17 +12,17 @@ import numpy as np
 from certcore.common.errors import InputError
 from certcore.common.exact import bounded_decimal
 
-#: More numbers than this are surely a mistake.
+#: Longer lists are refused as mistakes.
 MAX_VALUES = 100_000
-#: What a list of nodes looks like; anything else is a name or a file.
+#: Syntax of a list of nodes; other text is a name or a file.
 INDICES = re.compile(r"[0-9][0-9,:–-]*")
 _NODES = re.compile(r"([0-9]{1,9})(?:[:–-]([0-9]{1,9})(?::([0-9]{1,9}))?)?")
 
 
 def read_numbers(text: str, what: str, *, shares: bool = False) -> list[Any]:
-    """Numbers and ranges `A:B[:STEP]` (both ends included), separated by commas; ascending, each once.
+    """Numbers and ranges `A:B[:STEP]` (both ends included), separated by commas; sorted, without duplicates.
 
-    Whole numbers, or decimals (as text) where they are shares of something.
+    They are whole numbers, or with `shares` decimals, which are returned as text.
     """
     found: set[Decimal] = set()
     for part in text.split(","):
@@ -64,7 +64,7 @@ def _number(text: str, shares: bool) -> Decimal | None:
 
 
 def write_numbers(values: Sequence[Any]) -> str:
-    """Ascending numbers as text that `read_numbers` reads; even steps become ranges."""
+    """Sorted numbers as text for `read_numbers`; numbers with equal steps become ranges."""
     numbers = [_plain_number(value) for value in values]
     parts = []
     while numbers:
@@ -98,11 +98,11 @@ def parse_nodes(text: str, n_nodes: int) -> np.ndarray:
 
 
 def write_nodes(nodes: Iterable[int] | np.ndarray) -> str:
-    """Short text that `parse_nodes` reads back."""
+    """Short text that `parse_nodes` parses to the same nodes."""
     return write_numbers(sorted({int(node) for node in nodes}))
 
 
 def _plain_number(value: object) -> Decimal:
-    """A number as people write it: 0.1 is 0.1, and 3.0 is 3."""
+    """The exact value of a number's shortest decimal form: 0.1 is 1/10, and 3.0 is 3."""
     number = Decimal(str(value))
     return number.to_integral() if number == number.to_integral() else number

@@ -1,4 +1,4 @@
-"""A progress bar: how far a long command is, how fast, and how long it will take."""
+"""A progress bar for long commands: progress, speed and remaining time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 StepsDone = Callable[[int, int, str], None]
-"""Called with steps done, steps in all, and what comes next."""
+"""Called with the number of steps done, the total number of steps, and a description of the next step."""
 
 
 def tell(progress: StepsDone | None, done: int, total: int, what: str) -> None:
@@ -17,21 +17,21 @@ def tell(progress: StepsDone | None, done: int, total: int, what: str) -> None:
 
 
 class ProgressBar:
-    """A progress bar on standard error: in place on a terminal, a line every half minute in a log file."""
+    """A progress bar on standard error: redrawn in place on a terminal, one line per half minute in a log file."""
 
     def __init__(
         self, label: str, total: int, start: int = 0, unit: str = "samples", stream: TextIO | None = None
     ) -> None:
         self.label, self.total, self.unit = label, total, unit
         self.start = self.done = start
-        # Notebooks show standard error as if something were wrong; and they redraw a line like a terminal.
+        # Notebooks display standard error as an error. They do support redrawing a line.
         self.notebook = stream is None and type(sys.stdout).__module__.startswith("ipykernel")
         self.stream = stream or (sys.stdout if self.notebook else sys.stderr)
         self.begun = time.monotonic()
         self.shown = 0.0
 
     def update(self, done: int, note: str = "") -> None:
-        """Set the number of steps done; draws at most ten times a second."""
+        """Set the number of finished steps; redraws at most ten times a second."""
         self.done = done
         now = time.monotonic()
         terminal = self.notebook or self.stream.isatty()
@@ -51,7 +51,7 @@ class ProgressBar:
         return f"{self.label} {bar} {self.done:,} of {self.total:,} {self.unit}, {rate:,.0f}/s{left}"
 
     def close(self) -> None:
-        """Leave the last state on a line of its own."""
+        """Print the final state on its own line."""
         line = self.line(time.monotonic() - self.begun)
         self.stream.write(f"\r\x1b[2K{line}\n" if self.notebook or self.stream.isatty() else f"{line}\n")
         self.stream.flush()

@@ -1,7 +1,7 @@
-"""Untrusted input, accepted unchanged or refused: whole numbers, flags and JSON text.
+"""Validation of untrusted values: whole numbers, flags and JSON text are accepted unchanged or refused.
 
-Numbers are compared before they are converted: a cast first would turn 2⁶⁴ − 1 into −1 and 2.9 into 2.
-Booleans, floats (3.0 too) and text are no whole numbers anywhere.
+Numbers are compared before they are converted, because a cast would turn 2⁶⁴ − 1 into −1 and 2.9 into 2. Booleans,
+floats (also 3.0) and text are never accepted as whole numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from certcore.common.errors import InputError
 
 
 def whole_number(value: Any, what: str, low: int, high: int) -> int:
-    """One whole number from `low` to `high`; an array of one entry is one number."""
+    """One whole number from `low` to `high`; an array with a single entry is accepted too."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     if not _is_whole(value) or not low <= int(value) <= high:
@@ -26,10 +26,10 @@ def whole_number(value: Any, what: str, low: int, high: int) -> int:
 def whole_numbers(
     values: object, what: str, low: int, high: int, *, shape: tuple[int | None, ...] = (None,)
 ) -> np.ndarray:
-    """Whole numbers from `low` to `high` as a read-only int64 array of its own; None in `shape` is any length."""
+    """Whole numbers from `low` to `high` as a new read-only int64 array; None in `shape` allows any length."""
     wanted = " × ".join("any number" if side is None else f"{side:,}" for side in shape)
     try:
-        # Lists are looked at entry by entry: numpy would make floats of [-1, 2**63] and numbers of [True, 2].
+        # Lists are checked entry by entry: numpy would convert [-1, 2**63] to floats and [True, 2] to integers.
         array = np.array(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
     except ValueError as error:
         raise InputError(f"{what} is a list of unequal lists; expected whole numbers ({wanted})") from error
@@ -60,13 +60,13 @@ def whole_numbers(
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The array, which nobody may change any more: counts rest on it, and a digest has told what it is."""
+    """Make the array read-only in place and return it: bounds and digests were computed from its values."""
     array.setflags(write=False)
     return array
 
 
 def flag(value: object, what: str) -> bool:
-    """True or false; 0 and 1 will do, since some programs write them."""
+    """A boolean; 0 and 1 are accepted, since some programs write them."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     if isinstance(value, bool | np.bool_) or (_is_whole(value) and value in (0, 1)):
@@ -75,7 +75,7 @@ def flag(value: object, what: str) -> bool:
 
 
 def read_json(text: str | bytes, what: str) -> Any:
-    """JSON as its standard means it: no NaN, and no name twice in one object (the last one would win silently)."""
+    """Parse strict JSON: no NaN, and no duplicate keys (Python would silently keep the last)."""
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except _Twice as error:
@@ -87,7 +87,7 @@ def read_json(text: str | bytes, what: str) -> Any:
 
 
 class _Twice(ValueError):
-    """A name appears twice in one object."""
+    """A key appears twice in one JSON object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

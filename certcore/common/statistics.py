@@ -1,4 +1,4 @@
-"""Statistics over splits, and the average radius of a curve: once, for sweeps, figures and the reproduction alike."""
+"""Statistics over splits, and the average radius of a curve; used by sweeps, figures and the reproduction."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def mean(rows: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
 
 
 def deviation(rows: Sequence[np.ndarray] | Sequence[float] | np.ndarray) -> np.ndarray | None:
-    """The sample standard deviation over splits (divided by one less than their number).
+    """The sample standard deviation over splits (divisor: number of splits − 1).
 
-    None for a single split: one number does not tell how far others are from it.
+    None for a single split, for which it is not defined.
     """
     array = np.asarray(rows, dtype=float)
     return None if len(array) < 2 else np.asarray(array.std(axis=0, ddof=1))

@@ -1,10 +1,10 @@
-"""Sums of matrix rows in vector registers: the innermost loops of voting, written in LLVM's own terms.
+"""Sums of matrix rows in vector registers: the innermost loops of voting, written as LLVM instructions.
 
-Numba's loops keep a running sum in memory, because two arrays might overlap; that doubles the time of the kernel:
-written as plain Numba loops, these functions give the same votes at 0.42 to 0.48 of the speed (best of four, two runs;
-GCN on Citeseer with noise on attributes, and on attributes and edges; processor time; `fastmath` would change votes).
-Here the sum is one wide vector value, which LLVM spreads over the registers of whatever processor it finds.
-Additions happen in the order of the list, without fused multiply-add: the result does not depend on the machine.
+Numba's loops keep a running sum in memory, because two arrays might overlap. As plain Numba loops these functions give
+the same votes at 0.42 to 0.48 of the speed. (Best of four, two runs, processor time; GCN on Citeseer with noise on
+attributes, and on attributes and edges.) `fastmath` would change votes. Here the sum is one wide vector value, which
+LLVM maps to the registers of the processor. Additions follow the order of the list, without fused multiply-add, so the
+result does not depend on the machine.
 """
 
 # Numba infers the types of compiled functions from their arguments.
@@ -162,7 +162,7 @@ def weigh_rows(typingctx, matrix, weights, count, out):
 
 @intrinsic
 def squared_distance(typingctx, matrix, first, second):
-    """Σ (matrix[first] − matrix[second])² (64 columns), added up in halves: an order that no processor changes."""
+    """Σ (matrix[first] − matrix[second])² (64 columns), as a pairwise sum in a fixed order on every processor."""
 
     def generate(context, builder, signature, arguments):
         rows = _data(context, builder, signature.args[0], arguments[0], _FLOAT)

@@ -1,4 +1,4 @@
-"""A graph in one of several forms: torch-geometric, networkx, plain matrices, or one of ours."""
+"""Conversion of graphs in several forms: torch-geometric, networkx, plain matrices, or certcore's own types."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from certcore.domain.limits import MAX_CLASSES
 
 
 def as_dataset(data: Any, name: str = "", **asked: Unpack[Asked]) -> tuple[Dataset, bool]:
-    """The data as a dataset, and whether they came with labels.
+    """The data as a dataset, and whether labels were given.
 
-    Taken are torch-geometric's `Data`, a networkx graph, a `Dataset` or `Graph` of certcore, and tuples (x, edges) or
-    (x, edges, labels), where the edges are an edge_index of two rows or an N × N matrix whose entry (i, j) means that
-    i receives from j. Nothing is changed unless it is asked for.
+    Accepted are torch-geometric's `Data`, a networkx graph, a `Dataset` or `Graph` of certcore, and tuples (x, edges)
+    or (x, edges, labels). The edges are an edge_index of two rows or an N × N matrix whose entry (i, j) means that i
+    receives from j. The data are changed only by the options in `asked`.
     """
     if isinstance(data, Dataset | Graph) and any(asked.values()):
         raise InputError(f"a {type(data).__name__} of certcore is taken as it is; leave {', '.join(asked)} out")
@@ -67,7 +67,7 @@ def _from_matrices(data: Any, name: str, asked: Asked) -> tuple[Dataset, bool]:
         matrix.eliminate_zeros()
         pairs, weights = np.stack(matrix.coords, axis=1), matrix.data
     elif edges.ndim == 2 and len(edges) == 2:
-        pairs = edges[::-1].T  # messages run from the first row to the second: the second receives
+        pairs = edges[::-1].T  # edge_index holds (sender, receiver); rows here are (receiver, sender)
     else:
         raise InputError(
             f"the edges have shape {edges.shape}; expected two rows (senders, receivers) or an adjacency of "

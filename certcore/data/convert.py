@@ -1,4 +1,4 @@
-"""Graphs from elsewhere: torch-geometric, networkx, edge lists with attribute tables, LINQS files, documents."""
+"""Import of graphs: torch-geometric, networkx, edge lists with attribute tables, LINQS files, documents."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from certcore.common.errors import InputError
 from certcore.common.npz import read_npz
 from certcore.common.reading import whole_numbers
 from certcore.data.dataset import Asked, Changes, Dataset, build_dataset, load_dataset_file, numbered_classes
+from certcore.data.features import built_from, nearest_points
 from certcore.data.linqs import read_linqs
 from certcore.data.split import TEST, TRAIN, VALIDATION
 from certcore.data.texts import from_documents, neighbour_pairs
@@ -21,9 +22,9 @@ from certcore.domain.limits import MAX_CLASSES
 
 
 def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **asked: Unpack[Asked]) -> Dataset:
-    """A torch-geometric `Data` with `x` (0/1), `edge_index` and `y`; its masks become the split, names are kept.
+    """A torch-geometric `Data` with `x`, `edge_index` and `y`; its masks become the split, names are kept.
 
-    Nothing is changed unless it is asked for: `binarize`, `undirected` or `directed`, `simplify`, `largest_component`.
+    The data are changed only by the options in `Asked`. Values other than 0 and 1 need `keep_values` or `binarize`.
     """
     for key in ("x", "edge_index", "y"):
         if getattr(data, key, None) is None:
@@ -40,12 +41,12 @@ def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **as
     weights = [_numpy(data[key]).reshape(-1) for key in ("edge_weight", "edge_attr") if _has(data, key)]
     names = data["node_names"] if _has(data, "node_names") else None
     if names is None and asked.get("largest_component"):
-        names = range(n_nodes)  # which node of the original each one was
+        names = range(n_nodes)  # the index of each node in the original data
     if names is not None and len(names) != n_nodes:
         raise InputError(f"node_names of {name} has {len(names)} entries; expected one for each of {n_nodes:,} nodes")
     return build_dataset(
         name,
-        index[::-1].T,  # messages run from the first row to the second: the second receives
+        index[::-1].T,  # edge_index holds (sender, receiver); rows here are (receiver, sender)
         attributes,
         labels,
         numbered_classes(labels),
@@ -88,9 +89,9 @@ def _split_of_masks(data: Any, name: str, n_nodes: int) -> np.ndarray | None:
 def from_networkx(
     graph: Any, name: str, *, attribute: str = "x", label: str = "y", weight: str = "weight", **asked: Unpack[Asked]
 ) -> Dataset:
-    """A networkx graph whose nodes carry a 0/1 vector (`attribute`) and a class (`label`); u → v: v receives from u.
+    """A networkx graph whose nodes have a vector (`attribute`) and a class (`label`); u → v: v receives from u.
 
-    Nothing is changed unless it is asked for: `binarize`, `undirected`, `simplify`, `largest_component`.
+    The data are changed only by the options in `Asked`. Values other than 0 and 1 need `keep_values` or `binarize`.
     """
     nodes = list(graph.nodes)
     if not nodes:
@@ -123,10 +124,11 @@ def from_networkx(
 
 
 def from_tables(edges: str | Path | None, attributes: str | Path, name: str, **asked: Unpack[Asked]) -> Dataset:
-    """An edge list (two ids a line) and a CSV of nodes: id, then one column per attribute, then the class.
+    """An edge list (two ids per line) and a CSV of nodes: id, then one column per attribute, then the class.
 
-    Without an edge list the columns are taken as words, and each node is linked to its three nearest neighbours.
-    Nothing is changed unless it is asked for: `binarize`, `undirected` or `directed`, `simplify`, `largest_component`.
+    Without an edge list each node is linked to its three nearest neighbours. Columns are then used as words, or with
+    `keep_values` as coordinates. The data are changed only by the options in `Asked`. Values other than 0 and 1 need
+    `keep_values` or `binarize`.
     """
     table = _rows(attributes)
     if len(table) < 2 or len(table[0]) < 3:
@@ -146,14 +148,16 @@ def from_tables(edges: str | Path | None, attributes: str | Path, name: str, **a
     try:
         values = np.array([row[1:-1] for row in body], dtype=np.float64)
     except ValueError as error:
-        raise InputError(f"an attribute in {Path(attributes).name} is no number ({error}); expected 0 or 1") from error
+        raise InputError(f"an attribute in {Path(attributes).name} is no number ({error}); expected numbers") from error
     class_names, labels = _classes([row[-1].strip() for row in body])
     source = {"from": ", ".join(Path(file).name for file in (edges, attributes) if file is not None)}
     if edges is None:
+        pairs_of = neighbour_pairs(values != 0)
+        if asked.get("keep_values"):
+            pairs_of, source = nearest_points(values, 3), source | built_from(3)
         return build_dataset(
-            name, neighbour_pairs(values != 0), values, labels, class_names, both_ways=True, node_names=tuple(ids),
-            source=source, **asked,
-        )  # fmt: skip
+            name, pairs_of, values, labels, class_names, both_ways=True, node_names=tuple(ids), source=source, **asked
+        )
     pairs = []
     for number, row in enumerate(_rows(edges), start=1):
         ends = [field for part in row for field in part.split()]
@@ -185,9 +189,9 @@ def import_file(
     words: int = 200,
     **asked: Unpack[Asked],
 ) -> Dataset:
-    """Import by ending: .npz (ours, or as Cora-ML is published), .content [+ .cites], .csv + edges, .tsv, .txt.
+    """Import by file extension: .npz (ours, or the published Cora-ML), .content [+ .cites], .csv + edges, .tsv, .txt.
 
-    Nothing is changed unless it is asked for: `binarize`, `undirected` or `directed`, `simplify`, `largest_component`.
+    The data are changed only by the options in `Asked`. Values other than 0 and 1 need `keep_values` or `binarize`.
     """
     path = Path(path)
     if not path.exists():
@@ -204,7 +208,7 @@ def import_file(
         return _import_npz(path, name, asked)
     if path.suffix == ".content":
         cites = Path(edges) if edges else path.with_suffix(".cites")
-        # WebKB has .cites too, but the paper links documents by their words; so links need to be asked for.
+        # WebKB has .cites files, but the paper links documents by their words. So its links are used on request only.
         linked = _text(cites) if edges or (cites.exists() and name != "webkb") else None
         return read_linqs(name, _text(path), linked, source={"from": path.name}, **asked)
     if path.suffix == ".csv":
@@ -219,7 +223,7 @@ def import_file(
 
 
 def _import_npz(path: Path, name: str, asked: Asked) -> Dataset:
-    """Clean arrays as we write them, or the `adj_data, adj_indices, …` arrays in which Cora-ML is published."""
+    """Clean arrays in our format, or the `adj_data, adj_indices, …` arrays in which Cora-ML is published."""
     arrays = read_npz(path)
     published = {"adj_indices", "adj_indptr", "adj_shape", "attr_indices", "attr_indptr", "attr_shape", "labels"}
     if not published <= set(arrays):
@@ -257,12 +261,14 @@ def _import_npz(path: Path, name: str, asked: Asked) -> Dataset:
 
 
 def _again(dataset: Dataset, asked: Asked) -> Dataset:
-    """A dataset of ours, changed as asked for; what was done to it before stays on record."""
+    """A dataset of ours, changed as requested; earlier changes stay recorded."""
+    graph = dataset.graph
+    if graph.real and not asked.get("binarize"):
+        asked["keep_values"] = True  # they were kept in the first import
     if not any(asked.values()):
         return dataset
     changes = Changes(dataset.name, asked)
     changes.done += dataset.changes
-    graph = dataset.graph
     if graph.directed and not asked.get("undirected"):
         asked["directed"] = True
     return build_dataset(

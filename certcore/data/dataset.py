@@ -22,7 +22,7 @@ from certcore.domain.limits import MAX_CLASSES
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A labelled graph; `source` says where it came from (kept in the provenance of everything made from it)."""
+    """A labelled graph; `source` records its origin and is copied to the provenance of everything made from it."""
 
     name: str
     graph: Graph
@@ -31,7 +31,7 @@ class Dataset:
     node_names: tuple[str, ...] | None = None
     source: dict[str, Any] = field(default_factory=dict)
     split: np.ndarray | None = None
-    """The split the data came with: 0 train, 1 validation, 2 test, -1 none of them."""
+    """The split of the published data: 0 train, 1 validation, 2 test, -1 none of them."""
 
     def __post_init__(self) -> None:
         n = self.graph.n_nodes
@@ -48,7 +48,7 @@ class Dataset:
 
     @property
     def changes(self) -> list[str]:
-        """What was done to the data when they were brought in, one sentence each."""
+        """The changes made during import, one sentence each."""
         return [str(sentence) for sentence in self.source.get("changes", [])]
 
     @property
@@ -57,37 +57,40 @@ class Dataset:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """What `certcore data get NAME --json` prints, without the path."""
+        """The output of `certcore data get NAME --json`, without the path."""
         return {
             "name": self.name,
             "nodes": self.graph.n_nodes,
             "edges": self.graph.n_edges,
             "attributes": self.graph.n_attrs,
+            **({"values": "numbers"} if self.graph.real else {}),
             "classes": self.n_classes,
         }
 
 
 class Asked(TypedDict, total=False):
-    """What an import may do to the data. Nothing of it is done without being asked for, and all of it is recorded.
+    """Changes that an import may make. Each is made only on request, and is recorded.
 
-    `binarize`: an attribute that is not zero becomes 1. `undirected`: every edge is taken in both directions.
-    `directed`: edges keep their direction. `simplify`: self loops, repeated edges, edge weights and edges to nodes
-    that are not there are left out. `largest_component`: nodes outside the largest connected component are left out.
+    `binarize`: non-zero attributes become 1. `keep_values`: attributes stay real-valued, in 32 bits (for attacks on
+    edges, or on attributes by an l2 distance). `undirected`: every edge is used in both directions. `directed`: edges
+    keep their direction. `simplify`: self loops, repeated edges, edge weights and edges to missing nodes are removed.
+    `largest_component`: nodes outside the largest connected component are removed.
     """
 
     binarize: bool
+    keep_values: bool
     undirected: bool
     directed: bool
     simplify: bool
     largest_component: bool
 
 
-#: How the published versions of the known datasets were made, as in the paper.
+#: The options with which the paper's versions of the known datasets are made.
 AS_IN_THE_PAPER: Asked = {"binarize": True, "undirected": True, "simplify": True, "largest_component": True}
 
 
 class Changes:
-    """Applies the chosen options and records that; refuses other changes and names the option that allows them."""
+    """Applies the requested options and records them; refuses other changes and names the option that allows them."""
 
     def __init__(self, name: str, asked: Asked) -> None:
         strange = sorted(set(asked) - set(Asked.__annotations__))
@@ -95,11 +98,13 @@ class Changes:
             raise InputError(f"{strange[0]!r} is no option of an import; expected {', '.join(Asked.__annotations__)}")
         if asked.get("undirected") and asked.get("directed"):
             raise InputError(f"{name} cannot be both directed and undirected; ask for one of them")
+        if asked.get("binarize") and asked.get("keep_values"):
+            raise InputError(f"the attributes of {name} cannot become 0 and 1 and keep their values; ask for one")
         self.name, self.asked = name, asked
         self.done: list[str] = []
 
     def allow(self, option: str, found: str, done: str) -> None:
-        """`found` was found in the data: record `done` if the option is on, refuse otherwise."""
+        """Record the change `done` if the option is on; otherwise refuse the data because of `found`."""
         if not self.asked.get(option):
             raise InputError(
                 f"{self.name} has {found}; nothing is changed without being asked for: "
@@ -122,15 +127,15 @@ def build_dataset(
     source: dict[str, Any] | None = None,
     **asked: Unpack[Asked],
 ) -> Dataset:
-    """A dataset from raw parts: they are taken as they are, changed as asked for, or refused (see `Asked`).
+    """A dataset from raw parts, which are used unchanged, changed as requested, or refused (see `Asked`).
 
-    `edges` are rows (receiver, sender). If each holds both ways by the nature of the source, `both_ways` says so.
-    Changes that the caller has made already are given instead of the name.
+    `edges` are rows (receiver, sender). `both_ways` states that every edge of the source is undirected. `name` may be a
+    `Changes` object instead, with changes that the caller has already made.
     """
     changes = name if isinstance(name, Changes) else Changes(name, asked)
     name = changes.name
-    binary = _binary(name, attributes, changes)
-    n_nodes = binary.shape[0]
+    matrix, real = _attributes(name, attributes, changes)
+    n_nodes = matrix.shape[0]
     given = edges if np.size(edges) else np.zeros((0, 2), dtype=np.int64)
     pairs = whole_numbers(given, f"the list of edges of {name}", 0, n_nodes - 1, shape=(None, 2))
     if len(labels) != n_nodes:
@@ -148,25 +153,30 @@ def build_dataset(
     position[keep] = np.arange(len(keep))
     inside = position[pairs]
     inside = inside[(inside >= 0).all(axis=1)]
-    graph = Graph.from_edges(len(keep), inside, binary[keep], directed=directed)
+    graph = Graph.from_edges(len(keep), inside, matrix[keep], directed=directed, keep_values=real)
     kept_names = None if node_names is None else tuple(node_names[i] for i in keep)
     record = dict(source or {}) | ({"changes": changes.done} if changes.done else {})
     kept_split = None if split is None else np.asarray(split)[keep]
     return Dataset(name, graph, np.asarray(labels)[keep], class_names, kept_names, record, kept_split)
 
 
-def _binary(name: str, attributes: object, changes: Changes) -> sp.csr_array:
+def _attributes(name: str, attributes: object, changes: Changes) -> tuple[sp.csr_array, bool]:
+    """The attributes as a sparse matrix, and whether they are real-valued."""
     matrix = sp.csr_array(attributes)
     if matrix.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all():
         raise InputError(f"attributes of {name} contain NaN, infinity or text; expected finite numbers")
-    other = int(np.count_nonzero((matrix.data != 0) & (matrix.data != 1)))
-    if other:
-        example = matrix.data[(matrix.data != 0) & (matrix.data != 1)][0]
-        changes.allow(
-            "binarize", f"{other:,} attributes that are neither 0 nor 1, such as {example:g}",
-            "what is not zero becomes 1",
-        )  # fmt: skip
-    return pattern(matrix)
+    other = matrix.data[(matrix.data != 0) & (matrix.data != 1)]
+    found = f"{len(other):,} attributes that are neither 0 nor 1" + (f", such as {other[0]:g}" if len(other) else "")
+    if not len(other) or changes.asked.get("binarize"):
+        if len(other):
+            changes.allow("binarize", found, "what is not zero becomes 1")
+        return pattern(matrix), False
+    if not changes.asked.get("keep_values"):
+        raise InputError(
+            f"{name} has {found}; nothing is changed without being asked for: keep_values=True (--keep-values) takes "
+            "them as numbers, binarize=True (--binarize) means that what is not zero becomes 1"
+        )
+    return matrix, True
 
 
 def _simple(
@@ -182,7 +192,7 @@ def _simple(
     ordered = np.sort(pairs, axis=1) if both_ways else pairs
     keys, first = np.unique(ordered[:, 0] * n_nodes + ordered[:, 1], return_index=True)
     if len(keys) < len(pairs):
-        # If edges hold both ways, (a, b) and (b, a) are the same edge and no repetition.
+        # In undirected data (a, b) and (b, a) are the same edge and no repetition.
         repeated = len(pairs) - len(np.unique(pairs[:, 0] * n_nodes + pairs[:, 1]))
         if repeated:
             changes.allow("simplify", f"{repeated:,} edges that are given more than once", "each counts once")
@@ -204,7 +214,7 @@ def _simple(
 
 
 def save_dataset(path: str | os.PathLike[str], dataset: Dataset) -> None:
-    """Write a dataset as plain arrays; nothing in the file needs to be unpickled."""
+    """Write a dataset as plain arrays, without pickles."""
     graph = dataset.graph
     arrays = {
         "n_nodes": np.array(graph.n_nodes),
@@ -219,6 +229,8 @@ def save_dataset(path: str | os.PathLike[str], dataset: Dataset) -> None:
         "name": np.array(dataset.name),
         "source": np.array(json.dumps(dataset.source)),
     }
+    if graph.attr_values is not None:
+        arrays["attr_values"] = graph.attr_values
     if dataset.node_names is not None:
         arrays["node_names"] = np.array(dataset.node_names)
     if dataset.split is not None:
@@ -242,6 +254,7 @@ def load_dataset_file(path: str | os.PathLike[str], name: str | None = None) -> 
         arrays["attr_indptr"],
         arrays["attr_indices"],
         flag(arrays.get("directed", False), f"directed of {path}"),
+        arrays.get("attr_values"),
     )
     labels = whole_numbers(
         arrays["labels"], f"the list of labels of {path}", 0, MAX_CLASSES - 1, shape=(graph.n_nodes,)

@@ -39,7 +39,7 @@ def read_linqs(
     source: dict[str, Any] | None = None,
     **asked: Unpack[Asked],
 ) -> Dataset:
-    """A dataset from its texts; without `cites` the graph links each node to its three nearest by words."""
+    """A dataset from its texts; without `cites`, each node is linked to its three nearest neighbours by words."""
     ids, words, labels, class_names = _read_content(content, name)
     if len(set(ids)) != len(ids):
         raise InputError(f"the .content of {name} names a node twice; expected every id once")
@@ -55,7 +55,7 @@ def read_linqs(
     known = [(position[a], position[b]) for a, b in pairs if a in position and b in position]
     changes = Changes(name, asked)
     if len(known) < len(pairs):
-        # They occur in the published files: papers outside the corpus.
+        # The published files contain citations of papers outside the corpus.
         changes.allow("simplify", f"{len(pairs) - len(known):,} citations of unknown nodes", "they are left out")
     edges = np.array(known, dtype=np.int64).reshape(-1, 2)
     return build_dataset(changes, edges, words, labels, class_names, node_names=tuple(ids), source=source)

@@ -1,4 +1,4 @@
-"""The Planetoid files (`ind.NAME.x` and so on): Python 2 pickles, read without trusting them."""
+"""Reader of the Planetoid files (`ind.NAME.x` and so on): Python 2 pickles, read with a restricted unpickler."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from certcore.common.errors import InputError
 
 
 def _new_array(*_: Any) -> np.ndarray:
-    """What `numpy.core.multiarray._reconstruct` does for a plain array, whatever the pickle asks for."""
+    """Replaces `numpy.core.multiarray._reconstruct` by an empty plain array, whatever the arguments."""
     return np.ndarray.__new__(np.ndarray, (0,), np.dtype("i1"))
 
 
-#: Everything such a file may name. Old module paths are mapped to harmless constructors of our own choice.
+#: All names that such a file may use. Old module paths are mapped to safe constructors.
 _ADMITTED: dict[tuple[str, str], Any] = {
     ("numpy.core.multiarray", "_reconstruct"): _new_array,
     ("numpy._core.multiarray", "_reconstruct"): _new_array,
@@ -39,7 +39,7 @@ _ADMITTED: dict[tuple[str, str], Any] = {
 
 
 class _RestrictedUnpickler(pickle.Unpickler):
-    """Admits only numpy, scipy and collections constructors; anything else ends the reading."""
+    """Allows only numpy, scipy and collections constructors; any other name is an error."""
 
     def find_class(self, module: str, name: str) -> Any:
         try:
@@ -62,7 +62,7 @@ def restricted_load(data: bytes, what: str) -> Any:
 
 
 def _matrix(value: Any, what: str) -> sp.csr_array:
-    """A fresh, checked matrix from whatever state the pickle has put into the object."""
+    """A new, validated matrix from the state that the pickle gave the object."""
     try:
         parts = (np.asarray(value.data), np.asarray(value.indices), np.asarray(value.indptr))
         shape = tuple(int(n) for n in getattr(value, "_shape", None) or value.shape)

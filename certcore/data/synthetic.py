@@ -1,4 +1,4 @@
-"""Seeded graphs of any size that look like citation graphs: for scale tests and for the documentation."""
+"""Seeded random graphs of any size that resemble citation graphs, for scale tests and documentation."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def citation_like(
 ) -> Dataset:
     """A degree-corrected block model with class-dependent sparse attributes.
 
-    A share `homophily` of the edges stays within a class; degrees follow a power law with the given mean; a node
-    has about `ones` attributes, half of them from the topic words of its class. Work grows linearly with the edges
-    and ones. All nodes are kept, connected or not.
+    A fraction `homophily` of the edges is within a class. Degrees follow a power law with the given mean. A node has
+    about `ones` attributes, half of them from the topic words of its class. Running time is linear in edges and ones.
+    All nodes are kept, connected or not.
     """
     if n_nodes < 2 * n_classes or n_attrs < 2 * n_classes or not 0 <= homophily <= 1 or degree <= 0 or ones <= 0:
         raise InputError(
@@ -33,7 +33,7 @@ def citation_like(
         )
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(n_nodes) % n_classes)
-    # Pareto weights with exponent 2.5, cut at √n: heavy tails without a node that is linked to all others.
+    # Pareto weights with exponent 2.5, cut at √n: heavy tails, but no node is linked to all others.
     weights = np.minimum((1 - rng.random(n_nodes)) ** (-1 / 1.5), np.sqrt(n_nodes))
     wanted = round(n_nodes * degree / 2)
     first = rng.choice(n_nodes, size=2 * wanted, p=weights / weights.sum())
@@ -46,7 +46,7 @@ def citation_like(
         second[chosen] = rng.choice(members, size=int(chosen.sum()), p=share)
     pairs = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    # Duplicates are dropped in order of appearance, so that the first `wanted` distinct edges remain.
+    # Duplicates are removed in order of appearance, which keeps the first `wanted` distinct edges.
     _, distinct = np.unique(pairs, axis=0, return_index=True)
     pairs = pairs[np.sort(distinct)[:wanted]]
 
@@ -58,7 +58,7 @@ def citation_like(
     # Topic words of class k are those with index ≡ k modulo the number of classes.
     shifted = words[topical] - words[topical] % n_classes + labels[owner[topical]]
     words[topical] = np.where(shifted < n_attrs, shifted, shifted - n_classes)
-    # A word may be drawn twice for a node; it has it once.
+    # A word that is drawn twice for a node counts once.
     attributes = pattern(sp.coo_array((np.ones(len(owner)), (owner, words)), shape=(n_nodes, n_attrs)))
     source = {"generator": "citation_like", "seed": seed, "degree": degree, "ones": ones, "homophily": homophily}
     names = tuple(f"topic {k}" for k in range(n_classes))

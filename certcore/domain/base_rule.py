@@ -6,9 +6,9 @@ from certcore.common.choice import Choice
 
 
 class BaseRule(Choice):
-    """Which bounds on the votes of a node are compared."""
+    """How the bounds on class probabilities are compared."""
 
     BINARY = "binary"
-    """Its label against everything else together."""
+    """The label against all other classes together."""
     MULTICLASS = "multiclass"
-    """Its label against the likeliest other class."""
+    """The label against the most probable other class."""

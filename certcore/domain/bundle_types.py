@@ -1,19 +1,34 @@
-"""What a bundle certifies by."""
+"""The smoothing types of a bundle."""
 
 from __future__ import annotations
 
 from certcore.common.choice import Choice
 
+#: Error message for files, links and commands of division voting, which was removed.
+DIVISION_IS_GONE = (
+    "division voting was replaced by ballots, which certify more labels, attributes and new nodes; make the file "
+    "again with `certcore bundle cora decoupled ballots` (or your dataset instead of cora)"
+)
+
 
 class BundleTypes(Choice):
-    """What is smoothed, or which base certificate does without noise."""
+    """What is smoothed, or which base certificate works without noise."""
 
     ATTR = "attr"
     ADJ = "adj"
     JOINT = "joint"
+    L2 = "l2"
+    """Gaussian noise on real-valued attributes."""
+    L2_JOINT = "l2_joint"
+    """Gaussian noise on real-valued attributes and deletion noise on edges."""
     CONVEX = "convex"
-    DIVISION = "division"
+    BALLOTS = "ballots"
+
+    @property
+    def moves(self) -> bool:
+        """Whether attributes get Gaussian noise."""
+        return self in (BundleTypes.L2, BundleTypes.L2_JOINT)
 
     @property
     def has_noise(self) -> bool:
-        return self not in (BundleTypes.CONVEX, BundleTypes.DIVISION)
+        return self not in (BundleTypes.CONVEX, BundleTypes.BALLOTS)

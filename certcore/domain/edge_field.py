@@ -6,9 +6,9 @@ from certcore.common.choice import Choice
 
 
 class EdgeField(Choice):
-    """Which edges within the hops of a model can influence a prediction."""
+    """Which edges near a target can influence its prediction, for a model with a given number of layers."""
 
     DEGREES = "degrees"
-    """Those with either end within all hops, as messages may depend on the sender's degree. Safe for every model."""
+    """Edges with either end within all hops, since messages may depend on the sender's degree. Safe for every model."""
     MESSAGES = "messages"
-    """Those whose receiver is one hop nearer: for models that only add, average or attend over messages."""
+    """Edges whose receiver is one hop nearer: for models that only sum, average or attend over messages."""

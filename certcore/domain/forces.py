@@ -1,8 +1,8 @@
-"""Force-directed layout: clusters are drawn apart, hubs stay readable, and no two nodes overlap.
+"""Force-directed layout: clusters are separated, hubs stay readable, and nodes do not overlap.
 
-Linear attraction along edges against repulsion by degree (Jacomy, Venturini, Heymann and Bastian, "ForceAtlas2",
-2014) pulls clusters together and pushes hubs away from each other. Far nodes act as the cells of a grid. Afterwards
-nodes that would be drawn on top of each other are pushed apart.
+The forces are linear attraction along edges and repulsion by degree (Jacomy, Venturini, Heymann and Bastian,
+"ForceAtlas2", 2014). Distant nodes are approximated by the cells of a grid. Finally, overlapping nodes are pushed
+apart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _GRAVITY = 1.0
 
 
 def spread_by_forces(positions: np.ndarray, edges: np.ndarray, rounds: int = 400) -> np.ndarray:
-    """Better positions for connected nodes, from a drawing that has the large distances about right."""
+    """Improve the positions of connected nodes; the large distances in `positions` must be about right."""
     n = len(positions)
     if n < 3:
         return positions
@@ -34,10 +34,10 @@ def spread_by_forces(positions: np.ndarray, edges: np.ndarray, rounds: int = 400
 
 
 def make_room(positions: np.ndarray, rounds: int = 60) -> np.ndarray:
-    """Push nodes apart that stand closer than marks are wide; the picture as a whole stays as it is."""
+    """Push apart nodes that are closer than a marker is wide, without changing the overall picture."""
     points = positions.astype(float).copy()
     low, high = np.percentile(points, [1, 99], axis=0)
-    # Somewhat less than the distance in an even spread.
+    # Somewhat less than the spacing of a uniform grid.
     gap = 0.6 * float(np.sqrt(np.prod(np.maximum(high - low, 1e-9)) / len(points)))
     for _ in range(rounds):
         pairs = cKDTree(points).query_pairs(gap, output_type="ndarray")
@@ -60,13 +60,13 @@ def make_room(positions: np.ndarray, rounds: int = 60) -> np.ndarray:
 
 @functools.cache
 def _compiled() -> tuple[Callable[..., Any], ...]:
-    from numba import njit  # compiled on first use; the dashboard reads finished layouts and needs no Numba
+    from numba import njit  # compiled on first use; the dashboard reads stored layouts and needs no Numba
 
     return tuple(njit(one) for one in (_cells, _forces, _move))
 
 
 def _rounds(points: np.ndarray, edges: np.ndarray, mass: np.ndarray, rounds: int, side: int) -> None:
-    """Move the points for some rounds; distant nodes act together, by the cells of a grid."""
+    """Move the points for `rounds` iterations; distant nodes are approximated by grid cells."""
     cells, forces, move = _compiled()
     force, before = np.zeros_like(points), np.zeros_like(points)
     speed, efficiency = 1.0, 1.0
@@ -77,7 +77,7 @@ def _rounds(points: np.ndarray, edges: np.ndarray, mass: np.ndarray, rounds: int
 
 
 def _cells(points: np.ndarray, mass: np.ndarray, side: int) -> tuple[np.ndarray, ...]:
-    """The nodes in the cells of a grid: cell of each node, nodes by cell, and mass and centre of each cell."""
+    """Assign nodes to grid cells: the cell of each node, nodes sorted by cell, and mass and centre of each cell."""
     n = len(points)
     cell, order = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     begin = np.zeros(side * side + 1, dtype=np.int64)
@@ -153,7 +153,7 @@ def _move(
 ) -> tuple[float, float]:
     """Move the points along their forces; returns the new speed and efficiency."""
     n = len(points)
-    # The published choice of speed: fast while nodes travel, slow where they oscillate.
+    # The step size of the paper: large while nodes travel, small while they oscillate.
     swing, travel = 0.0, 0.0
     for i in range(n):
         sx, sy = force[i, 0] - before[i, 0], force[i, 1] - before[i, 1]

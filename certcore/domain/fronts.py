@@ -14,12 +14,12 @@ from certcore.domain.perturbations import FLIPS, TYPES
 
 @dataclass(frozen=True, eq=False)
 class Fronts:
-    """The front of every node, stored once for nodes that share it.
+    """The front of every node; nodes with equal fronts share one.
 
-    Front f consists of `points[indptr[f]:indptr[f + 1]]`, each a budget per perturbation type. A budget is
-    uncertified for a node iff it reaches one of the points of its front in all types. An empty front means
-    certified at every budget; the zero point means uncertified even without an attack. Points over the four types of
-    `FLIPS` alone are accepted too: any amount of another type is then uncertified.
+    Front f consists of `points[indptr[f]:indptr[f + 1]]`, each a budget per perturbation type. A budget is uncertified
+    for a node iff some point of its front is at most the budget in every type. An empty front means
+    certified at every budget. The zero point means uncertified even without an attack. Points over the four
+    types of `FLIPS` alone are accepted too: any amount of another type is then uncertified.
     """
 
     front_of_node: np.ndarray
@@ -51,17 +51,18 @@ class Fronts:
 
     @property
     def clean(self) -> np.ndarray:
-        """Which nodes are certified without any attack."""
+        """Mask of the nodes that are certified without any attack."""
         return self.certified((0,) * len(TYPES))
 
     def certified(self, budget: Sequence[int]) -> np.ndarray:
-        """Which nodes the base certificate covers at this one budget (bool per node)."""
-        limits = whole_numbers(budget, "the budget", 0, 2**62, shape=(len(TYPES),))
+        """Mask of the nodes that are certified at this budget; types that are left out have budget 0."""
+        given = (*budget, *(0,) * (len(TYPES) - len(budget))) if len(budget) == len(FLIPS) else budget
+        limits = whole_numbers(given, "the budget", 0, 2**62, shape=(len(TYPES),))
         reached = np.all(self.points <= limits, axis=1)
         return ~self._any_per_front(reached)[self.front_of_node]
 
     def uncertified_at(self, nodes: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """Which of `nodes` are uncertified when each receives its own perturbation (one row of `inside` each)."""
+        """Which of `nodes` are uncertified, where node i receives the perturbation in row i of `inside`."""
         result = np.zeros(len(nodes), dtype=bool)
         fronts = self.front_of_node[nodes]
         sizes = np.diff(self.indptr)[fronts]
@@ -81,20 +82,25 @@ class Fronts:
 
 
 def fronts_from_lists(front_of_node: np.ndarray, fronts: Sequence[np.ndarray]) -> Fronts:
-    """Put one array of points per distinct front together."""
+    """Concatenate one array of points per distinct front."""
     sizes = [len(front) for front in fronts]
     width = next((front.shape[1] for front in fronts if front.ndim == 2), len(TYPES))
     points = np.concatenate([np.reshape(f, (-1, width)) for f in fronts]) if fronts else np.zeros((0, width), np.int64)
     return Fronts(front_of_node, np.concatenate([[0], np.cumsum(sizes)]), points)
 
 
+def fronts_over(kinds: Sequence[str], front_of_node: np.ndarray, indptr: np.ndarray, points: np.ndarray) -> Fronts:
+    """Fronts from points over the types `kinds`; any amount of another type is uncertified."""
+    return Fronts(front_of_node, *_widened(indptr, points, [TYPES.index(kind) for kind in kinds]))
+
+
 def fronts_from_grid(grid: np.ndarray, axes: Sequence[str]) -> Fronts:
     """Fronts of a boolean grid: first axis nodes, further axes the perturbation types named by `axes`.
 
     A point is on the front iff it is uncertified and every neighbour with one flip less is certified (or would be
-    negative). That is a difference along each axis, taken for all distinct certificates at once. The grid is
-    padded by one uncertified layer, so that budgets beyond its end count as uncertified; a type without an axis
-    has length one before padding, so that any flip of it is uncertified.
+    negative). That is a difference along each axis, computed for all distinct certificates at once. The grid is padded
+    by one uncertified layer, so that budgets beyond its end are uncertified. A type without an axis gets an axis of
+    length one before padding, so that any flip of it is uncertified.
     """
     known = [kind for kind in TYPES if kind in FLIPS or kind in axes]
     full = _all_axes(grid, axes, known)
@@ -116,9 +122,9 @@ def fronts_from_grid(grid: np.ndarray, axes: Sequence[str]) -> Fronts:
 
 
 def _widened(indptr: np.ndarray, points: np.ndarray, kinds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Fronts over some types, extended to all of them: one unit of any other type is a point of every front.
+    """Extend fronts over some types to all types: one unit of any other type is a point of every front.
 
-    A front that has the zero point needs no other.
+    A front with the zero point needs no other point.
     """
     wide = np.zeros((len(points), len(TYPES)), dtype=np.int64)
     wide[:, list(kinds)] = points
@@ -134,7 +140,7 @@ def _widened(indptr: np.ndarray, points: np.ndarray, kinds: Sequence[int]) -> tu
 
 
 def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows of a boolean matrix, and for each row which of them it equals."""
+    """Distinct rows of a boolean matrix, and the index of the distinct row that each row equals."""
     packed = np.packbits(rows, axis=1)
     keys = np.ascontiguousarray(packed).view([("", packed.dtype)] * packed.shape[1]).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)

@@ -1,9 +1,9 @@
-"""A drawing of the graph, computed once: first large distances, then clusters that stand apart.
+"""Graph layout, computed once: first the large distances, then separated clusters.
 
-It starts by stochastic gradient descent on the stress Σ w (|x_i − x_j| − d_ij)², d the hop distance and w = 1/d²
-(Zheng, Pawar and Goodman, "Graph drawing by stochastic gradient descent", 2019); large graphs use the distances to
-random pivots only. From there `forces` draws clusters together and hubs apart, and pushes overlapping nodes apart.
-Components have no distance to each other: each is drawn alone, and `pack` puts them side by side.
+The first step is stochastic gradient descent on the stress Σ w (|x_i − x_j| − d_ij)², with hop distances d and w = 1/d²
+(Zheng, Pawar and Goodman, "Graph drawing by stochastic gradient descent", 2019). Large graphs use only the distances to
+random pivots. The second step is the force-directed layout of `forces`. Components have no distance to each other, so
+each is laid out separately and `pack` places them side by side.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from certcore.domain.forces import spread_by_forces
 from certcore.domain.graph import Graph
 
-#: Up to this many nodes all pairs are drawn to each other.
+#: Up to this many nodes the stress covers all pairs.
 _ALL_PAIRS = 4000
-#: The free space around a component, in units of the space of one node.
+#: Margin around a component, in units of the space per node.
 _MARGIN = 1.0
 
 
 def layout_graph(graph: Graph, seed: int = 0, rounds: int = 30, pivots: int = 300) -> np.ndarray:
-    """Positions (n_nodes, 2) within the unit square, centred."""
+    """Positions (n_nodes, 2), centred in the unit square."""
     symmetric = sp.csr_array((graph.adjacency + graph.adjacency.T) > 0, dtype=np.float64)
     label = components(graph.n_nodes, graph.edges)
     positions = np.zeros((graph.n_nodes, 2))
@@ -49,9 +49,9 @@ def components(n_nodes: int, edges: np.ndarray) -> np.ndarray:
 
 
 def pack(positions: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Components side by side: the largest in the middle, the others in rows around it, no two on top of each other.
+    """Place components without overlap: the largest in the middle, the others in rows around it.
 
-    Each keeps its shape, and the same space per node as the others. `label` numbers them from the largest on.
+    Each keeps its shape, and all have the same space per node. `label` numbers components from the largest on.
     """
     number = int(label.max(initial=-1)) + 1
     if number < 2:
@@ -65,11 +65,11 @@ def pack(positions: np.ndarray, label: np.ndarray) -> np.ndarray:
 
 
 def _centres(sizes: np.ndarray) -> np.ndarray:
-    """Where the middle of each box goes. Screens are wider than tall, so the whole is about two by one."""
+    """The centre of each box. The whole is about twice as wide as tall, like a screen."""
     area = sizes.prod(axis=1)
     width = max(float(np.sqrt(2.2 * area.sum())), float(sizes[:, 0].max()))
     centres = np.zeros_like(sizes)
-    if area[0] > max(0.3 * area.sum(), 2 * area[1]):  # one that dominates stands alone, rows at its sides
+    if area[0] > max(0.3 * area.sum(), 2 * area[1]):  # a dominating component is placed alone, with rows at its sides
         (wide, tall), k = sizes[0], 1
         free = {-(width + wide) / 4: tall, (width + wide) / 4: tall}
         while (row := _row(sizes, k, (width - wide) / 2)) and (height := sizes[row, 1].max()) <= max(free.values()):
@@ -92,19 +92,19 @@ def _centres(sizes: np.ndarray) -> np.ndarray:
 
 
 def _row(sizes: np.ndarray, first: int, width: float) -> list[int]:
-    """The next boxes that fit beside each other."""
+    """The next boxes that fit into one row."""
     ends = np.cumsum(sizes[first : first + 1000, 0])
     return list(range(first, first + int(np.searchsorted(ends, width, side="right"))))
 
 
 def _line_up(sizes: np.ndarray, x: float, y: float) -> np.ndarray:
-    """The middles of boxes that stand beside each other around a point."""
+    """The centres of boxes in one row around a point."""
     ends = np.cumsum(sizes[:, 0])
     return np.column_stack([x - ends[-1] / 2 + ends - sizes[:, 0] / 2, np.full(len(sizes), y)])
 
 
 def _one_component(adjacency: sp.csr_array, seed: int, rounds: int, pivots: int) -> np.ndarray:
-    """Positions of connected nodes, the longer side across the screen."""
+    """Positions of one connected component, with its longer side horizontal."""
     rng = np.random.default_rng(seed)
     n_nodes = adjacency.shape[0]
     chosen = np.arange(n_nodes) if n_nodes <= _ALL_PAIRS else rng.permutation(n_nodes)[:pivots]
@@ -120,7 +120,7 @@ def _one_component(adjacency: sp.csr_array, seed: int, rounds: int, pivots: int)
 
 @functools.cache
 def _compiled() -> Callable[..., None]:
-    from numba import njit  # compiled on first use; the dashboard reads finished layouts and needs no Numba
+    from numba import njit  # compiled on first use; the dashboard reads stored layouts and needs no Numba
 
     compiled: Callable[..., None] = njit(_stress_rounds)
     return compiled
@@ -135,7 +135,7 @@ def _stress_rounds(
     rounds: int,
     seed: int,
 ) -> None:
-    """Move pairs towards their distance, in random order, with steps that shrink from d²_max to a tenth."""
+    """Move pairs towards their distance in random order; step sizes decrease from d²_max to a tenth."""
     np.random.seed(seed)  # noqa: NPY002 - the generator that Numba compiles
     n_nodes = len(positions)
     first, last = largest * largest, 0.1
@@ -171,10 +171,10 @@ def _stress_rounds(
 
 
 def quick_layout(n_nodes: int, edges: np.ndarray, rounds: int = 150, seed: int = 0) -> np.ndarray:
-    """Two slow directions of a random walk, spread by rank: neighbours stay close, in well under a second.
+    """A spectral layout, spread by rank: two slowly mixing directions of a random walk, in well under a second.
 
-    Not as pretty as a spring layout, but linear in the edges; bundles carry a better one. A walk never leaves its
-    component, so each one is centred, scaled and ranked by itself (all at once), and then they are packed.
+    It is worse than a spring layout, but linear in the number of edges. Bundles store a better one. A random walk never
+    leaves its component, so each component is centred, scaled and ranked separately. Then they are packed.
     """
     pairs = np.asarray(edges).reshape(-1, 2)
     label = components(n_nodes, pairs)
@@ -200,7 +200,7 @@ def quick_layout(n_nodes: int, edges: np.ndarray, rounds: int = 150, seed: int =
 
 
 def _spread(values: np.ndarray, label: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Values between -1 and 1 in each component, mostly by rank."""
+    """Values scaled to [−1, 1] in each component, mostly by rank."""
     order = np.lexsort((values, label))
     rank = np.empty(len(values))
     rank[order] = np.arange(len(values)) - np.repeat(np.cumsum(size) - size, size)

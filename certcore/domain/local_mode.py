@@ -9,6 +9,6 @@ class LocalMode(Choice):
     """What a local budget counts."""
 
     ABSOLUTE = "absolute"
-    """Flips."""
+    """Numbers of flips."""
     RELATIVE = "relative"
-    """Shares of the ones or edges a node has, rounded down."""
+    """Fractions of a node's number of ones or edges, rounded down."""

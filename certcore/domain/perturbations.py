@@ -1,7 +1,7 @@
-"""The types of perturbation as data: everything that is specific to one of them is in its entry of the table here.
+"""The table of perturbation types; everything specific to a type is in its entry.
 
-The order of the table is the order of every vector over types (budgets, points of fronts, columns of attacks) and is
-part of the proof format: a new type goes to the end, by `register`.
+The order of the table is the order of every vector over types (budgets, points of fronts, columns of attacks). It is
+part of the proof format, so `register` appends new types at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ATTR_DEL: Final = 1
 ADJ_ADD: Final = 2
 ADJ_DEL: Final = 3
 
-#: Larger than any count of flips, small enough that sums of a few fit into 64 bits.
+#: Larger than any number of flips, and small enough that sums of a few fit into 64 bits.
 UNLIMITED: Final = 2**40
 
 
@@ -30,13 +30,18 @@ class Site(Choice):
     """What a perturbation changes."""
 
     NODE = "node"
-    """The attributes of one node; with σ, that node has to be an attacker."""
+    """The attributes of one node. With σ, that node has to be an attacker."""
     EDGE = "edge"
-    """One edge, or one pair of nodes that has none; with σ, one of its two ends has to be an attacker."""
+    """One edge, or one pair of nodes without an edge. With σ, one of its two ends has to be an attacker."""
+    NEW = "new"
+    """A new node with its attributes and edges. σ does not count it.
+
+    Its local budget is one whole number: the largest number of edges between one new node and nodes of the graph.
+    """
 
 
 class Change(Choice):
-    """What happens there."""
+    """How the site is changed."""
 
     ADD = "add"
     DELETE = "delete"
@@ -45,61 +50,75 @@ class Change(Choice):
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One type of perturbation; `register` adds a further one."""
+    """One perturbation type; `register` adds a further one."""
 
     name: str
-    """Its keyword, and its name in files, links and proofs; the option of the command line is `--name`."""
+    """Its keyword and its name in files, links and proofs. The command-line option is `--name`."""
     site: Site
     change: Change
     singular: str
-    """What people call one of them: `attribute addition`."""
+    """Its display name in the singular: `attribute addition`."""
     plural: str
     short: str
     """A short label: `attr +`."""
     help: str
-    """One sentence beside the slider of the global budget."""
+    """One sentence of help for the slider of the global budget."""
     capacity: Callable[[Graph, np.ndarray], np.ndarray]
-    """How much of it each node can take at all, from the graph and the mask of nodes that are not protected. Local
-    budgets and protection of the node itself come on top; `UNLIMITED` where nothing in the graph limits it."""
+    """The largest possible amount per node, from the graph and the mask of unprotected nodes.
+
+    Local budgets and protection of the node itself are applied separately. `UNLIMITED` where the graph sets no limit.
+    """
     share_of: Callable[[Graph], np.ndarray]
-    """What a relative local budget is a share of, for each node."""
+    """The quantity per node of which a relative local budget is a fraction."""
     share_words: tuple[str, str]
-    """The same in a sentence, “0.1 × the *ones* it has”, and beside its slider, “share of the *attributes*”."""
+    """Names of that quantity: in a sentence, “0.1 × the *ones* it has”; at its slider, “share of the *attributes*”."""
     whole: bool = True
-    """Whether amounts are whole numbers. Real ones are columns without integrality in the exact program, and rows that
-    hold for whole amounts only (`strong`) are not used for them; budgets, needs and limits are whole units anyway."""
+    """Whether amounts are integers.
+
+    Real amounts are continuous variables in the exact program. Cuts that are valid for integer amounts only (`strong`)
+    are not used for them. Budgets, needs and limits are integers in any case.
+    """
+    lengths: bool = False
+    """Whether budgets are lengths (decimals), which an instance converts to units of squared length."""
     unit: str = "flip"
-    """What one unit of the budget is called (singular)."""
+    """The name of one unit of the budget (singular)."""
     start: int = 1
-    """The budget that a first view begins with."""
+    """The initial budget in the dashboard."""
     aliases: tuple[str, ...] = ()
-    """Other names under which people may give its budgets."""
+    """Alternative names for its budgets."""
+    local_name: str = ""
+    """Alternative name of its local budget, where `local_…` would be unclear: `inject_edges`."""
 
     @property
     def at_nodes(self) -> bool:
-        """Whether it is spent at nodes: one amount for each, paid with the node's cost."""
+        """Whether it is applied to nodes: one amount per node, weighted with the node's cost."""
         return self.site is Site.NODE
 
     @property
     def adds_edges(self) -> bool:
-        """Whether it makes new edges, so that every field may become the whole graph."""
+        """Whether it adds edges between existing nodes, so that every receptive field may become the whole graph."""
         return self.site is Site.EDGE and self.change is Change.ADD
 
+    @property
+    def brings_nodes(self) -> bool:
+        """Whether it adds nodes; only base certificates that cover new nodes support it."""
+        return self.site is Site.NEW
+
     def total(self, graph: Graph) -> int:
-        """How much of it is possible in the whole graph."""
+        """The largest possible amount in the whole graph."""
         everybody = np.ones(graph.n_nodes, dtype=bool)
         amounts = int(np.asarray(self.capacity(graph, everybody)).sum())
         return min(amounts if self.at_nodes else amounts // 2, UNLIMITED)
 
 
 def _free_edges(graph: Graph, free: np.ndarray) -> np.ndarray:
-    """Edges at each node; one with a protected end does not exist for the attacker."""
+    """Number of edges at each node without those that have a protected end."""
     ends = graph.edges[free[graph.edges].all(axis=1)]
     return np.bincount(ends.ravel(), minlength=graph.n_nodes)
 
 
 def _free_pairs(graph: Graph, free: np.ndarray) -> np.ndarray:
-    """Pairs without an edge at each node, both ends free; in directed graphs both directions."""
+    """Number of unprotected pairs without an edge at each node; in directed graphs both directions."""
     return (2 if graph.directed else 1) * (int(free.sum()) - 1) - _free_edges(graph, free)
 
 
@@ -132,11 +151,28 @@ _TABLE: list[Perturbation] = [
         capacity=_free_edges,
         share_of=lambda graph: graph.incident, share_words=("edges", "edges"), aliases=("edge_del",),
     ),
+    Perturbation(
+        name="inject", site=Site.NEW, change=Change.ADD,
+        singular="new node", plural="new nodes", short="new", start=10, unit="node", local_name="inject_edges",
+        help="How many new nodes the attacker may add, with any attributes and any edges among themselves.",
+        capacity=lambda graph, free: np.full(graph.n_nodes, UNLIMITED, dtype=np.int64),
+        share_of=lambda graph: graph.incident, share_words=("edges", "edges"),
+    ),
+    Perturbation(
+        name="attr_l2", site=Site.NODE, change=Change.MOVE,
+        singular="attribute distance", plural="attribute distance", short="attr l2", start=0,
+        help="How far the attacker may move all attributes together: the root of the sum of all squared changes.",
+        capacity=lambda graph, free: np.full(graph.n_nodes, UNLIMITED, dtype=np.int64),
+        share_of=lambda graph: graph.ones, share_words=("norm of its row", "norm of a row"), whole=False, lengths=True,
+        unit="unit",
+    ),
 ]  # fmt: skip
+
+INJECT: Final = [entry.name for entry in _TABLE].index("inject")
 
 
 class _Column(Sequence[Any]):
-    """One column of the table, in its order; always as long as the table is now."""
+    """A read-only view of one column of the table, which follows later registrations."""
 
     def __init__(self, of: Callable[[Perturbation], Any]) -> None:
         self._of = of
@@ -180,19 +216,19 @@ class _Column(Sequence[Any]):
 TYPES: Final[Sequence[str]] = _Column(lambda entry: entry.name)
 #: Their entries.
 TABLE: Final[Sequence[Perturbation]] = _Column(lambda entry: entry)
-#: What people call them, by name.
+#: Their display names in the plural, by name.
 LABELS: Final[dict[str, str]] = {entry.name: entry.plural for entry in _TABLE}
-#: The types that flip one bit of the graph. Noise θ and everything derived from it speaks of these, in this order.
+#: The types that flip one bit of the graph, in the order of θ and everything derived from it.
 FLIPS: Final = ("attr_add", "attr_del", "adj_add", "adj_del")
 
 
 def register(entry: Perturbation) -> None:
-    """Add a type of perturbation after the existing ones.
+    """Append a perturbation type to the table.
 
-    To be called once, before anything else of the engine or the dashboard is loaded or made: threat models, fronts and
-    instances that exist already have no place for it. Files and proofs that do not use the type stay as they are.
+    Call it once, before anything else of the engine or the dashboard is imported or created: existing threat models,
+    fronts and instances lack an entry for the new type. Files and proofs without the type do not change.
     """
-    taken = {*TYPES, *(alias for other in TABLE for alias in other.aliases)}
+    taken = {*TYPES, *(alias for other in TABLE for alias in (*other.aliases, other.local_name))}
     for name in (entry.name, *entry.aliases):
         if not name.isidentifier() or name.startswith(("local_", "share_")) or name in taken:
             raise InputError(f"{name!r} cannot be the name of a new type; expected a keyword that is not in use yet")
@@ -205,7 +241,7 @@ def register(entry: Perturbation) -> None:
 
 @contextmanager
 def registered(entry: Perturbation) -> Iterator[None]:
-    """A type that is there for a while, for trials and tests; nothing made meanwhile may be used afterwards."""
+    """Register a type temporarily, for tests; objects created meanwhile must not be used afterwards."""
     register(entry)
     try:
         yield
@@ -221,13 +257,18 @@ def _refresh() -> None:
         column.refresh()
 
 
+def no_flips() -> str:
+    """Error message: attributes of a real-valued graph cannot be flipped; names what is certified instead."""
+    return "the attributes of this graph are numbers, not bits; expected attr_l2, the distance they are moved by"
+
+
 def entry_of(name: str) -> Perturbation:
     """The entry of a type, by its name."""
     return TABLE[TYPES.index(name)]
 
 
 def node_types() -> tuple[int, ...]:
-    """The types spent at nodes: the rows of `Allocation.attributes`, in this order."""
+    """Indices of the types that are applied to nodes: the rows of `Allocation.attributes`, in this order."""
     return tuple(k for k, entry in enumerate(TABLE) if entry.at_nodes)
 
 
@@ -237,7 +278,10 @@ def preferred() -> list[str]:
 
 
 def canonical(name: str) -> str:
-    """The name of a budget, also where it was given by an alias: `edge_del` is adj_del, `local_edge_del` likewise."""
+    """The canonical name of a budget; resolves aliases: `edge_del` is adj_del, `inject_edges` local_inject."""
+    for entry in TABLE:
+        if name == entry.local_name:
+            return f"local_{entry.name}"
     prefix = "local_" if name.startswith("local_") else ""
     plain = name.removeprefix(prefix)
     return prefix + next((entry.name for entry in TABLE if plain in entry.aliases), plain)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
 from certcore.common.errors import InputError, did_you_mean
-from certcore.common.exact import exact_fraction
+from certcore.common.exact import decimal_text, exact_fraction
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.graph import MAX_NODES, Graph
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import FLIPS, LABELS, TABLE, TYPES, UNLIMITED, canonical
+from certcore.domain.perturbations import FLIPS, LABELS, TABLE, TYPES, UNLIMITED, Perturbation, canonical, no_flips
+from certcore.domain.scale import Scale, greedy_square, read_length
 
+Length = int | float | str | Decimal | Fraction
 LocalBudget = int | float | str | Decimal | Fraction | Sequence[int] | np.ndarray | None
 
-#: Budgets above this are refused: no graph here has so many bits, and sums must stay exact in 64 bits.
+#: Larger budgets are refused. No supported graph has so many bits, and sums must be exact in 64 bits.
 MAX_BUDGET = 10**9
 MAX_COST = 10**6
 
@@ -29,52 +32,78 @@ MAX_COST = 10**6
 class ThreatModel:
     """Global budgets, local budgets, attacker count σ, targets, protected nodes and costs; validates itself.
 
-    Every type of perturbation has a global budget under its name (`attr_del=50`) and a local one (`local_attr_del=5`).
-    Local budgets are None (no limit), one number for all nodes, or one number per node. With
-    `local_mode="relative"` they are shares of the ones (attribute types) or edges (edge types) a node has, given
-    as decimals and rounded down exactly. `sigma=None` lets the attacker control every node; 0 means none.
-    `targets=None` means the instance's own targets. Protected nodes keep their attributes and all their edges.
-    `node_costs` (per node, attribute flips) and `edge_costs` (per edge, in the order of `Graph.edges`, deletions)
-    are integers of at least one: a flip weighs its cost in the global budget.
+    Every perturbation type has a global budget under its name (`attr_del=50`) and a local one (`local_attr_del=5`).
+    Local budgets are None (no limit), one number for all nodes, or one number per node. With `local_mode="relative"`
+    they are shares of a node's ones (attribute types) or edges (edge types), given as decimals and rounded down
+    exactly.
+
+    Each of `inject` new nodes has at most `inject_edges` edges to nodes of the graph (None: no limit), any attributes
+    and any edges to other new nodes. `sigma=None` lets the attacker control every node; 0 means none. `targets=None`
+    means the instance's own targets. Protected nodes keep their attributes and all their edges, and new nodes cannot be
+    linked to them. `node_costs` (per node, for attribute flips) and `edge_costs` (per edge in the order of
+    `Graph.edges`, for deletions) are integers of at least one: a flip uses its cost of the global budget.
+
+    Budgets of `attr_l2` are lengths, given as decimals. `attr_l2="0.3"` limits the root of the sum of all squared
+    changes. `attr_l2_sum="3"` instead limits the sum of the norms of all changed rows (and needs `local_attr_l2`). The
+    conversion to units depends on the noise of an instance, so `bound_to` binds a threat model to it.
     """
 
-    budgets: tuple[int, ...]
-    """The global budgets in the order of the perturbation types; each is an attribute of its own as well."""
     local: tuple[LocalBudget, ...]
-    """The local budgets, likewise."""
+    """The local budgets, in the same order."""
     local_mode: str
     sigma: int | None
     targets: np.ndarray | None
     protected: np.ndarray
     node_costs: np.ndarray | None
     edge_costs: np.ndarray | None
+    attr_l2_sum: Fraction | None
+    scale: Scale | None
+    """Conversion of lengths to units, from the instance to which the threat model is bound; None if unbound."""
 
-    if TYPE_CHECKING:  # the built-in types; registered ones are in the table
+    if TYPE_CHECKING:  # the built-in types; registered ones are in `TABLE`
         attr_add: int
         attr_del: int
         adj_add: int
         adj_del: int
+        inject: int
+        attr_l2: Fraction
         local_attr_add: LocalBudget
         local_attr_del: LocalBudget
         local_adj_add: LocalBudget
         local_adj_del: LocalBudget
+        local_inject: int | None
+        local_attr_l2: LocalBudget
 
     def __init__(self, **parts: Unpack[Budgets]) -> None:
-        given: dict[str, Any] = dict(parts)
+        given: dict[str, Any] = {canonical(name): value for name, value in parts.items()}
+        if len(given) < len(parts):
+            raise InputError(f"a budget is given twice, by two of its names ({', '.join(parts)}); give it once")
         strange = [name for name in given if name not in part_names()]
         if strange:
             known = part_names()
             hint = did_you_mean(strange[0], known)
             raise InputError(f"{strange[0]!r} is no part of a threat model{hint}; expected one of {', '.join(known)}")
-        values: dict[str, Any] = {name: _count(given.get(name, 0), f"the budget for {LABELS[name]}") for name in TYPES}
+        values: dict[str, Any] = {entry.name: _budget(given.get(entry.name, 0), entry) for entry in TABLE}
         mode = LocalMode.parse(given.get("local_mode", LocalMode.ABSOLUTE), "local_mode")
-        for name in TYPES:
-            values[f"local_{name}"] = _local(given.get(f"local_{name}"), LABELS[name], mode)
+        for name, entry in zip(TYPES, TABLE):
+            own = LocalMode.ABSOLUTE if entry.brings_nodes else mode
+            values[f"local_{name}"] = _local(given.get(f"local_{name}"), entry, own)
+            if entry.brings_nodes and np.ndim(values[f"local_{name}"]):
+                raise InputError(f"{entry.local_name} is a list; expected one number of edges for every new node")
+        total = given.get("attr_l2_sum")
+        if total is not None:
+            total = read_length(total, "attr_l2_sum")
+            if values["attr_l2"] or values["local_attr_l2"] is None:
+                raise InputError(
+                    "attr_l2_sum limits the sum of the norms of all changed rows; expected it together with "
+                    "local_attr_l2 and without attr_l2"
+                )
         sigma, targets = given.get("sigma"), given.get("targets")
         protected = np.unique(_index_array(given.get("protected", ()), "protected nodes"))
         protected.setflags(write=False)
         values |= {
-            "budgets": tuple(values[name] for name in TYPES),
+            "attr_l2_sum": total,
+            "scale": None,
             "local": tuple(values[f"local_{name}"] for name in TYPES),
             "local_mode": mode,
             "sigma": None if sigma is None else _count(sigma, "the attacker count σ"),
@@ -84,10 +113,85 @@ class ThreatModel:
         for name in ("node_costs", "edge_costs"):
             costs = given.get(name)
             values[name] = None if costs is None else _costs(costs, name)
+        if total and values["node_costs"] is not None:
+            # The budget in squared units is derived for norms that cost one each.
+            raise InputError(
+                "attr_l2_sum is given together with node_costs, which multiply squared norms and not norms; expected "
+                "one of them: use attr_l2 with the costs, or leave the costs out"
+            )
         self.__dict__.update(values)
 
     def __repr__(self) -> str:
-        return f"ThreatModel({', '.join(f'{name}={getattr(self, name)!r}' for name in part_names())})"
+        parts = {name: getattr(self, name) for name in part_names()}
+        lengths = {name: decimal_text(value) for name, value in parts.items() if isinstance(value, Fraction)}
+        return f"ThreatModel({', '.join(f'{name}={value!r}' for name, value in (parts | lengths).items())})"
+
+    @cached_property
+    def budgets(self) -> tuple[int, ...]:
+        """The global budgets in whole units, in the order of the perturbation types.
+
+        Without a bound instance, a non-zero length is replaced by the largest budget.
+        """
+        return tuple(self._units(entry.name) if entry.lengths else getattr(self, entry.name) for entry in TABLE)
+
+    def _units(self, name: str) -> int:
+        length, total = getattr(self, name), self.attr_l2_sum if name == "attr_l2" else None
+        if not (length or total):
+            return 0
+        if self.scale is None:
+            return MAX_BUDGET
+        square = length**2 if total is None else total**2
+        if total is not None and self.scale.graph is not None:
+            square = greedy_square(total, self._squares(TYPES.index(name), self.scale.graph.n_nodes))
+        units = self.scale.of_square(square)
+        if units > MAX_BUDGET:
+            raise InputError(
+                f"{name} is {decimal_text(length or total or Fraction(0))}, too many standard deviations of the noise "
+                f"({decimal_text(self.scale.std)}); expected at most {self.scale.length(MAX_BUDGET):.4g}"
+            )
+        return units
+
+    def _squares(self, kind: int, n_nodes: int) -> list[Fraction]:
+        """The squared local limit of each node, for a type with lengths whose limit is set."""
+        value: Any = self.local[kind]
+        limits = value.tolist() if isinstance(value, np.ndarray) else [value] * n_nodes
+        squares = [limit**2 for limit in limits]
+        if self.local_mode == LocalMode.RELATIVE:
+            assert self.scale is not None
+            squares = [share * norm for share, norm in zip(squares, self.scale.squared_norms)]
+        return squares
+
+    def bound_to(self, scale: Scale | None) -> ThreatModel:
+        """The same threat model with lengths converted by this scale; refused if there are lengths but no scale."""
+        given = any(getattr(self, entry.name) for entry in TABLE if entry.lengths) or self.attr_l2_sum
+        if scale is None and given:
+            raise InputError(
+                "attr_l2 moves attributes that are numbers, but this instance has no Gaussian attribute noise; "
+                "expected an instance from smooth(model, data, attr_std=…), or budgets for the flips that it certifies"
+            )
+        if self.scale is scale:
+            return self
+        bound = self.replace()
+        bound.__dict__["scale"] = scale
+        return bound
+
+    def with_types(self, kinds: Iterable[int]) -> ThreatModel:
+        """The same threat model with the smallest positive budget for those of the types that have none."""
+        missing = [TABLE[k] for k in kinds if not self.budgets[k]]
+        least = Fraction(1) if self.scale is None else self.scale.std
+        return self.replace(**{entry.name: least if entry.lengths else 1 for entry in missing}) if missing else self
+
+    def shown(self, kind: int) -> str:
+        """A global budget for display: a number of flips, or a length."""
+        value = getattr(self, TYPES[kind])
+        if TYPES[kind] == "attr_l2" and self.attr_l2_sum:
+            return f"{decimal_text(self.attr_l2_sum)} in all"
+        return decimal_text(value) if isinstance(value, Fraction) else str(value)
+
+    @property
+    def inject_edges(self) -> int | None:
+        """How many edges a new node may have to nodes of the graph; None: no limit."""
+        return self.local_inject
 
     @property
     def has_local(self) -> bool:
@@ -96,12 +200,23 @@ class ThreatModel:
 
     def replace(self, **changes: Any) -> ThreatModel:
         """The same threat model with some parts changed."""
-        parts: Any = {name: getattr(self, name) for name in part_names()} | changes
-        return ThreatModel(**parts)
+        parts: Any = {name: getattr(self, name) for name in part_names()}
+        parts |= {canonical(name): value for name, value in changes.items()}
+        changed = ThreatModel(**parts)
+        changed.__dict__["scale"] = self.scale
+        return changed
 
     def check(self, graph: Graph) -> None:
         """Check everything that depends on the size of the graph."""
         n = graph.n_nodes
+        flipped = [name for name in FLIPS[:2] if getattr(self, name)]
+        if graph.real and flipped:
+            raise InputError(f"there is a budget for {LABELS[flipped[0]]}, but {no_flips()}")
+        if not graph.real and (self.attr_l2 or self.attr_l2_sum):
+            raise InputError(
+                "there is a budget attr_l2, but the attributes of this graph are bits, not numbers; expected attr_add "
+                "and attr_del, the numbers of flips"
+            )
         for name in TYPES:
             value = getattr(self, f"local_{name}")
             if isinstance(value, np.ndarray) and len(value) != n:
@@ -124,9 +239,13 @@ class ThreatModel:
         self.check(graph)
         limits = np.full((len(TYPES), graph.n_nodes), UNLIMITED, dtype=np.int64)
         for k, value in enumerate(self.local):
-            if value is None:
+            if value is None or TABLE[k].brings_nodes:  # the local budget of new nodes does not limit old nodes
                 continue
-            if self.local_mode == LocalMode.RELATIVE:
+            if TABLE[k].lengths:
+                if self.scale is not None:
+                    units = [self.scale.of_square(square) for square in self._squares(k, graph.n_nodes)]
+                    limits[k] = np.minimum(np.array(units, dtype=object), UNLIMITED).astype(np.int64)
+            elif self.local_mode == LocalMode.RELATIVE:
                 has = TABLE[k].share_of(graph)
                 shares = value if isinstance(value, np.ndarray) else np.full(graph.n_nodes, value, dtype=object)
                 limits[k] = _of_shares(shares, has, up=not TABLE[k].whole)
@@ -135,9 +254,9 @@ class ThreatModel:
         return limits
 
     def capacities(self, graph: Graph) -> np.ndarray:
-        """How many flips of each type each node can take: its local budget, what exists there, protection.
+        """The largest number of flips of each type at each node: its local budget, existing bits, protection.
 
-        For edge types this counts incident edges; an edge to a protected node does not exist for the attacker.
+        For edge types this counts incident edges. Edges with a protected end cannot be flipped and are not counted.
         """
         limits = self.local_limits(graph)
         free = np.ones(graph.n_nodes, dtype=bool)
@@ -146,15 +265,19 @@ class ThreatModel:
         return np.where(free, np.minimum(limits, exists), 0)
 
     def to_json(self) -> dict[str, Any]:
-        """A plain description, the form used in proofs; `from_json` reads it back."""
+        """A plain JSON description, as used in proofs; `from_json` reads it."""
         local: dict[str, Any] | None = None
         if self.has_local:
             local = {"mode": self.local_mode}
-            for name, value in zip(TYPES, self.local):
-                if name in FLIPS or value is not None:
-                    local[name] = _plain(value)
-        # Registered types are written only if they are used, so that the text of other threat models stays the same.
-        result: dict[str, Any] = {name: n for name, n in zip(TYPES, self.budgets) if name in FLIPS or n}
+            for entry, value in zip(TABLE, self.local):
+                if entry.name in FLIPS or value is not None:
+                    plain = entry.lengths and self.local_mode != LocalMode.RELATIVE
+                    local[entry.name] = _plain(value, decimal_text if plain else _quotient)
+        # Registered types are written only if used, so that the text of other threat models does not change.
+        result: dict[str, Any] = {}
+        for name, value in ((name, getattr(self, name)) for name in (*TYPES, "attr_l2_sum")):
+            if name in FLIPS or value:
+                result[name] = decimal_text(value) if isinstance(value, Fraction) else value
         result |= {"local": local, "sigma": self.sigma}
         if len(self.protected):
             result["protected"] = np.asarray(self.protected).tolist()
@@ -165,10 +288,10 @@ class ThreatModel:
 
     @classmethod
     def from_json(cls, data: object, targets: np.ndarray | None = None) -> ThreatModel:
-        """Read what `to_json` wrote; anything else is refused."""
+        """Read the output of `to_json`; anything else is refused."""
         if not isinstance(data, dict):
             raise InputError("the threat model is not a JSON object; expected the object that `certify --proof` writes")
-        known = {*TYPES, "local", "sigma", "protected", "node_costs", "edge_costs"}
+        known = {*TYPES, "attr_l2_sum", "local", "sigma", "protected", "node_costs", "edge_costs"}
         strange = sorted(set(data) - known)
         if strange:
             raise InputError(
@@ -182,6 +305,7 @@ class ThreatModel:
         return cls(
             **budgets,
             local_mode=local.get("mode", LocalMode.ABSOLUTE),
+            attr_l2_sum=data.get("attr_l2_sum"),
             sigma=data.get("sigma"),
             targets=targets,
             protected=data.get("protected", ()),
@@ -197,10 +321,15 @@ class Budgets(TypedDict, total=False):
     attr_del: int
     adj_add: int
     adj_del: int
+    inject: int
+    attr_l2: Length
     local_attr_add: LocalBudget
     local_attr_del: LocalBudget
     local_adj_add: LocalBudget
     local_adj_del: LocalBudget
+    local_attr_l2: LocalBudget
+    inject_edges: int | None
+    attr_l2_sum: Length | None
     local_mode: str
     sigma: int | None
     targets: Any
@@ -210,19 +339,19 @@ class Budgets(TypedDict, total=False):
 
 
 def part_names() -> list[str]:
-    """The names of all parts of a threat model, as it is made and described."""
+    """The keyword arguments of a threat model."""
     names = [*TYPES, *(f"local_{name}" for name in TYPES)]
-    return [*names, "local_mode", "sigma", "targets", "protected", "node_costs", "edge_costs"]
+    return [*names, "attr_l2_sum", "local_mode", "sigma", "targets", "protected", "node_costs", "edge_costs"]
 
 
 def _signature() -> Signature:
-    """What notebooks and `help` show: the parts by name, instead of `**parts`."""
+    """The signature that `help` and notebooks show instead of `**parts`."""
     other = {"local_mode": str(LocalMode.ABSOLUTE), "protected": ()}
     first: dict[str, Any] = dict.fromkeys(part_names()) | dict.fromkeys(TYPES, 0) | other
     kinds = Budgets.__annotations__
     return Signature(
         [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=first[name], annotation=_written(kinds[name]))
+            Parameter(name, Parameter.KEYWORD_ONLY, default=first.get(name), annotation=_written(kinds[name]))
             for name in kinds
         ]
     )
@@ -236,7 +365,7 @@ ThreatModel.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
-    """A threat model as given, or from plain arguments; `edge_…` is another name for `adj_…`."""
+    """The given threat model, or one from keyword arguments; `edge_…` is an alias of `adj_…`."""
     if threat is not None and not isinstance(threat, ThreatModel):
         raise InputError(
             f"the threat model is {threat!r}; expected a ThreatModel, or budgets by name such as attr_del=10"
@@ -249,7 +378,7 @@ def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
             raise InputError(f"{name!r} is no budget{did_you_mean(key, known)}; expected one of {', '.join(known)}")
         if key in given:
             raise InputError(f"{name} and {key} are the same budget; give it once")
-        if key in TYPES and isinstance(value, float | np.floating):
+        if key in TYPES and not TABLE[TYPES.index(key)].lengths and isinstance(value, float | np.floating):
             raise InputError(
                 f"certify(…, {name}={value}) is no number of flips; expected a whole number such as 10. A flip "
                 f"probability is for smooth(model, data, {key}={value})"
@@ -260,6 +389,12 @@ def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
     if given:
         raise InputError(f"a ThreatModel and {', '.join(plain)} were given; expected one of both, or threat.replace(…)")
     return threat
+
+
+def _budget(value: object, entry: Perturbation) -> int | Fraction:
+    if entry.lengths:
+        return read_length(value, entry.name)
+    return _count(value, f"the budget for {entry.plural}")
 
 
 def _count(value: object, what: str) -> int:
@@ -277,24 +412,30 @@ def _share(value: object, what: str) -> Fraction:
     return share
 
 
-def _local(value: Any, what: str, mode: str) -> Any:
+def _local(value: Any, entry: Perturbation, mode: str) -> Any:
     if value is None:
         return None
+    what = entry.plural
     per_node = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) > 0
-    if mode == LocalMode.RELATIVE:
+    if mode == LocalMode.RELATIVE or entry.lengths:
+        read = _share if mode == LocalMode.RELATIVE else _local_length
         if per_node:
-            # Not tolist(): a 32-bit 0.29 is read by its own shortest decimal, not by that of its 64-bit neighbour.
-            shares = np.array([_share(v, what) for v in value] + [None], dtype=object)[:-1]
+            # Not tolist(): it would convert a float32 0.29 to float64, which has another shortest decimal form.
+            shares = np.array([read(v, what) for v in value] + [None], dtype=object)[:-1]
             shares.setflags(write=False)
             return shares
-        return _share(value, what)
+        return read(value, what)
     if per_node:
         return whole_numbers(value, f"the local budget for {what}", 0, UNLIMITED)
     return _count(value, f"the local budget for {what}")
 
 
+def _local_length(value: object, what: str) -> Fraction:
+    return read_length(value, f"the local budget for {what}")
+
+
 def _of_shares(shares: np.ndarray, has: np.ndarray, *, up: bool) -> np.ndarray:
-    """share × count in exact integers for each node, rounded down; up for real amounts, of which parts count too."""
+    """share × count per node, computed exactly and rounded down; with `up` rounded up, for real amounts."""
     numerators = np.array([s.numerator for s in shares], dtype=object)
     denominators = np.array([s.denominator for s in shares], dtype=object)
     sign = -1 if up else 1
@@ -313,10 +454,12 @@ def _costs(costs: object, name: str) -> np.ndarray:
     return whole_numbers(costs, name, 1, MAX_COST)
 
 
-def _plain(value: object) -> Any:
-    """Local budgets as JSON: counts as numbers, shares as exact fractions in text."""
+def _plain(value: object, text: Callable[[Fraction], str]) -> Any:
+    """Local budgets as JSON: counts as numbers, shares as exact fractions in text, lengths as decimals."""
     if isinstance(value, np.ndarray):
-        return [_plain(v) for v in value.tolist()]
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    return value
+        return [_plain(v, text) for v in value.tolist()]
+    return text(value) if isinstance(value, Fraction) else value
+
+
+def _quotient(share: Fraction) -> str:
+    return f"{share.numerator}/{share.denominator}"

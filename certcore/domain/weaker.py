@@ -7,15 +7,20 @@ from typing import Any
 import numpy as np
 
 from certcore.domain.graph import Graph
+from certcore.domain.perturbations import TABLE
 from certcore.domain.threat import ThreatModel
 
 
 def can_do_no_more(weaker: ThreatModel, stronger: ThreatModel, graph: Graph) -> bool:
-    """Whether every attack within the first threat model is one within the second; False if that is not certain.
+    """Whether every attack within the first threat model is within the second; False if that is not certain.
 
-    Then a bound for the second holds for the first, and an attack found for the first refutes a count of the second.
-    Everything but the targets is compared: global budgets, σ, protected nodes, costs, and what each node can take.
+    Then a bound for the second holds for the first, and an attack of the first is an attack of the second. Global
+    budgets, σ, protected nodes, costs and capacities per node are compared. Targets are not.
     """
+    budgets = zip(TABLE, weaker.budgets, stronger.budgets)
+    lengths = any(entry.lengths and (mine or theirs) for entry, mine, theirs in budgets)
+    if lengths and (weaker.scale is None or stronger.scale is None):
+        return False  # without a scale every length counts as the largest budget
     if any(mine > theirs for mine, theirs in zip(weaker.budgets, stronger.budgets)):
         return False
     if stronger.sigma is not None and (weaker.sigma is None or weaker.sigma > stronger.sigma):
@@ -34,9 +39,12 @@ def _pays_as_much(weaker: Any, stronger: Any) -> bool:
 
 
 def _takes_no_more(weaker: ThreatModel, stronger: ThreatModel, graph: Graph) -> bool:
-    """Whether no node takes more flips of any type under the first; no flip costs less than one."""
+    """Whether no node's capacity of any type is larger under the first (each flip costs at least one)."""
     if not stronger.has_local:
         return True
+    for entry, mine, theirs, budget in zip(TABLE, weaker.local, stronger.local, weaker.budgets):
+        if entry.brings_nodes and budget and isinstance(theirs, int) and not (isinstance(mine, int) and mine <= theirs):
+            return False  # the edge limit of new nodes, which capacities of old nodes do not include
     least, most = (
         np.minimum(threat.capacities(graph), np.array(threat.budgets)[:, None]) for threat in (weaker, stronger)
     )

@@ -12,9 +12,10 @@ self-contained), python (script that makes it again), command (the one command t
 Options of `render`: width "one-column" (8.5 cm), "two-column" (17.5 cm) or centimetres; dpi (png); title=True to
 draw the title; dark=True (html). All functions may be called from any thread; each takes about a second at most.
 
-A figure with a recipe can be made again, here or by `certcore draw`, with the same numbers:
+A figure that says how it was made can be made again, here or by `certcore draw`, with the same numbers:
 
-    export.make(figure.recipe)                         # -> the figure, computed from its instance files
+    export.make(figure.spec)                           # -> the figure, computed from its instance files
+    export.make("curves?instance=x&attr_del=10")       # -> the same from what the address bar of the dashboard holds
 
 Certificates and instances:
 

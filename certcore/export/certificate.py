@@ -1,4 +1,4 @@
-"""Everything about one certificate in words, numbers and files."""
+"""One certificate as text, numbers and files."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PACKAGES = ("numpy", "scipy", "highspy", "matplotlib", "plotly")
 
 
 def guarantee(instance: Instance, certificate: Certificate, of: int | None = None) -> str:
-    """The guarantee in plain words, with its numbers, its confidence and every remark that belongs to it.
+    """The guarantee in plain words, with its numbers, its confidence and all its remarks.
 
-    `of`: the targets are the correct labels among so many, and the share is the certified accuracy.
+    `of`: the targets are the correct labels among this many, and the share is the certified accuracy.
     """
     return str(messages.statement(instance, certificate, of))
 
@@ -31,7 +31,7 @@ def guarantee(instance: Instance, certificate: Certificate, of: int | None = Non
 def provenance(
     instance: Instance, certificate: Certificate | None = None, source: str = "", of: int | None = None
 ) -> dict[str, Any]:
-    """Instance digest, threat model, seeds, samples, α and versions: what another person needs to trust the result.
+    """Instance digest, threat model, seeds, samples, α and versions: what is needed to reproduce the result.
 
     `of` as in `guarantee`.
     """
@@ -64,14 +64,14 @@ def proof(certificate: Certificate) -> bytes:
 
 
 def allocation(instance: Instance, certificate: Certificate, *, integer: bool = True) -> Table:
-    """What the replayed attack (or the relaxed adversary) does at and to each node it concerns, most spent first."""
+    """Flips at each node and in its field, by the replayed attack or the relaxed adversary, most flips first."""
     if (certificate.attack if integer else certificate.fractional) is None:
         what = "attack was looked for" if integer else "relaxed allocation exists"
         raise InputError(f"no {what} for this certificate; certify again with an attack, or export the other one")
     nodes: Mapping[str, np.ndarray] = certificate.node_columns(
         instance.base.fronts(), instance.graph.edges, integer=integer
     )
-    # What a target loses or receives is empty (None) for other nodes.
+    # Columns that only apply to targets are None for other nodes.
     numbers = {key: np.asarray(nodes[key], dtype=float) for key in nodes if key not in ("node", "state", "hit")}
     used = [key for key, column in numbers.items() if (column > NOTHING).any()]
     touched = np.any([numbers[key] > NOTHING for key in used], axis=0) if used else nodes["hit"]

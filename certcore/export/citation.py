@@ -1,4 +1,4 @@
-"""What to cite: the paper whose certificate this is, and this version of the tool."""
+"""BibTeX entries: the paper whose certificate this is, and this version of the tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: everything inside, nothing is asked of any network."""
+"""Self-contained HTML pages, which load nothing from a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from certcore.figures.figure import Figure
 from certcore.figures.screen import PLOTLY_CONFIG, plotly
 from certcore.figures.table import Table
 
-#: Even if a name slipped through, the page could not load anything. Plotly compiles its WebGL programs (eval).
+#: Content security policy: even if escaping failed, the page could not load anything. Plotly needs eval for WebGL.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
     "worker-src blob:; base-uri 'none'; form-action 'none'"
@@ -44,7 +44,7 @@ details { margin: 1rem 0; } summary { cursor: pointer; }
 
 
 def figure_page(figure: Figure, *, dark: bool = False) -> str:
-    """One interactive figure as a page of its own, with its table and what stands behind it."""
+    """One interactive figure as a page of its own, with its table and provenance."""
     title = for_html(figure.title or figure.name)
     short = figure.summary()
     parts = [f"<h1>{title}</h1>", chart(figure, "chart", dark=dark)]
@@ -56,7 +56,7 @@ def figure_page(figure: Figure, *, dark: bool = False) -> str:
 
 
 def page(title: str, body: str, *, dark: bool = False, plotly_script: bool = False) -> str:
-    """A whole page; `title` and `body` are HTML already."""
+    """A whole page; `title` and `body` must be HTML already."""
     script = f"<script>{_plotly_source()}</script>" if plotly_script else ""
     shade = ' class="dark"' if dark else ""
     return (
@@ -64,14 +64,14 @@ def page(title: str, body: str, *, dark: bool = False, plotly_script: bool = Fal
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="generator" content="certcore {__version__}">\n'
-        # Without an icon of its own a browser asks the server for one.
+        # An empty icon, because a browser would otherwise request one from the server.
         '<link rel="icon" href="data:,">\n'
         f"<title>{title}</title>\n<style>{STYLE}</style>\n{script}\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 
 def chart(figure: Figure, identifier: str, *, dark: bool = False) -> str:
-    """An interactive chart for a page that holds Plotly's script."""
+    """An interactive chart for a page that includes Plotly's script."""
     drawn = plotly(figure, dark=dark, transparent=True)
     data = _for_script(drawn.to_json())
     config = _for_script(json.dumps(PLOTLY_CONFIG))
@@ -88,7 +88,7 @@ def chart(figure: Figure, identifier: str, *, dark: bool = False) -> str:
 
 
 def _for_script(text: str) -> str:
-    """JSON inside a script element: nothing in it can end the element or start a comment."""
+    """JSON for a script element, escaped so that it can neither end the element nor start a comment."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -114,5 +114,5 @@ def facts_table(facts: object) -> str:
 def _plotly_source() -> str:
     from plotly.offline import get_plotlyjs
 
-    # The script is ours to trust, but it must not contain the end of the element it stands in.
+    # The script is trusted, but it must not contain the end tag of its own element.
     return str(get_plotlyjs()).replace("</script", "<\\/script")

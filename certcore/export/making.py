@@ -1,11 +1,13 @@
-"""Figures computed again from their recipes: a recipe is loaded, its certificates are computed, the figure is made.
+"""Makes a figure from the description of a view: load the instances, compute the certificates, build the figure.
 
-The figures themselves (`certcore.figures`) only draw results; what computes them for `certcore draw` is here.
+The figures themselves (`certcore.figures`) only draw results; the computations for `certcore draw` are here.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import glob
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +16,12 @@ from typing import Any
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.common.numbers import read_numbers
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TYPES, entry_of
 from certcore.domain.threat import ThreatModel
+from certcore.domain.view_spec import ViewSpec
+from certcore.export.curve_range import length_values
 from certcore.figures.escape import clean
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.bars import class_figure, votes_figure
@@ -26,12 +31,11 @@ from certcore.figures.kinds.contour import MapOf, contour_figure
 from certcore.figures.kinds.curve_lines import controls_beside, curve_figure
 from certcore.figures.kinds.distribution import distribution_figure
 from certcore.figures.kinds.front import front_figure, two_axes
-from certcore.figures.kinds.graph import Palette, graph_figure, read_states
+from certcore.figures.kinds.graph import graph_figure, read_states
 from certcore.figures.paper import paper_figure
-from certcore.figures.recipe import Recipe, member_name
-from certcore.figures.style import Kind
+from certcore.figures.style import Kind, member_name
 from certcore.instance.instance import Instance, accuracy_of, load_instance
-from certcore.instance.local_limits import within_base
+from certcore.instance.local_limits import most_per_node, within_base
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import read_attack
 from certcore.result.certificate import Certificate
@@ -39,53 +43,75 @@ from certcore.sweep import Curve, Session, Surface, curve, surface
 from certcore.sweep.attack_curve import attacks_over, best_attacks, best_below, best_within
 from certcore.sweep.axis import Axis
 from certcore.sweep.classes import certify_classes
+from certcore.sweep.radii import first_uncertified
+from certcore.sweep.ranges import (
+    MOST_VALUES,
+    end_of,
+    family_axis,
+    first_axes,
+    first_axis,
+    first_budget,
+    first_end,
+    map_end,
+    map_stages,
+    refined,
+    stops,
+    unit_of,
+)
 
-#: Every kind of figure that can be made again, and what it shows; `paper` is read from a file, the others are computed.
+#: Every kind of figure that can be made again, with a description; `paper` is read from a file, others are computed.
 KINDS_OF_FIGURES = {"paper": "a figure of the paper from the stored results"}
 
 
-class LoadedRecipe:
-    """A recipe with its instances loaded."""
+class LoadedView:
+    """A view with its instances loaded and its defaults filled in, as on its dashboard page."""
 
-    def __init__(self, recipe: Recipe, instances: list[Instance]) -> None:
-        self.recipe = recipe
-        self.instances = instances
-        self.instance = instances[0]
-        self.options = dict(recipe.options)
-        # The strong search by time and the integer program serve single certificates; sweeps then use their relaxation.
-        self.rounds: int | None = self.options.get("rounds")
-        self.swept = recipe.relaxation if self.rounds is not None else str(Relaxation(recipe.relaxation).relaxed)
-
-    def need(self, name: str) -> Any:
-        value = self.options.get(name)
-        if value is None or value == []:
-            raise InputError(f"a figure of kind {self.recipe.kind} needs --{name.replace('_', '-')}")
-        return value
+    def __init__(self, spec: ViewSpec, files: list[Path]) -> None:
+        self.spec = spec
+        self.instances = [load_instance(path, base_rule=spec["rule"]) for path in files]
+        self.instance = self.instances[0]
+        if spec["splits"] and len(files) == 1:
+            self.instances = [load_instance(path, base_rule=spec["rule"]) for path in splits_beside(files[0])]
+        # Sweeps use the relaxation: strong search with a time limit and the integer program are for single
+        # certificates.
+        self.rounds: int | None = spec["rounds"]
+        self.swept = spec.relaxation if self.rounds is not None else str(Relaxation(spec.relaxation).relaxed)
 
     def targets(self, instance: Instance) -> np.ndarray | None:
         """The chosen targets; None: the instance's own."""
-        if self.recipe.targets is not None:
-            return instance.select_targets(self.recipe.targets)
-        return None if self.recipe.nodes is None else np.array(self.recipe.nodes, dtype=np.int64)
+        return None if self.spec.targets is None else instance.select_targets(self.spec.targets)
 
     def target_nodes(self) -> np.ndarray:
         chosen = self.targets(self.instance)
         return np.asarray(self.instance.targets if chosen is None else chosen)
 
     def threat(self, instance: Instance) -> ThreatModel:
-        return ThreatModel.from_json(dict(self.recipe.threat), targets=self.targets(instance))
+        threat = self.spec.threat(self.targets(instance))
+        if not self.spec.has_budgets:
+            start: dict[str, Any] = first_budget(self.instance)
+            threat = threat.replace(**start)
+        return within_base(threat, instance) if self.spec["within_base"] else threat
+
+    def accuracy_of(self) -> int | None:
+        """The denominator of certified accuracies; None: ratios are fractions of the targets."""
+        given = self.spec["accuracy_of"]
+        if given in ("all", "none"):
+            return accuracy_of(self.instance, self.spec.targets) if given == "all" else None
+        return int(given)
 
     def marker(self, threat: ThreatModel, name: str) -> float | None:
-        """Where the threat model itself stands on an axis."""
+        """The position of the threat model's own value on an axis."""
         value: Any = getattr(threat, name)
         shares = name.startswith("local_") and threat.local_mode == LocalMode.RELATIVE
         return None if value is None or isinstance(value, np.ndarray) or shares else float(value)
 
     def node(self) -> int:
-        node = int(self.need("node"))
+        node = self.spec["node"]
+        if node is None:
+            raise InputError(f"a figure of kind {self.spec.kind} is of one node; name it by --node N or node=N")
         if node >= self.instance.graph.n_nodes:
             raise InputError(f"there is no node {node:,}; expected 0 to {self.instance.graph.n_nodes - 1:,}")
-        return node
+        return int(node)
 
     def node_name(self, node: int) -> str:
         names = self.instance.node_names
@@ -96,28 +122,84 @@ class LoadedRecipe:
         return known[k] if known is not None and k < len(known) else f"class {k}"
 
     def certificate(self) -> Certificate:
-        """The certificate with the attack that the recipe lists; without one an attack is searched for."""
+        """The certificate with the attack stored in the view; without one, an attack is searched for."""
         threat = self.threat(self.instance)
-        text = self.options.get("attack")
-        session = Session(self.instance)  # among several optimal solutions, the one that the dashboard found
-        if text is None:
-            return session.certify(threat, relaxation=self.recipe.relaxation, rounds=self.rounds)
+        text = self.spec["attack"]
+        session = Session(self.instance)  # of several optimal solutions, the one that the dashboard found
+        if not text:
+            return session.certify(threat, relaxation=self.spec.relaxation, rounds=self.rounds)
         attack = read_attack(self.instance, threat, text)
         found = session.certify(threat, relaxation=self.swept, rounds=self.rounds, attack=False)
         return dataclasses.replace(found, attack=attack)
 
-    def curve(self, instance: Instance, threat: ThreatModel, relaxation: str) -> Curve:
+    def vary(self) -> str:
+        return Axis.parse(self.spec["vary"] or first_axis(self.instance, self.threat(self.instance))).name
+
+    def values(self, vary: str) -> list[Any]:
+        """The values of a curve: those given, or by default those of the dashboard page."""
+        if self.spec["values"]:
+            return self.numbers("values", vary)
+        if self.spec["every"] and self.spec["to"] is None and vary in TYPES and not entry_of(vary).lengths:
+            return self._to_zero(vary)
+        scale = self.instance.scale
+        if scale is not None and vary in TYPES and entry_of(vary).lengths:
+            return length_values(self.marker(self.threat(self.instance), vary) or 0.0, float(scale.step()))
+        end = end_of(self.instance, vary)
+        if self.spec.kind == "compare":
+            end = first_end(self.marker(self.threat(self.instance), vary), end)
+        return refined(stops(self.spec["to"] or end, unit_of(self.instance, vary)), vary)
+
+    def _to_zero(self, vary: str) -> list[int]:
+        """Every integer up to the first at which nothing is certified."""
+        last = 0
+        for one in self.instances:
+            found = first_uncertified(Session(one), self.threat(one), vary, relaxation=self.swept)
+            last = max(last, min(end_of(one, vary) if found is None else int(found), MOST_VALUES))
+        return list(range(last + 1))
+
+    def numbers(self, name: str, axis: str = "") -> list[Any]:
+        """Numbers of a setting; fractions where they are relative local budgets or lengths."""
+        shares = axis.startswith("local_") and self.spec["local"] == LocalMode.RELATIVE
+        lengths = axis in TYPES and entry_of(axis).lengths
+        found = read_numbers(self.spec[name], name, shares=shares or lengths)
+        return [float(value) for value in found] if lengths else found
+
+    def curve(self, instance: Instance, threat: ThreatModel, relaxation: str, vary: str, values: list[Any]) -> Curve:
         rounds = self.rounds if relaxation == Relaxation.STRONG else None
-        values = self.need("values")
-        return curve(Session(instance), threat, self.need("vary"), values, relaxation=relaxation, rounds=rounds)
+        return curve(Session(instance), threat, vary, values, relaxation=relaxation, rounds=rounds)
 
 
-_Maker = Callable[[LoadedRecipe], Figure]
+def instance_file(name: str) -> Path:
+    """The file of an instance: a path, or a name as in an address, looked up in the folders of the dashboard."""
+    folders = [
+        Path(os.environ.get("CERTCORE_BUNDLES", "precomputed")),
+        Path(os.environ.get("CERTCORE_IMPORTS", "runs/imported")),
+    ]
+    if name.endswith(".npz") or "/" in name:
+        return Path(name)
+    found = [folder / f"{name}.npz" for folder in folders if (folder / f"{name}.npz").is_file()]
+    if not found:
+        raise InputError(f"there is no instance {name[:80]!r} in {folders[0]} or {folders[1]}; give its file")
+    return found[0]
+
+
+def splits_beside(path: Path) -> list[Path]:
+    """Bundles in the same folder that differ in the split only; all need the same number of votes to be averaged."""
+    own = load_instance(path)
+    beside = sorted(path.parent.glob(f"{glob.escape(path.stem.rsplit('-s', 1)[0])}-s*.npz"))
+    if own.meta.get("group") is None or path.stem.startswith("import-"):
+        return [path]
+    votes = own.base.facts.get("samples")
+    same = [one for one in beside if one.stem.rsplit("-s", 1)[0] == path.stem.rsplit("-s", 1)[0]]
+    return [one for one in same if one == path or load_instance(one).base.facts.get("samples") == votes]
+
+
+_Maker = Callable[[LoadedView], Figure]
 MAKERS: dict[str, tuple[_Maker, bool]] = {}
 
 
 def makes(kind: str, what: str, *, several: bool = False) -> Callable[[_Maker], _Maker]:
-    """Register how one kind of figure is made from one instance, or from several."""
+    """Register the function that makes one kind of figure from one instance, or from several."""
 
     def register(maker: _Maker) -> _Maker:
         KINDS_OF_FIGURES[kind] = what
@@ -127,27 +209,28 @@ def makes(kind: str, what: str, *, several: bool = False) -> Callable[[_Maker], 
     return register
 
 
-def make(recipe: Recipe) -> Figure:
-    """The figure of a recipe, with that recipe: the same numbers as where it was taken from."""
-    if recipe.kind == "paper":
-        return paper_figure(recipe.instances)
-    if recipe.kind not in MAKERS:
-        raise InputError(f"there is no figure {recipe.kind!r}; expected one of {', '.join(KINDS_OF_FIGURES)}")
-    maker, several = MAKERS[recipe.kind]
-    if not recipe.instances or (len(recipe.instances) > 1 and not several):
+def make(view: ViewSpec | str) -> Figure:
+    """The figure of a view, or of an address such as `curves?instance=x&attr_del=10`.
+
+    It has the same numbers as the page that the view was taken from.
+    """
+    spec = ViewSpec.from_query(view) if isinstance(view, str) else view
+    if spec.kind == "paper":
+        return paper_figure(spec.instances)
+    maker, several = MAKERS[spec.kind]
+    if not spec.instances or (len(spec.instances) > 1 and not several):
         wanted = "at least one instance" if several else "one instance"
-        raise InputError(f"a figure of kind {recipe.kind} takes {wanted}; {len(recipe.instances)} are given")
-    loaded = LoadedRecipe(recipe, [load_instance(path, base_rule=recipe.base_rule) for path in recipe.instances])
-    return dataclasses.replace(maker(loaded), recipe=recipe)
+        raise InputError(f"a figure of kind {spec.kind} takes {wanted}; {len(spec.instances)} are given")
+    loaded = LoadedView(spec, [instance_file(name) for name in spec.instances])
+    return dataclasses.replace(maker(loaded), spec=spec)
 
 
 @makes("curve", "certified ratio against one budget, for one or several lines and splits", several=True)
-def _make_curve(loaded: LoadedRecipe) -> Figure:
-    options = loaded.options
-    axis = options.get("family")
-    family = None if axis is None else Axis.parse(axis)
-    members: list[Any] = loaded.need("members") if family else [None]
-    kinds = [loaded.swept] + ([Relaxation.PAPER] if options.get("paper") and loaded.swept != Relaxation.PAPER else [])
+def _make_curve(loaded: LoadedView) -> Figure:
+    spec, vary = loaded.spec, loaded.vary()
+    values = loaded.values(vary)
+    family, members = _family(loaded, vary)
+    kinds = [loaded.swept] + ([Relaxation.PAPER] if spec["paper"] and loaded.swept != Relaxation.PAPER else [])
     found: dict[str, list[list[Curve]]] = {}
     for kind in kinds:
         found[kind] = []
@@ -157,93 +240,106 @@ def _make_curve(loaded: LoadedRecipe) -> Figure:
                 threat = loaded.threat(instance)
                 if family is not None:
                     threat = family.at(threat, value)
-                line.append(loaded.curve(instance, threat, kind))
+                line.append(loaded.curve(instance, threat, kind, vary, values))
             found[kind].append(line)
-    vary = Axis.parse(loaded.need("vary")).name
-    attacks, known = None, options.get("bracket")
-    if known:
-        attacks = _attacks_at(loaded, vary, known)
     return curve_figure(
         found[kinds[0]],
         vary=vary,
         names=[] if family is None else [member_name(family.name, value) for value in members],
         paper=found.get(Relaxation.PAPER, []) if len(kinds) > 1 else [],
-        naive=not options.get("no_naive"),
-        log=bool(options.get("log")),
+        naive=not spec["no_naive"],
+        log=spec["log"],
         marker=loaded.marker(loaded.threat(loaded.instance), vary),
-        attacks=attacks,
-        accuracy_of=options.get("accuracy_of"),
-        controls=_mean_controls(loaded, vary, options.get("accuracy_of")),
+        attacks=None if family is not None or len(loaded.instances) > 1 else _attacks_at(loaded, vary, values),
+        accuracy_of=loaded.accuracy_of(),
+        controls=_mean_controls(loaded, vary, loaded.accuracy_of()),
     )
 
 
-def _mean_controls(loaded: LoadedRecipe, vary: str, accuracy_of: int | None) -> dict[str, float]:
-    """Over the splits, as the line itself; none if one of them does not know them all."""
+def _family(loaded: LoadedView, vary: str) -> tuple[Axis | None, list[Any]]:
+    """The parameter in which the lines differ, and its values; local budgets stay within the base certificate's."""
+    if loaded.spec["family"] == "none":
+        return None, [None]
+    axis = Axis.parse(family_axis(loaded.spec["family"], vary, loaded.threat(loaded.instance)))
+    members = loaded.numbers("members", axis.name)
+    most = most_per_node(loaded.instance)[TYPES[axis.kind]] if axis.is_local and loaded.spec["within_base"] else None
+    return axis, members if most is None else list(dict.fromkeys(min(value, most) for value in members))
+
+
+def _mean_controls(loaded: LoadedView, vary: str, accuracy_of: int | None) -> dict[str, float]:
+    """The baselines averaged over splits, as for the line itself; none if a split lacks one of them."""
     found = [controls_beside(one, loaded.threat(one), vary, accuracy_of) for one in loaded.instances]
     if any(one.keys() != found[0].keys() for one in found):
         return {}
     return {label: sum(one[label] for one in found) / len(found) for label in found[0]}
 
 
-def _attacks_at(loaded: LoadedRecipe, vary: str, values: list[Any]) -> np.ndarray:
-    """Targets that the best attacks known leave at each value: those listed in the recipe, or else searched for now.
+def _few(loaded: LoadedView, vary: str, values: list[Any]) -> list[Any]:
+    """The default values at which attacks are searched for."""
+    if unit_of(loaded.instance, vary) != 1:
+        return values
+    return [value for value in stops(int(values[-1])) if value in values]
 
-    The recipe lists them because which attack is found depends on what was solved before.
+
+def _attacks_at(loaded: LoadedView, vary: str, values: list[Any]) -> np.ndarray | None:
+    """Targets left uncertified by the best known attack at each value: stored in the view, or searched for now.
+
+    The view stores them because the attack that is found depends on earlier solves of the session.
     """
-    left = loaded.options.get("left")
-    if left is None:
-        threat, all_values = loaded.threat(loaded.instance), loaded.need("values")
-        return best_attacks(loaded.instance, threat, vary, all_values, searched=values, relaxation=loaded.swept)
-    listed = str(left)
-    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", listed, flags=re.ASCII) or listed.count(",") + 1 != len(values):
-        raise InputError(f"--left is {listed[:40]!r}; expected {len(values)} whole numbers, one for each of --bracket")
-    return best_below(loaded.need("values"), np.array(values), np.array([int(part) for part in listed.split(",")]))
+    told, left = loaded.spec["bracket"], loaded.spec["left"]
+    if told == "none" or (told == "auto" and (vary.startswith("local_") or isinstance(values[-1], float))):
+        return None
+    searched = _few(loaded, vary, values) if told == "auto" else None
+    searched = loaded.numbers("bracket", vary) if searched is None else searched
+    if not left:
+        threat = loaded.threat(loaded.instance)
+        return best_attacks(loaded.instance, threat, vary, values, searched=searched, relaxation=loaded.swept)
+    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", left, flags=re.ASCII) or left.count(",") + 1 != len(searched):
+        raise InputError(f"--left is {left[:40]!r}; expected {len(searched)} whole numbers, one for each of --bracket")
+    return best_below(np.array(values), np.array(searched), np.array([int(part) for part in left.split(",")]))
 
 
 @makes("compare", "several instances over the same budget", several=True)
-def _make_compare(loaded: LoadedRecipe) -> Figure:
-    """Instances of the same name are splits of one line; each has the local budgets that its base certificate knows."""
-    vary = Axis.parse(loaded.need("vary")).name
-    names = [str(name) for name in loaded.options.get("names") or ()]
-    names = names or [Path(path).stem for path in loaded.recipe.instances]
+def _make_compare(loaded: LoadedView) -> Figure:
+    """Instances of the same name are splits of one line; local budgets are limited to each base certificate's."""
+    vary = loaded.vary()
+    values = loaded.values(vary)
+    names = loaded.spec.names or [Path(path).stem for path in loaded.spec.instances]
     if len(names) != len(loaded.instances):
         raise InputError(f"{len(names)} names for {len(loaded.instances)} instances; give each of them one --name")
     lines: dict[str, list[Curve]] = {}
     asked: dict[str, int | None] = {}
     for name, instance in zip(names, loaded.instances):
-        asked[name] = accuracy_of(instance, loaded.recipe.targets)
+        asked[name] = accuracy_of(instance, loaded.spec.targets)
         threat = within_base(loaded.threat(instance), instance)
-        lines.setdefault(name, []).append(loaded.curve(instance, threat, loaded.swept))
+        lines.setdefault(name, []).append(loaded.curve(instance, threat, loaded.swept, vary, values))
     return compare_figure(
         [CompareEntry(name, curves, accuracy_of=asked[name]) for name, curves in lines.items()],
         vary=vary,
-        log=bool(loaded.options.get("log")),
+        log=loaded.spec["log"],
         marker=loaded.marker(loaded.threat(loaded.instance), vary),
     )
 
 
 @makes("map", "certified ratio over two budgets")
-def _make_map(loaded: LoadedRecipe) -> Figure:
-    options = loaded.options
-    show = options.get("show", "ratio")
-    if show not in ("ratio", "naive", "paper", "bracket"):
-        raise InputError(f"--show is {show!r}; expected ratio, naive, paper or bracket")
-    x, y = (Axis.parse(loaded.need(name), local=False).name for name in ("x", "y"))
+def _make_map(loaded: LoadedView) -> Figure:
+    spec, show = loaded.spec, loaded.spec["show"]
+    x, y = (Axis.parse(name, local=False, new=True).name for name in first_axes(loaded.instance, spec["x"], spec["y"]))
+    xs, ys = _map_values(loaded, x, y)
     threat = loaded.threat(loaded.instance)
     session = Session(loaded.instance)
 
     def over(relaxation: str) -> Surface:
-        xs, ys = loaded.need("x_values"), loaded.need("y_values")
         rounds = loaded.rounds if relaxation == Relaxation.STRONG else None
         return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
 
     across, up = loaded.marker(threat, x), loaded.marker(threat, y)
     main = over(Relaxation.TIGHT if show == "paper" else loaded.swept)
     attacks = None
-    if options.get("left") is not None or show == "bracket":
-        left = options.get("left")
-        known = _attacks_now(session, main, loaded.swept) if left is None else _attacks_listed(str(left))
+    if spec["left"] or show == "bracket":
+        known = _attacks_listed(spec["left"]) if spec["left"] else _attacks_now(session, main, loaded.swept)
         attacks = best_within(main.x_values, main.y_values, known)
+    levels = [] if spec["levels"] == "none" else spec["levels"]
     return contour_figure(
         main,
         x=x,
@@ -253,14 +349,26 @@ def _make_map(loaded: LoadedRecipe) -> Figure:
         reference=over(Relaxation.PAPER) if show == "paper" else None,
         reference_kind=Kind.PAPER if show == "paper" else Kind.NAIVE,
         kind=Kind.PAPER if loaded.swept == Relaxation.PAPER and show != "paper" else Kind.COLLECTIVE,
-        levels=tuple(float(level) for level in options.get("levels", (0.5, 0.7))),
+        levels=tuple(float(part) for part in (levels.split(",") if isinstance(levels, str) else levels)),
         marker=None if across is None or up is None else (across, up),
-        accuracy_of=options.get("accuracy_of"),
+        accuracy_of=loaded.accuracy_of(),
     )
 
 
+def _map_values(loaded: LoadedView, x: str, y: str) -> tuple[list[int], list[int]]:
+    """The values on both axes: those given, or by default those of the dashboard page."""
+    spec = loaded.spec
+    ends = [spec[f"{name}_to"] or map_end(loaded.instance, axis) for name, axis in (("x", x), ("y", y))]
+    usual = map_stages((ends[0], ends[1]), finest=spec["show"] != "paper")[-1]
+    told = [
+        loaded.numbers(f"{name}_values", axis) if spec[f"{name}_values"] else None
+        for name, axis in (("x", x), ("y", y))
+    ]
+    return told[0] or usual[0], told[1] or usual[1]
+
+
 def _attacks_listed(text: str) -> list[tuple[int, int, int]]:
-    """The attacks listed in the recipe, as (x, y, uncertified targets): a new search may find others."""
+    """The attacks stored in the view, as (x, y, uncertified targets): a new search may find others."""
     if not re.fullmatch(r"\d{1,9}/\d{1,9}/\d{1,9}(,\d{1,9}/\d{1,9}/\d{1,9})*", text, flags=re.ASCII):
         raise InputError(f"--left is {text[:40]!r}; expected X/Y/N,… : attacks at (X, Y) that left N uncertified")
     return [tuple(int(part) for part in one.split("/")) for one in text.split(",")]  # type: ignore[misc]
@@ -272,14 +380,14 @@ def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tupl
 
 
 @makes("base", "share certified node by node")
-def _make_base(loaded: LoadedRecipe) -> Figure:
-    axes = [str(loaded.options[name]) for name in ("x", "y") if loaded.options.get(name)]
+def _make_base(loaded: LoadedView) -> Figure:
+    axes = [loaded.spec[name] for name in ("x", "y") if loaded.spec[name] not in ("", "none")]
     axes = axes or [str(name) for name in TYPES if name in loaded.instance.base.axes][:2]
     return base_figure(loaded.instance.base.fronts(), *axes, nodes=loaded.target_nodes())
 
 
 @makes("classes", "certified ratio of each predicted class")
-def _make_classes(loaded: LoadedRecipe) -> Figure:
+def _make_classes(loaded: LoadedView) -> Figure:
     threat, targets = loaded.threat(loaded.instance), loaded.target_nodes()
     found = certify_classes(loaded.instance, threat, targets, relaxation=loaded.swept, rounds=loaded.rounds)
     labels, *counts = zip(*found)
@@ -287,7 +395,7 @@ def _make_classes(loaded: LoadedRecipe) -> Figure:
 
 
 @makes("votes", "the votes for one node")
-def _make_votes(loaded: LoadedRecipe) -> Figure:
+def _make_votes(loaded: LoadedView) -> Figure:
     votes = loaded.instance.base.arrays().get("votes")
     prediction = loaded.instance.prediction
     if votes is None or prediction is None:
@@ -299,7 +407,7 @@ def _make_votes(loaded: LoadedRecipe) -> Figure:
 
 
 @makes("front", "the front of one node, with what it receives in an attack")
-def _make_front(loaded: LoadedRecipe) -> Figure:
+def _make_front(loaded: LoadedView) -> Figure:
     node = loaded.node()
     certificate = loaded.certificate()
     where = np.flatnonzero(certificate.target_nodes == node)
@@ -308,8 +416,8 @@ def _make_front(loaded: LoadedRecipe) -> Figure:
     x, y = two_axes(loaded.instance, certificate.threat)
     return front_figure(
         loaded.instance.base.fronts().of_node(node),
-        str(loaded.options.get("x") or x),
-        str(loaded.options.get("y") or y),
+        loaded.spec["x"] or x,
+        loaded.spec["y"] or y,
         received=received,
         budgets=certificate.threat.budgets,
         node=loaded.node_name(node),
@@ -317,20 +425,19 @@ def _make_front(loaded: LoadedRecipe) -> Figure:
 
 
 @makes("graph", "the graph with an attack")
-def _make_graph(loaded: LoadedRecipe) -> Figure:
+def _make_graph(loaded: LoadedView) -> Figure:
     certificate = loaded.certificate()
-    relaxed = bool(loaded.options.get("relaxed"))
+    relaxed = loaded.spec["adversary"] == "relaxed"
     if relaxed and certificate.fractional is None:
         raise InputError(
             "there is no relaxed adversary here: with whole-graph fields and votes over groups its flips have no places"
         )
-    palette, only = str(loaded.options.get("palette", Palette.STATE)), read_states(loaded.options.get("only") or "")
-    zoomed = bool(loaded.options.get("zoomed"))
-    return graph_figure(loaded.instance, certificate, relaxed=relaxed, palette=palette, only=only, zoomed=zoomed)
+    seen = {"palette": loaded.spec["palette"], "zoomed": loaded.spec["zoomed"]}
+    return graph_figure(loaded.instance, certificate, relaxed=relaxed, only=read_states(loaded.spec["only"]), **seen)
 
 
 @makes("distribution", "distribution of p over the targets")
-def _make_distribution(loaded: LoadedRecipe) -> Figure:
+def _make_distribution(loaded: LoadedView) -> Figure:
     p = getattr(loaded.instance.base, "probability", None)
     if p is None:
         raise InputError("this base certificate does not rest on votes; there is no p to draw")

@@ -1,4 +1,4 @@
-"""What must be said under a figure wherever it is shown."""
+"""Notes that are required under a figure."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from certcore.figures.figure import Figure
 
 
 def note_below(figure: Figure) -> str:
-    """The figure's own note, and why models that ignore edges are drawn across it: figures know no sentences."""
+    """The figure's own note, and an explanation of baselines that ignore edges, if it shows any."""
     return figure.note() or (str(messages.why_controls()) if figure.has_controls else "")

@@ -1,7 +1,8 @@
-"""All formats a figure can leave in, behind one function."""
+"""All export formats of a figure, behind one function."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +14,13 @@ from certcore.export.scripts import command_script, has_command, python_script
 from certcore.export.vector import printed
 from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
+from certcore.figures.print_style import PrintStyle
 from certcore.figures.serial import to_json
-from certcore.figures.style import WIDTHS
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format: its key, what people call it, the end of its file name, its media type."""
+    """One format: key, display name, file extension and media type."""
 
     key: str
     label: str
@@ -27,11 +28,10 @@ class Format:
     mime: str
 
 
-def _latex(figure: Figure, *, width: str | float, title: bool, **_: Any) -> bytes:
+def _latex(figure: Figure, *, style: PrintStyle, **_: Any) -> bytes:
     from certcore.figures.latex import standalone
-    from certcore.figures.matplotlib_figure import centimetres
 
-    return standalone(figure, width_cm=centimetres(width), title=title, note=note_below(figure)).encode()
+    return standalone(figure, style, note=note_below(figure)).encode()
 
 
 def _tabular(figure: Figure, **_: Any) -> bytes:
@@ -41,8 +41,8 @@ def _tabular(figure: Figure, **_: Any) -> bytes:
 
 
 def _printed(kind: str) -> Callable[..., bytes]:
-    def make(figure: Figure, *, width: str | float, title: bool, dpi: int, **_: Any) -> bytes:
-        return printed(figure, kind, width=width, title=title, dpi=dpi)
+    def make(figure: Figure, *, style: PrintStyle, dpi: int, **_: Any) -> bytes:
+        return printed(figure, kind, style, dpi=dpi)
 
     return make
 
@@ -55,7 +55,7 @@ _MAKERS: dict[str, tuple[Format, Callable[..., bytes]]] = {
     "tabular": (Format("tabular", "LaTeX table (tabular)", ".table.tex", "application/x-tex"), _tabular),
     "csv": (
         Format("csv", "CSV (plotted numbers)", ".csv", "text/csv"),
-        # The mark at the beginning tells spreadsheets that this is UTF-8.
+        # The byte order mark tells spreadsheets that the file is UTF-8.
         lambda figure, **_: ("\ufeff" + figure.table().csv()).encode(),
     ),
     "json": (
@@ -77,9 +77,15 @@ _MAKERS: dict[str, tuple[Format, Callable[..., bytes]]] = {
 }
 
 
+#: Formats that hold the whole figure or the description it is made from: nothing is omitted.
+_DATA = ("csv", "json", "tabular", "python", "command")
+
+
 def formats(figure: Figure | None = None) -> tuple[Format, ...]:
-    """All formats, in the order menus show them; of a figure those it has: not all can be made again by one command,
-    and graphs have no LaTeX source."""
+    """All formats in menu order, or those that a figure has.
+
+    Not every figure can be made again by one command, and graphs have no LaTeX source.
+    """
     lacks: set[str] = set()
     if figure is not None:
         lacks = {key for key, there in (("command", has_command(figure)), ("latex", figure.has_latex)) if not there}
@@ -89,24 +95,28 @@ def formats(figure: Figure | None = None) -> tuple[Format, ...]:
 def render(
     figure: Figure,
     format: str,
+    style: PrintStyle | None = None,
     *,
-    width: str | float = "one-column",
     dpi: int = 300,
-    title: bool = False,
     dark: bool = False,
+    **changes: Any,
 ) -> bytes:
-    """A figure in one format. `width`, `dpi` and `title` are for print, `dark` is for HTML pages."""
+    """A figure in one format.
+
+    The print style is the one in the figure's view unless another is given; `changes` are parts of it, such as `width`
+    or `font`. `dark` is for HTML pages.
+    """
     if format not in _MAKERS:
         raise InputError(f"the format is {format!r}; expected one of {', '.join(_MAKERS)}")
-    if isinstance(width, str) and width not in WIDTHS:
-        raise InputError(f"the width is {width!r}; expected {' or '.join(map(repr, WIDTHS))}, or centimetres")
     if isinstance(dpi, bool) or not 50 <= dpi <= 1200:
         raise InputError(f"dpi is {dpi}; expected 50 to 1200")
-    return _MAKERS[format][1](figure, width=width, dpi=dpi, title=title, dark=dark)
+    chosen = dataclasses.replace(PrintStyle.of(figure.spec) if style is None else style, **changes)
+    shown = figure if format in _DATA else chosen.applied(figure)
+    return _MAKERS[format][1](shown, style=chosen, dpi=dpi, dark=dark)
 
 
 def file_name(figure: Figure, format: str) -> str:
-    """A plain file name for a figure in one format."""
+    """A portable file name for a figure in one format."""
     if format not in _MAKERS:
         raise InputError(f"the format is {format!r}; expected one of {', '.join(_MAKERS)}")
     return for_file_name(figure.name) + _MAKERS[format][0].extension

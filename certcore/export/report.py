@@ -1,10 +1,11 @@
-"""What a report holds: the certificate, its figures and tables, and where everything came from."""
+"""Content of a report: the certificate, its figures and tables, and their provenance."""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
@@ -12,12 +13,14 @@ import numpy as np
 
 from certcore import messages
 from certcore.common.errors import InputError
+from certcore.common.numbers import write_nodes
 from certcore.common.progress import StepsDone, tell
-from certcore.domain.perturbations import LABELS, TYPES, preferred
+from certcore.domain.perturbations import LABELS, TYPES, entry_of, preferred
 from certcore.domain.threat import ThreatModel
+from certcore.domain.view_spec import PLAIN, ViewSpec
 from certcore.export.certificate import allocation, guarantee, provenance
-from certcore.export.curve_range import FARTHEST, curve_values
-from certcore.export.scripts import certify_command, draw_command, unsupported
+from certcore.export.curve_range import FARTHEST, curve_values, length_values
+from certcore.export.scripts import certify_command, draw_command, has_command
 from certcore.figures import (
     base_figure,
     class_figure,
@@ -29,9 +32,9 @@ from certcore.figures import (
 )
 from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
-from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance, accuracy_of, before_correct
+from certcore.model_attack.stored import ModelAttack, largest
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
@@ -45,7 +48,7 @@ _MOST_CLASSES = 12
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """All that `write_report` writes; plain results, nothing is computed afterwards."""
+    """All results that `write_report` writes; nothing is computed later."""
 
     instance: Instance
     certificate: Certificate
@@ -56,22 +59,33 @@ class Report:
     provenance: dict[str, Any]
     commands: tuple[str, ...]
     accuracy: str = ""
-    """Certified accuracy in words, where only the right labels are targets."""
+    """The sentence on certified accuracy, if only the right labels are targets."""
     asked: int | None = None
-    """Among how many labels those are the right ones."""
+    """The number of labels among which those are the right ones."""
+    changed: str = ""
+    """The sentence on attacks on the model."""
+
+
+def with_attacks(report: Report, attacks: Sequence[ModelAttack]) -> Report:
+    """The report with the largest stored attack on the model within the threat model, or that none was tried."""
+    found = largest(attacks, report.instance, report.certificate.threat)
+    return replace(report, changed=str(messages.changed_words(found, report.asked)))
 
 
 def default_threat(instance: Instance, targets: np.ndarray | None = None) -> ThreatModel:
-    """The default threat model of a report: the first budget at which the naive count is zero.
+    """The default threat model of a report: the smallest budget at which the naive count is zero.
 
-    It has one type, deletions before additions, for which the collective certificate gains most.
+    It has one type, deletions before additions: there the collective certificate gains most.
     """
     order = [name for name in preferred() if name in instance.covered_types]
     if not order:
         raise InputError("the base certificate speaks about no perturbation type; there is nothing to report on")
     points = instance.base.fronts().points[:, TYPES.index(order[0])]
-    local = instance.base.local
+    local, scale = instance.base.local, instance.scale
     budgets: dict[str, Any] = {order[0]: max(1, int(points.max(initial=1)))}
+    if scale is not None and "attr_l2" in order:
+        most = instance.base.fronts().points[:, TYPES.index("attr_l2")].max(initial=1)
+        budgets = {"attr_l2": math.ceil(scale.length(int(most)) / scale.step()) * scale.step()}
     if local is not None:
         allowed = local.joint if local.joint is not None else local.per_type[TYPES.index(order[0])]
         if allowed is not None:
@@ -80,7 +94,7 @@ def default_threat(instance: Instance, targets: np.ndarray | None = None) -> Thr
 
 
 class Solving(TypedDict, total=False):
-    """How the certificate of a report is computed, as in `Session.certify`."""
+    """Solver options of a report's certificate, as in `Session.certify`."""
 
     relaxation: str
     time_limit: float | None
@@ -101,22 +115,16 @@ def build_report(
     counted: np.ndarray | None = None,
     **solving: Unpack[Solving],
 ) -> Report:
-    """Certify, sweep and draw: everything a report holds.
+    """Certify, sweep and draw: compute all results of a report.
 
-    `source` is the instance's file name and `targets` the name of the target set, both for the command lines that
-    reproduce it (`threat.targets` is what counts). `quick` leaves out maps and classes, which need many solves.
-    A `session` of the same instance is used, with what it has computed already. `counted`: the targets are the right
-    labels among these nodes (known without it where `targets` is `correct`), and ratios are certified accuracies.
+    `source` is the instance's file name and `targets` the name of the target set; both appear in the command lines that
+    reproduce it (the targets themselves are `threat.targets`). `quick` leaves out maps and classes, which need many
+    solves. A `session` of the same instance is reused with its cached results. `counted`: the targets are the right
+    labels among these nodes (implied where `targets` is `correct`), and ratios are certified accuracies.
     """
     if counted is None and accuracy_of(instance, targets) is not None:
         counted = instance.select_targets(before_correct(targets))
-    chosen = None if targets is None else instance.select_targets(targets)
-    if threat is None:
-        threat = default_threat(instance, chosen)
-    elif threat.targets is None and chosen is not None:
-        threat = threat.replace(targets=chosen)
-    elif chosen is not None and set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):
-        raise InputError(f"the threat model counts other nodes than the targets {targets!r}; give one of both")
+    threat = _threat_on(instance, threat, targets)
     maker = _Maker(
         instance, threat, source, targets, base_rule, str(solving.get("relaxation", "tight")), cancel, session, counted
     )
@@ -133,8 +141,9 @@ def build_report(
         if figure is not None:
             drawn.append(figure)
     tell(progress, total, total, "done")
-    recipes = [(one.recipe, f"{for_file_name(one.name)}.csv") for one in drawn if one.recipe is not None]
-    commands = [draw_command(recipe, file) for recipe, file in recipes if unsupported(recipe) is None]
+    commands = [
+        draw_command(one.spec, f"{for_file_name(one.name)}.csv") for one in drawn if one.spec and has_command(one)
+    ]
     return Report(
         instance=instance,
         certificate=certificate,
@@ -143,12 +152,26 @@ def build_report(
         figures=tuple(drawn),
         allocation=None if certificate.attack is None else allocation(instance, certificate),
         provenance=provenance(instance, certificate, source, maker.accuracy_of),
-        commands=(certify_command(maker.recipe("graph"), solving.get("time_limit")), *commands),
+        commands=(certify_command(maker.spec("graph"), solving.get("time_limit")), *commands),
         accuracy=""
         if counted is None
         else str(messages.certified_accuracy(instance, threat, certificate.verified_certified, counted)),
         asked=maker.accuracy_of,
     )
+
+
+def _threat_on(instance: Instance, threat: ThreatModel | None, targets: str | None) -> ThreatModel:
+    """The threat model, or the default one, on the named targets."""
+    chosen = None if targets is None else instance.select_targets(targets)
+    if threat is None:
+        return default_threat(instance, chosen)
+    if chosen is None:
+        return threat
+    if threat.targets is None:
+        return threat.replace(targets=chosen)
+    if set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):
+        raise InputError(f"the threat model counts other nodes than the targets {targets!r}; give one of both")
+    return threat
 
 
 class _Maker:
@@ -174,7 +197,7 @@ class _Maker:
         own = threat.targets is None or np.array_equal(threat.targets, np.asarray(instance.targets))
         self.nodes = None if own else tuple(np.asarray(threat.targets).tolist())
         self.base_rule = base_rule
-        # Sweeps use the relaxed program also when the certificate itself is exact: one integer program is enough.
+        # Sweeps use the relaxed program even if the certificate itself is exact: one integer program is enough.
         self.relaxation = relaxation
         self.swept = str(Relaxation(relaxation).relaxed)
         self.cancel = cancel
@@ -185,7 +208,7 @@ class _Maker:
         self.facts = instance.facts() | {"threat": threat.to_json()}
 
     def steps(self, quick: bool) -> list[tuple[str, Callable[[], Figure | None]]]:
-        """What is drawn, in order: a name for the progress bar, and the method."""
+        """The figures in order: a name for the progress bar, and the method."""
         varied = [name for name, budget in zip(TYPES, self.threat.budgets) if budget] or [self.instance.base.axes[0]]
         steps: list[tuple[str, Callable[[], Figure | None]]] = []
         for vary in varied:
@@ -207,21 +230,26 @@ class _Maker:
             ("distribution of p", self.distribution),
         ]
 
-    def recipe(self, kind: str, *, targets: str | None = None, **options: Any) -> Recipe:
-        return Recipe(
-            kind=kind,
-            instances=(self.source,),
-            threat=self.threat.to_json(),
-            targets=targets or self.targets,
-            nodes=self.nodes if targets is None and self.targets is None else None,
+    def spec(self, kind: str, *, targets: str | None = None, **options: Any) -> ViewSpec:
+        nodes = write_nodes(self.nodes) if self.nodes is not None and self.targets is None else None
+        return ViewSpec.of(
+            kind,
+            self.source,
+            threat=self.threat,
+            targets=targets or self.targets or nodes,
             relaxation=self.relaxation if kind in ("graph", "front") else self.swept,
-            base_rule=self.base_rule,
-            options=options,
+            rule=self.base_rule,
+            **(PLAIN | {name: value for name, value in options.items() if value is not None}),
         )
 
     def curve(self, vary: str) -> Figure:
-        here = self.threat.sigma if vary == "sigma" else getattr(self.threat, vary)
-        values = curve_values(int(here or 0))
+        here: Any = self.threat.sigma if vary == "sigma" else getattr(self.threat, vary)
+        scale, lengths = self.instance.scale, vary in TYPES and entry_of(vary).lengths
+        if lengths and scale is not None:
+            here = float(here)
+        values: list[Any] = (
+            length_values(here, float(scale.step())) if lengths and scale is not None else curve_values(int(here or 0))
+        )
         result = curve(self.session, self.threat, vary=vary, values=values, relaxation=self.swept, cancel=self.cancel)
         what = "attacker count σ" if vary == "sigma" else LABELS[vary]
         return curve_figure(
@@ -232,20 +260,22 @@ class _Maker:
             accuracy_of=self.accuracy_of,
             controls=self.controls(vary),
             facts=self.facts,
-            recipe=self.recipe("curve", vary=vary, values=values, accuracy_of=self.accuracy_of),
+            spec=self.spec("curve", vary=vary, values=values, accuracy_of=self.accuracy_of),
         )
 
     def controls(self, vary: str) -> dict[str, float]:
         return controls_beside(self.instance, self.threat, vary, self.accuracy_of)
 
     def full_curve(self, vary: str) -> Figure | None:
-        """The curve over every whole number to where nothing is certified: it has an average radius."""
+        """The curve over every integer up to where nothing is certified, from which the average radius follows."""
+        if entry_of(vary).lengths:
+            return None
         end = first_uncertified(
             self.session, self.threat, vary, most=FARTHEST, relaxation=self.swept, cancel=self.cancel
         )
         if end is None or end < 2:
             return None
-        values = list(range(end + 1))
+        values = list(range(int(end) + 1))
         result = curve(self.session, self.threat, vary=vary, values=values, relaxation=self.swept, cancel=self.cancel)
         return curve_figure(
             [result],
@@ -257,23 +287,27 @@ class _Maker:
             controls=self.controls(vary),
             name=f"curve-full-{vary}",
             facts=self.facts,
-            recipe=self.recipe("curve", vary=vary, values=values, log=end > 100, accuracy_of=self.accuracy_of),
+            spec=self.spec("curve", vary=vary, values=values, log=end > 100, accuracy_of=self.accuracy_of),
         )
 
     def pair(self) -> tuple[str, str] | None:
-        """Two types for a map: those with a budget first, then what else the base certificate speaks about."""
+        """Two types for a map: those with a budget first, then others that the base certificate covers."""
         axes = list(self.instance.covered_types)
         axes.sort(key=lambda name: getattr(self.threat, name) == 0)
         return (axes[0], axes[1]) if len(axes) > 1 else None
 
+    def _map_values(self, name: str) -> list[Any]:
+        """Values of one axis of a map: beyond the given budget, and up to where the naive count is zero."""
+        scale = self.instance.scale
+        if entry_of(name).lengths and scale is not None:
+            return length_values(float(getattr(self.threat, name)), float(scale.step()))[::3]
+        points = self.instance.base.fronts().points[:, TYPES.index(name)]
+        end = max(int(1.5 * getattr(self.threat, name)), int(points.max(initial=1)))
+        step = max(1, -(-end // (_MAP_SIDE - 1)))
+        return list(range(0, end + step, step))
+
     def surface(self, x: str, y: str) -> Figure:
-        points = self.instance.base.fronts().points
-        ends = [
-            max(int(1.5 * getattr(self.threat, name)), int(points[:, TYPES.index(name)].max(initial=1)))
-            for name in (x, y)
-        ]
-        steps = [max(1, -(-end // (_MAP_SIDE - 1))) for end in ends]
-        xs, ys = (list(range(0, end + step, step)) for end, step in zip(ends, steps))
+        xs, ys = self._map_values(x), self._map_values(y)
         result = surface(
             self.session, self.threat, x=x, x_values=xs, y=y, y_values=ys, relaxation=self.swept, cancel=self.cancel
         )
@@ -281,11 +315,11 @@ class _Maker:
             result,
             x=x,
             y=y,
-            marker=(getattr(self.threat, x), getattr(self.threat, y)),
+            marker=(float(getattr(self.threat, x)), float(getattr(self.threat, y))),
             title=f"{self.ratio} over {LABELS[x]} and {LABELS[y]}",
             accuracy_of=self.accuracy_of,
             facts=self.facts,
-            recipe=self.recipe("map", x=x, x_values=xs, y=y, y_values=ys, accuracy_of=self.accuracy_of),
+            spec=self.spec("map", x=x, x_values=xs, y=y, y_values=ys, accuracy_of=self.accuracy_of),
         )
 
     def classes(self) -> Figure | None:
@@ -305,7 +339,7 @@ class _Maker:
             sizes,
             title=f"Certified ratio per predicted class (each class as its own target set{self.only})",
             facts=self.facts,
-            recipe=self.recipe("classes"),
+            spec=self.spec("classes"),
         )
 
     def graph(self) -> Figure | None:
@@ -317,7 +351,7 @@ class _Maker:
             self.certificate,
             title=title,
             facts=self.facts,
-            recipe=self.recipe("graph", attack=attack_text(self.instance, self.threat, self.certificate.attack)),
+            spec=self.spec("graph", attack=attack_text(self.instance, self.threat, self.certificate.attack)),
         )
 
     def relaxed(self) -> Figure | None:
@@ -330,7 +364,7 @@ class _Maker:
             relaxed=True,
             title=title,
             facts=self.facts,
-            recipe=self.recipe("graph", relaxed=True),
+            spec=self.spec("graph", adversary="relaxed"),
         )
 
     def base(self) -> Figure:
@@ -341,7 +375,7 @@ class _Maker:
             nodes=self.certificate.target_nodes,
             title="Share of targets that the base certificate covers, node by node",
             facts=self.facts,
-            recipe=self.recipe("base"),
+            spec=self.spec("base"),
         )
 
     def distribution(self) -> Figure | None:
@@ -352,5 +386,5 @@ class _Maker:
             np.asarray(p),
             title="Distribution of p over all nodes",
             facts=self.facts,
-            recipe=self.recipe("distribution", targets="all"),
+            spec=self.spec("distribution", targets="all"),
         )

@@ -19,6 +19,7 @@ from certcore.export.rendering import file_name, formats, render
 from certcore.export.report import Report
 from certcore.export.report_page import report_html
 from certcore.export.vector import printed_pages
+from certcore.figures.print_style import PrintStyle
 from certcore.instance.instance import save_instance
 
 _FIGURES = ("pdf", "svg", "png", "latex", "html")
@@ -26,7 +27,7 @@ _DATA = ("csv", "json", "tabular", "python")
 
 
 def report_files(report: Report) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Every file of a report: its path inside the folder, and what makes its bytes."""
+    """Every file of a report: its path inside the folder, and a function that makes its bytes."""
     yield "report.html", lambda: report_html(report).encode()
     if report.certificate.proof is not None:
         yield "proof.json", lambda: proof(report.certificate)
@@ -38,7 +39,7 @@ def report_files(report: Report) -> Iterator[tuple[str, Callable[[], bytes]]]:
         table = report.allocation
         yield "data/allocation.csv", lambda: ("\ufeff" + table.csv()).encode()
     if report.figures:
-        yield "figures/all.pdf", lambda: printed_pages(list(report.figures), width="two-column")
+        yield "figures/all.pdf", lambda: printed_pages(list(report.figures), PrintStyle("two-column", title=True))
     for figure in report.figures:
         known = {format.key for format in formats(figure)}
         for folder, wanted in (("figures", _FIGURES), ("data", _DATA)):
@@ -80,7 +81,7 @@ def report_zip(report: Report, name: str = "report") -> bytes:
 
 
 def _add(zipped: zipfile.ZipFile, name: str, data: bytes) -> None:
-    # A fixed time: the same report is the same zip. Pictures and zips hardly shrink, text does.
+    # A fixed timestamp makes the zip reproducible. Images and zips are stored, text is compressed.
     packed = name.endswith((".png", ".npz"))
     entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.external_attr = 0o644 << 16
@@ -93,7 +94,7 @@ def _json(value: object) -> bytes:
 
 
 def _instance(report: Report) -> bytes:
-    """The instance itself: with it anybody can check the proof and compute everything again."""
+    """The instance itself, which is needed to check the proof and to repeat the computation."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "instance.npz"
         save_instance(path, report.instance)

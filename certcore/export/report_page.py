@@ -15,6 +15,7 @@ from certcore.export.report import Report
 from certcore.export.vector import printed
 from certcore.figures.escape import for_file_name, for_html
 from certcore.figures.figure import Figure
+from certcore.figures.print_style import PrintStyle
 from certcore.figures.table import Table
 
 _MOST_ROWS = 60
@@ -22,7 +23,7 @@ _MOST_PROOF = 300_000
 
 
 def report_html(report: Report) -> str:
-    """The guarantee in words, parameters, figures, the attack, the proof, and how to compute it all again."""
+    """The page: guarantee, parameters, figures, the attack, the proof, and the commands that reproduce it."""
     what = "Certified accuracy" if report.accuracy else "Robustness report"
     title = f"{what}: {for_html(_subject(report), 120)}"
     sentences = [report.accuracy, report.guarantee] if report.accuracy else [report.guarantee]
@@ -44,13 +45,15 @@ def _numbers(report: Report) -> str:
     correct = "" if report.asked is None else "correct and "
     rows = [(f"{correct}certified together, proven", _share(c.verified_certified, report))]
     if c.unproven:
-        rows.append(("on the solver's word, not verified", _share(c.certified, report)))
+        rows.append(("on the solver's claim, not verified", _share(c.certified, report)))
     rows += [
         (f"{correct}certified one by one (naive)", _share(c.naive_certified, report)),
         ("targets left uncertified", str(messages.limit_words(c))),
     ]
     if c.attack_found is not None:
         rows.append(("best attack found", f"leaves {c.attack_found:,} targets uncertified (replayed)"))
+    if report.changed:
+        rows.append(("attack on the model", report.changed))
     rows += [
         ("relaxation", c.relaxation if c.rounds is None else f"{c.relaxation} ({c.rounds:,} rounds of search)"),
         ("status", f"{c.status}: {messages.status(c)}"),
@@ -67,16 +70,16 @@ def _numbers(report: Report) -> str:
 
 
 def _share(part: int, report: Report) -> str:
-    """A count of all labels asked about: the targets, or all among which the targets are the correct ones."""
+    """A count as a fraction of all labels asked about: the targets, or all nodes whose correct labels are targets."""
     whole = report.certificate.targets if report.asked is None else report.asked
     return f"{part:,} of {whole:,} ({share_down(part, whole, 2)})"
 
 
 def _section(figure: Figure, k: int) -> str:
-    """One figure: interactive where that helps, a picture for the graph (it is interactive in its own file)."""
+    """One figure: interactive where that helps; of the graph an image (the interactive one is a separate file)."""
     head = f"<h2>{for_html(figure.title or figure.name)}</h2>"
     if figure.TALL:
-        picture = base64.b64encode(printed(figure, "png", width="two-column", dpi=130)).decode()
+        picture = base64.b64encode(printed(figure, "png", PrintStyle("two-column"), dpi=130)).decode()
         name = for_file_name(figure.name)
         return (
             f'{head}<figure><img alt="{for_html(figure.description())}" src="data:image/png;base64,{picture}">'
@@ -103,7 +106,7 @@ def _parameters(report: Report) -> str:
     shown = {key: value for key, value in report.provenance.items() if key not in ("certificate", "guarantee")}
     shown["threat"] = report.certificate.threat.to_json()
     if isinstance(shown.get("meta"), dict) and "accuracy" in shown["meta"]:
-        # The file's own accuracy counts a node that abstains by the label most votes chose: another number than ours.
+        # The file's own accuracy uses the majority vote of nodes that abstain, which differs from ours.
         meta = dict(shown["meta"])
         accuracy = meta.pop("accuracy")
         shown["meta"] = meta | {"accuracy, according to the file (abstaining nodes count by their label)": accuracy}
@@ -130,7 +133,7 @@ def _proof(report: Report) -> str:
 
 def _again(report: Report) -> str:
     commands = "\n".join(for_html(command, 100_000) for command in report.commands)
-    cite = html.escape(bibtex(smoothing=_smoothed(report)))  # our own text: its indentation stays
+    cite = html.escape(bibtex(smoothing=_smoothed(report)))  # our own text: its indentation is kept
     return (
         f"<h2>Computing it again</h2><pre>{commands}</pre>"
         f"<h2>How to cite</h2><pre>{cite}</pre><p>Made with certcore {__version__}.</p>"

@@ -13,7 +13,7 @@ here, or from arrays with the classes themselves. Nothing here computes a certif
     figures.from_json(figures.to_json(figure))          # the same figure again
     export.render(figure, "pdf", width="one-column")    # bytes; see certcore.export for all formats
 
-Figure classes (all fields by keyword; every one also takes name, title, facts, recipe):
+Figure classes (all fields by keyword; every one also takes name, title, facts, spec):
 
     CurveFigure         certified ratio against one budget: vary, lines: tuple[Line], log, marker, plateaus,
                         x_label
@@ -31,7 +31,7 @@ Figure classes (all fields by keyword; every one also takes name, title, facts, 
     CompareFigure       several instances on the same axes: as CurveFigure, with columns and rows of a table
 
 Builders, all duck-typed on the engine's results; they pass name=, title=, facts=
-and recipe= on to the figure:
+and spec= on to the figure:
 
     lines_of(curve, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
     mean_lines(curves_of_splits, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
@@ -52,8 +52,10 @@ every node of a graph `customdata[0]` = its index.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from certcore.domain.view_spec import ViewSpec
 from certcore.figures.figure import Figure
 from certcore.figures.kinds.bars import BarFigure, Bars, class_figure, votes_figure
 from certcore.figures.kinds.base import base_figure
@@ -64,7 +66,7 @@ from certcore.figures.kinds.curve_lines import controls_beside, curve_figure, li
 from certcore.figures.kinds.distribution import DistributionFigure, distribution_figure
 from certcore.figures.kinds.front import FrontFigure, front_figure
 from certcore.figures.kinds.graph import GraphFigure, graph_figure
-from certcore.figures.recipe import Recipe
+from certcore.figures.print_style import PrintStyle
 from certcore.figures.screen import PLOTLY_CONFIG, plotly
 from certcore.figures.serial import from_json, to_json
 from certcore.figures.table import Table
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
 
 
 def table(figure: Figure) -> Table:
-    """The table behind a figure: exactly the plotted numbers."""
+    """The table of a figure: exactly the plotted numbers."""
     return figure.table()
 
 
@@ -84,10 +86,10 @@ def alt_text(figure: Figure) -> str:
 
 
 def matplotlib(figure: Figure, *, width: str | float = "one-column", title: bool = False) -> PrintFigure:
-    """The figure for print, as a matplotlib figure; `certcore.export` saves it in the right way."""
+    """The figure for print, as a matplotlib figure; `certcore.export` saves it with the right settings."""
     from certcore.figures.matplotlib_figure import matplotlib
 
-    return matplotlib(figure, width=width, title=title)
+    return matplotlib(figure, replace(PrintStyle.of(figure.spec), width=width, title=title))
 
 
 __all__ = [
@@ -103,8 +105,9 @@ __all__ = [
     "FrontFigure",
     "GraphFigure",
     "Line",
-    "Recipe",
+    "PrintStyle",
     "Table",
+    "ViewSpec",
     "alt_text",
     "base_figure",
     "class_figure",

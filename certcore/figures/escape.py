@@ -1,4 +1,4 @@
-"""Names from untrusted files, made harmless for HTML, Plotly, SVG, LaTeX, CSV, shell and file names."""
+"""Escaping of names from untrusted files for HTML, Plotly, SVG, LaTeX, CSV, shell and file names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import unicodedata
 
 MAX_NAME = 80
 
-#: Signs of our own labels, and what pdfLaTeX understands instead.
+#: Characters of our own labels, and their equivalents for pdfLaTeX.
 _LATEX_SIGNS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -27,7 +27,7 @@ _LATEX_SIGNS = {
     '"': r"\textquotedbl{}",
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
-    "-": "{-}",  # no ligatures: two hyphens of a name are two hyphens
+    "-": "{-}",  # no ligatures: two hyphens of a name stay two hyphens
     "α": r"\ensuremath{\alpha}",
     "θ": r"\ensuremath{\theta}",
     "σ": r"\ensuremath{\sigma}",
@@ -47,18 +47,18 @@ _LATEX_SIGNS = {
 
 
 def clean(text: object, limit: int = MAX_NAME) -> str:
-    """One line without control, invisible or direction-changing characters, at most `limit` long."""
+    """One line without control, invisible or direction-changing characters, at most `limit` characters."""
     normal = " ".join(str(text).split())
     if normal.isascii() and normal.isprintable() and len(normal) <= limit:
         return normal
     normal = unicodedata.normalize("NFC", _few_marks(normal[: 8 * limit]))
-    # Cc and Cf hold control and direction marks, Cs lone surrogates, Co and Cn what no font can show.
+    # Cc and Cf: control and direction characters. Cs: lone surrogates. Co and Cn: characters without glyphs.
     plain = "".join(sign for sign in normal if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
 
 
 def _few_marks(text: str) -> str:
-    """No more than eight combining marks in a row: endless ones take hours to normalise, and cover what is around."""
+    """At most eight combining marks in a row: longer runs take hours to normalise and overprint neighbouring text."""
     kept, run = [], 0
     for sign in text:
         run = run + 1 if unicodedata.combining(sign) else 0
@@ -73,14 +73,14 @@ def for_html(text: object, limit: int = 10_000) -> str:
 
 
 def for_plotly(text: object, limit: int = MAX_NAME) -> str:
-    """Text for Plotly, which reads some HTML tags and `%{…}` and `$…$` in its strings."""
+    """Text for Plotly, which interprets some HTML tags, `%{…}` and `$…$` in its strings."""
     escaped = html.escape(clean(text, limit), quote=False).replace("%{", "%\u200b{")
-    # Plotly hands a string to MathJax if it begins and ends with a dollar sign.
+    # Plotly passes a string to MathJax if it begins and ends with a dollar sign.
     return escaped.replace("$", "&#36;")
 
 
 def for_latex(text: object, limit: int = MAX_NAME) -> str:
-    """Text for pdfLaTeX with T1 fonts: specials escaped, letters it cannot set shown by their code."""
+    """Text for pdfLaTeX with T1 fonts: special characters escaped, unsupported letters shown by their code."""
     parts: list[str] = []
     signs = clean(text, limit).replace("r̄", "\ue000")
     for sign in signs:
@@ -99,7 +99,7 @@ def for_latex(text: object, limit: int = MAX_NAME) -> str:
 def for_csv(text: object) -> str:
     """Text for a cell of a spreadsheet, which must not become a formula."""
     cell = clean(text, 10_000)
-    # Wide forms count as well in some languages, and in some a cell ends at every semicolon.
+    # Full-width forms of these characters also start formulas in some locales, and a semicolon separates cells in some.
     return re.sub(r"(^|;)( *)(?=[=+\-@|%＝＋－＠])", r"\1\2'", cell)
 
 
@@ -109,12 +109,12 @@ def for_shell(text: object) -> str:
 
 
 def for_comment(text: object) -> str:
-    """Text for one line of a comment (Python, shell, LaTeX): nothing in it can start a new line."""
+    """Text for one line of a comment (Python, shell, LaTeX): it contains no line break."""
     return clean(text, 400)
 
 
-def for_file_name(text: object) -> str:
-    """A short, plain, portable file name without folders."""
+def for_file_name(text: object, otherwise: str = "figure") -> str:
+    """A short, portable file name without folders; `otherwise` if no character of the text remains."""
     ascii_only = unicodedata.normalize("NFKD", clean(text, 200)).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", ascii_only).strip("-._")[:60].strip("-._")
-    return name or "figure"
+    return name or otherwise

@@ -1,8 +1,8 @@
-"""What every figure is: a frozen object of plain numbers that can be drawn, tabulated and described.
+"""The base class of all figures: a frozen object of plain numbers that can be drawn, tabulated and described.
 
 Each kind of figure is one file in `certcore/figures/kinds/`: its numbers, its table, its description, and how it is
-drawn on the screen (Plotly), for print (matplotlib) and in LaTeX (pgfplots and TikZ). None of it computes a
-certificate. Plotly and matplotlib are loaded only when something is drawn.
+drawn on the screen (Plotly), for print (matplotlib) and in LaTeX (pgfplots and TikZ). No figure computes a certificate.
+Plotly and matplotlib are imported only when something is drawn.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.domain.view_spec import ViewSpec
 from certcore.figures.escape import clean
-from certcore.figures.recipe import Recipe
 from certcore.figures.table import Table
 
 if TYPE_CHECKING:
@@ -26,17 +26,17 @@ Cells = Sequence[Sequence[Any]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Figure:
-    """What all figures have: a name for files, a title (drawn only when asked), facts, and their recipe."""
+    """Fields of all figures: a name for files, a title (drawn only on request), facts, and the view they show."""
 
-    #: Fields that hold several objects of one class, for reading a figure back.
+    #: Fields that hold several objects of one class, needed to read a figure from JSON.
     PARTS: ClassVar[Mapping[str, type]] = {}
-    #: Needs more height than width suggests on a page.
+    #: Whether the figure needs more height on a page than its width suggests.
     TALL: ClassVar[bool] = False
 
     name: str = "figure"
     title: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    recipe: Recipe | None = None
+    spec: ViewSpec | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "facts", dict(self.facts))
@@ -46,30 +46,30 @@ class Figure:
         raise InputError(f"there is no table for a {type(self).__name__}")
 
     def paper_table(self) -> Table:
-        """The table as a paper would show it."""
+        """The table in the layout of a paper."""
         return self.table()
 
     def summary(self) -> Table | None:
-        """A short table for a page, if there is something to say in one."""
+        """A short table for a page, if the figure has one."""
         return None
 
     def shortened(self, rows: Cells, most: int) -> tuple[Cells, str]:
-        """A selection of a long table's rows for print (some along the whole axis), and a note that says so."""
+        """A selection of a long table's rows for print (some along the whole axis), and a note that states this."""
         step = -(-len(rows) // most)
         kept = rows[::step]
         return kept, f"{len(kept)} of {len(rows)} rows, one in {step}"
 
     def description(self) -> str:
-        """One to three sentences for those who cannot see the figure."""
+        """One to three sentences of alternative text."""
         return clean(self.title or self.name)
 
     def note(self) -> str:
-        """What must be said under the figure wherever it is shown by itself; mostly nothing."""
+        """A note that is required wherever the figure is shown by itself; mostly empty."""
         return ""
 
     @property
     def has_controls(self) -> bool:
-        """Whether models that ignore edges are drawn across it, which asks for a sentence why."""
+        """Whether it shows baselines that ignore edges, which need an explanation."""
         return False
 
     def draw_screen(self, screen: Any, dark: bool) -> None:
@@ -77,11 +77,11 @@ class Figure:
         raise InputError(f"there is no drawing of a {type(self).__name__} for the screen")
 
     def draw_print(self, sheet: Sheet) -> None:
-        """Draw onto a sheet of matplotlib."""
+        """Draw onto a matplotlib `Sheet`."""
         raise InputError(f"there is no drawing of a {type(self).__name__} for print")
 
     def draw_latex(self, width_cm: float) -> str:
-        """The `tikzpicture`, of figures that have one."""
+        """The `tikzpicture`, for kinds that support LaTeX."""
         raise InputError(
             f"the figure {self.name!r} has no LaTeX source: graphs leave as PDF, SVG, PNG and HTML; export it as PDF "
             "and include that"
@@ -99,7 +99,7 @@ def numbers(owner: object, name: str, shape: tuple[int | None, ...], what: str, 
         return
     try:
         array = np.array(value)
-        if array.dtype == object:  # None among numbers: a gap
+        if array.dtype == object:  # None among numbers becomes NaN
             array = array.astype(float)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} of {what} is no array of numbers; expected numbers only") from error
@@ -116,7 +116,7 @@ def numbers(owner: object, name: str, shape: tuple[int | None, ...], what: str, 
 
 
 def indices(owner: object, name: str, shape: tuple[int | None, ...], limit: int, what: str) -> None:
-    """The same for whole numbers from 0 to below `limit`."""
+    """The same for integers from 0 to below `limit`."""
     numbers(owner, name, shape, what)
     array = getattr(owner, name)
     if array is None:

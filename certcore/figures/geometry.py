@@ -1,25 +1,25 @@
-"""Where things go: the same coordinates for the screen, print and LaTeX."""
+"""Coordinates and outlines shared by the screen, print and LaTeX."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Where the budget 0 is drawn on a logarithmic axis.
+#: Position of the budget 0 on a logarithmic axis.
 LOG_ZERO = 0.5
-#: How much wider than high a graph is drawn, everywhere.
+#: Width of a drawn graph divided by its height.
 GRAPH_ASPECT = 1.6
-#: Lines of at most so many values have a mark at each.
+#: Lines of at most this many values have a mark at each value.
 EVERY_MARK = 25
 
 
 def positions(values: np.ndarray, log: bool) -> np.ndarray:
-    """Budgets as positions on an axis; a logarithmic one has no zero, it stands at one half."""
+    """Budgets as positions on an axis; on a logarithmic one, 0 is drawn at one half."""
     array = np.asarray(values, dtype=float)
     return np.where(array <= 0, LOG_ZERO, array) if log else array
 
 
 def log_ticks(largest: float) -> tuple[list[float], list[str]]:
-    """Ticks of a logarithmic axis from 0 to `largest`, with the labels people expect."""
+    """Ticks of a logarithmic axis from 0 to `largest`, at round numbers, with their labels."""
     where, text = [LOG_ZERO], ["0"]
     power = 1
     while power <= max(largest, 1):
@@ -35,10 +35,10 @@ def log_ticks(largest: float) -> tuple[list[float], list[str]]:
 
 
 def cell_edges(values: np.ndarray, log: bool = False) -> np.ndarray:
-    """Edges of the cells of a map: a cell covers the whole numbers after the last value up to its own.
+    """Edges of the cells of a map: a cell covers the integers after the previous value up to its own.
 
-    A certificate at a larger budget holds for the smaller ones, so a cell never claims more than was
-    computed. With steps of one the cells are centred on the whole numbers.
+    A certificate at a larger budget also holds at smaller ones, so a cell never claims more than was computed. With
+    steps of one the cells are centred on the integers.
     """
     array = np.asarray(values, dtype=float)
     first = array[0] - 0.5
@@ -50,7 +50,7 @@ def cell_edges(values: np.ndarray, log: bool = False) -> np.ndarray:
 def _boundary(inside: np.ndarray, known: np.ndarray, x_edges: np.ndarray, y_edges: np.ndarray) -> list[np.ndarray]:
     """The border between cells inside and outside a set, as polylines along the edges of the cells.
 
-    Exact where a smooth contour would interpolate. Cells that are not known have no border.
+    It is exact, whereas a smooth contour would interpolate. Unknown cells have no border.
     """
     steps: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
@@ -80,13 +80,13 @@ def _boundary(inside: np.ndarray, known: np.ndarray, x_edges: np.ndarray, y_edge
 
 
 def level_lines(grid: np.ndarray, level: float, x_edges: np.ndarray, y_edges: np.ndarray) -> list[np.ndarray]:
-    """Where a map falls below a level."""
+    """Polylines where a map falls below a level."""
     known = np.isfinite(grid)
     return _boundary(np.where(known, grid, 0) >= level, known, x_edges, y_edges)
 
 
 def label_spot(lines: list[np.ndarray], share: float) -> tuple[float, float] | None:
-    """A place for a label, at a share of the longest line."""
+    """A position for a label, at a fraction of the longest line."""
     if not lines:
         return None
     line = max(lines, key=len)
@@ -95,9 +95,9 @@ def label_spot(lines: list[np.ndarray], share: float) -> tuple[float, float] | N
 
 
 def staircase(points: np.ndarray, x_end: float, y_end: float) -> np.ndarray:
-    """The outline of the certified region below a front: from the top left to the bottom right corner.
+    """The outline of the certified region below a front, from the top left to the bottom right corner.
 
-    Points are minimal uncertified budgets; the outline runs half a flip below them, between whole numbers.
+    Points are minimal uncertified budgets; the outline is half a flip below them, between integers.
     """
     order = points[np.argsort(points[:, 0], kind="stable")].astype(float)
     path: list[tuple[float, float]] = []
@@ -114,7 +114,7 @@ def staircase(points: np.ndarray, x_end: float, y_end: float) -> np.ndarray:
 
 
 def front_extent(points: np.ndarray, received: tuple[float, float] | None) -> tuple[float, float]:
-    """How far the axes of a front reach: one flip beyond everything that has to be seen."""
+    """The range of the axes of a front: one flip beyond everything that is drawn."""
     far = np.array([1.0, 1.0])
     if len(points):
         far = np.maximum(far, points.max(axis=0))
@@ -124,7 +124,7 @@ def front_extent(points: np.ndarray, received: tuple[float, float] | None) -> tu
 
 
 def plateau(values: np.ndarray, ratio: np.ndarray) -> int | None:
-    """Index from which a line stays constant above zero to its end, if that is a real stretch of it."""
+    """Index from which a line is constant above zero up to its end, if that part is long enough."""
     if len(ratio) < 4 or ratio[-1] <= 0:
         return None
     changes = np.flatnonzero(np.diff(ratio) != 0)
@@ -134,7 +134,7 @@ def plateau(values: np.ndarray, ratio: np.ndarray) -> int | None:
 
 
 def _spread_marks(x: np.ndarray, offset: int = 0, total: int = 1, wanted: int = 9) -> np.ndarray:
-    """Indices that carry a marker: evenly along the axis, shifted between lines so that none hides."""
+    """Indices with a marker: evenly along the axis, shifted between lines so that none covers another."""
     if len(x) <= wanted:
         return np.arange(len(x))
     span = x[-1] - x[0]
@@ -143,9 +143,9 @@ def _spread_marks(x: np.ndarray, offset: int = 0, total: int = 1, wanted: int = 
 
 
 def line_marks(x: np.ndarray, offset: int, total: int, family: bool) -> np.ndarray:
-    """Indices of a line that carry a mark: all of few values.
+    """Indices of a line with a marker: all, if the values are few.
 
-    Of many values none, where dashes tell the lines apart already; in a family some, which its legend then says.
+    Of many values none, if dashes distinguish the lines; in a family of lines some, which the legend then states.
     """
     if len(x) <= EVERY_MARK:
         return np.arange(len(x))
@@ -153,9 +153,10 @@ def line_marks(x: np.ndarray, offset: int, total: int, family: bool) -> np.ndarr
 
 
 def graph_shares(positions: np.ndarray) -> np.ndarray:
-    """Where the nodes of a graph stand in its picture: shares of its width from the left, of its height from the top.
+    """Positions of the nodes of a graph in its picture: fractions of the width from the left, of the height from the
+    top.
 
-    A few far-out nodes must not squeeze all others into the middle.
+    Outliers must not compress all other nodes into the middle.
     """
     points = np.asarray(positions, dtype=float)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -163,7 +164,7 @@ def graph_shares(positions: np.ndarray) -> np.ndarray:
     tight = (inner[1] - inner[0]) < 0.5 * (high - low)
     low, high = np.where(tight, inner[0], low), np.where(tight, inner[1], high)
     share = (points - low) / np.maximum(high - low, 1e-9)
-    # Those outside move closer, the further the more, into a margin: in their order, not onto one line.
+    # Outliers are compressed monotonically into a margin, which keeps their order.
     margin = np.where(tight, 0.1, 0.0)
     before, beyond = np.maximum(-share, 0), np.maximum(share - 1, 0)
     pulled = np.clip(share, 0, 1) * (1 - 2 * margin) + margin * (1 + beyond / (0.3 + beyond) - before / (0.3 + before))
@@ -171,13 +172,13 @@ def graph_shares(positions: np.ndarray) -> np.ndarray:
 
 
 def graph_places(positions: np.ndarray) -> np.ndarray:
-    """The same picture in coordinates that point up, as print, LaTeX and Plotly do: GRAPH_ASPECT wide, 1 high."""
+    """The same positions with the y axis upwards, as print, LaTeX and Plotly use it: GRAPH_ASPECT wide, 1 high."""
     shares = graph_shares(positions)
     return np.column_stack([GRAPH_ASPECT * shares[:, 0], 1 - shares[:, 1]])
 
 
 def zoomed_in(where: np.ndarray, hit: np.ndarray, lost: np.ndarray | None) -> np.ndarray:
-    """The picture magnified to where an attack is: what is hit, and what is lost without the few that lie far out."""
+    """Positions magnified to the attack: the sites that are hit, and the lost targets without outliers."""
     if not len(hit):
         return where
     seen = where[hit]
@@ -191,17 +192,17 @@ def zoomed_in(where: np.ndarray, hit: np.ndarray, lost: np.ndarray | None) -> np
 
 
 def seen(places: np.ndarray) -> np.ndarray:
-    """Which places lie in the picture; in a magnified one many do not."""
+    """Which positions lie in the picture; in a magnified one many do not."""
     return np.asarray(((places >= -1e-9) & (places <= np.array([GRAPH_ASPECT, 1.0]) + 1e-9)).all(axis=1))
 
 
 def near(where: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Edges of which at least one end is in the picture."""
+    """Edges with at least one end in the picture."""
     return edges[seen(where)[edges].any(axis=1)] if len(edges) else edges
 
 
 def edge_keys(edges: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One number per edge, and for each changed edge the number of the edge it is, whichever way round it is given."""
+    """One key per edge, and for each changed edge the key of that edge, in either orientation."""
     n = int(max(edges.max(initial=0), changed.max(initial=0))) + 1
     keys = edges[:, 0] * n + edges[:, 1]
     forward, backward = changed[:, 0] * n + changed[:, 1], changed[:, 1] * n + changed[:, 0]
@@ -209,7 +210,7 @@ def edge_keys(edges: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def remaining(edges: np.ndarray, deleted: np.ndarray | None) -> np.ndarray:
-    """The edges that an attack leaves."""
+    """The edges that an attack does not delete."""
     if deleted is None or not len(deleted) or not len(edges):
         return edges
     keys, gone = edge_keys(edges, deleted)
@@ -217,7 +218,7 @@ def remaining(edges: np.ndarray, deleted: np.ndarray | None) -> np.ndarray:
 
 
 def segments(where: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All edges as one broken line: a single path is drawn many times faster than thousands of lines."""
+    """All edges as one path with gaps: much faster to draw than thousands of lines."""
     path = np.full((len(edges), 3, 2), np.nan)
     if len(edges):
         path[:, :2] = where[edges]
@@ -225,7 +226,7 @@ def segments(where: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def step_band(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Corners of a band of steps: each stretch has the limits of its right end, as the line itself."""
+    """Corners of a step-shaped band: between two values it has the limits of the larger one, like the line itself."""
     if len(x) == 1:
         return np.repeat(x, 2), np.repeat(high, 2), np.repeat(low, 2)
     top, bottom = (np.concatenate([v[:1], np.repeat(v[1:], 2)]) for v in (high, low))
@@ -233,10 +234,10 @@ def step_band(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndar
 
 
 def bracket_area(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The outline between what is proven and what the best attack leaves, as one closed path.
+    """The outline between the proven ratio and the ratio that the best attack leaves, as one closed path.
 
-    Between two values the proven ratio is that of the larger one, but an attack is known from the smaller one on: each
-    edge claims only what is known at every whole number between.
+    Between two values the proven ratio is that of the larger one, and the attack is that of the smaller one: both hold
+    at every integer between them.
     """
     lower_x, lower = np.repeat(x, 2)[:-1], np.concatenate([low[:1], np.repeat(low[1:], 2)])
     upper_x, upper = np.repeat(x, 2)[1:], np.repeat(high, 2)[:-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -11,9 +12,10 @@ from certcore.common.rounding import rounded_down
 from certcore.figures.escape import for_comment, for_latex
 from certcore.figures.figure import Figure
 from certcore.figures.geometry import log_ticks
+from certcore.figures.print_style import PrintStyle
 from certcore.figures.table import Meaning
 
-#: Hatches of bars, by their names in print.
+#: pgfplots patterns for the hatches of bars.
 HATCHES = {"": "", "////": "north east lines", "....": "dots", "\\\\\\\\": "north west lines"}
 
 _PREAMBLE = r"""\documentclass[border=2pt]{standalone}
@@ -27,18 +29,24 @@ _PREAMBLE = r"""\documentclass[border=2pt]{standalone}
 """
 
 
-def standalone(figure: Figure, *, width_cm: float = 8.5, title: bool = False, note: str = "") -> str:
+def standalone(figure: Figure, style: PrintStyle | None = None, *, note: str = "") -> str:
     """A document that pdfLaTeX turns into the figure alone; its `tikzpicture` can be pasted into a paper.
 
-    A `note` stands below it.
+    A `note` is set below it. The font is that of the document.
     """
+    style = style or PrintStyle()
+    width_cm = style.centimetres
     body = figure.draw_latex(width_cm)
-    if title and figure.title:
-        head = rf"\node[anchor=south] at (current bounding box.north) {{{for_latex(figure.title)}}};"
+    if style.labels == "none":
+        body = re.sub(r"\\addlegend(entry|image)\{.*\}\n", "", body)
+    for old, new in style.texts.items():
+        body = body.replace(f"{{{for_latex(old, 160)}}}", f"{{{for_latex(new, 160)}}}")
+    if style.title and figure.title:
+        head = rf"\node[anchor=south] at (current bounding box.north) {{{for_latex(style.text(figure.title))}}};"
         body = body.replace(r"\end{tikzpicture}", head + "\n\\end{tikzpicture}")
     if note:
-        style = rf"anchor=north, font=\scriptsize, align=left, text width={width_cm:g}cm"
-        below = rf"\node[{style}] at (current bounding box.south) {{{for_latex(note, 1000)}}};"
+        look = rf"anchor=north, font=\scriptsize, align=left, text width={width_cm:g}cm"
+        below = rf"\node[{look}] at (current bounding box.south) {{{for_latex(note, 1000)}}};"
         body = body.replace(r"\end{tikzpicture}", below + "\n\\end{tikzpicture}")
     used = sorted({part[:6] for part in body.split("cc")[1:] if _is_hex(part[:6])})
     colours = "".join(f"\\definecolor{{cc{code}}}{{HTML}}{{{code}}}\n" for code in used)
@@ -51,7 +59,7 @@ def _is_hex(text: str) -> bool:
 
 
 def colour(code: str) -> str:
-    """The name a colour has in the document."""
+    """The name of a colour in the document."""
     return "cc" + code[1:].upper()
 
 
@@ -68,7 +76,7 @@ def points(
 
 
 def number(value: float, meaning: Meaning = Meaning.PLAIN) -> str:
-    """A coordinate; certified ratios are never more than they are, also in the source."""
+    """A coordinate; certified ratios are rounded down, also in the source."""
     return f"{value:.6g}" if meaning is not Meaning.CERTIFIED else _short(rounded_down(value, 6))
 
 
@@ -82,7 +90,7 @@ def listed(items: Iterable[object]) -> str:
 
 
 def axis(options: dict[str, str], body: list[str], after: str = "") -> str:
-    """One pgfplots axis with what is drawn in it, and what stands beside it."""
+    """One pgfplots axis with its content, and what is drawn outside of it."""
     listed = ",\n  ".join(key if value == "" else f"{key}={value}" for key, value in options.items())
     inner = "\n".join(body)
     axis = f"\\begin{{axis}}[\n  {listed}\n]\n{inner}\n\\end{{axis}}\n"

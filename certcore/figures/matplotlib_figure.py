@@ -1,8 +1,8 @@
 """Figures for print (matplotlib): column widths of papers, readable at 8.5 cm, distinguishable without colour.
 
-`matplotlib` uses `Figure()` and never pyplot, so nothing is kept alive. matplotlib's settings are global to the
-process, so everything that depends on them happens under one lock: `with printing(): …; figure.savefig(...)`. A kind of
-figure draws itself onto a `Sheet`, which knows the width, the fonts, the legend and the axes.
+`matplotlib` uses `Figure()` and never pyplot, so no figure is kept alive. matplotlib's settings are global to the
+process, so everything that depends on them runs under one lock: `with printing(): …; figure.savefig(...)`. A kind of
+figure draws itself onto a `Sheet`, which has the width, the fonts, the legend and the axes.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from certcore.common.errors import InputError
 from certcore.figures.escape import clean
 from certcore.figures.figure import Figure
 from certcore.figures.geometry import log_ticks
-from certcore.figures.style import WIDTHS
+from certcore.figures.print_style import FONTS, PrintStyle
 
 _LOCK = threading.RLock()
-_FONT = "DejaVu Sans"
 _INCH = 2.54
+#: Height of a one-column figure, 8.5 × 5.6 cm, as a fraction of its width.
+_HEIGHT = 5.6 / 8.5
 
-#: Type 42 embeds TrueType fonts in PDF (publishers refuse type 3); SVG letters become outlines and need no font.
+#: Type 42 embeds TrueType fonts in PDF (publishers refuse type 3). In SVG, letters become outlines and need no font.
 _SETTINGS: dict[str, Any] = {
-    "font.family": [_FONT],
     "pdf.fonttype": 42,
     "pdf.compression": 6,
     "svg.fonttype": "path",
@@ -58,48 +57,63 @@ _SETTINGS: dict[str, Any] = {
 
 
 @contextlib.contextmanager
-def printing() -> Iterator[None]:
-    """Our settings, for this thread alone: matplotlib has one set of settings for the whole process."""
-    with _LOCK, rc_context(_SETTINGS):
+def printing(font: str = "sans") -> Iterator[None]:
+    """Our settings under a lock, because matplotlib has one set of settings for the whole process."""
+    with _LOCK, rc_context(_SETTINGS | {"font.family": [FONTS[font]]}):
         yield
 
 
-def centimetres(width: str | float) -> float:
-    """A width by name or in centimetres."""
-    value = WIDTHS.get(width) if isinstance(width, str) else float(width)
-    if value is None or not 3 <= value <= 60:
-        names = " or ".join(repr(name) for name in WIDTHS)
-        raise InputError(f"the width is {width!r}; expected {names}, or 3 to 60 centimetres")
-    return value
-
-
-def matplotlib(
-    figure: Figure, *, width: str | float = "one-column", title: bool = False, note: str = ""
-) -> PrintFigure:
+def matplotlib(figure: Figure, style: PrintStyle | None = None, *, note: str = "") -> PrintFigure:
     """The figure for print, as a matplotlib figure. Save it inside `printing()`, or use `certcore.export`.
 
-    A `note` stands below it.
+    A `note` is set below it.
     """
-    with printing():
-        sheet = Sheet(centimetres(width))
-        figure.draw_print(sheet)
-        if title and figure.title:
-            sheet.figure.suptitle(printable(figure.title, 90), fontsize=sheet.font + 1)
+    return drawn(figure, style or PrintStyle.of(figure.spec), note).figure
+
+
+def drawn(figure: Figure, style: PrintStyle, note: str = "") -> Sheet:
+    """The same as a `Sheet`, which also has the labels that were requested."""
+    with printing(style.font):
+        sheet = Sheet(style)
+        style.applied(figure).draw_print(sheet)
+        if style.title and figure.title:
+            sheet.figure.suptitle(sheet.label(figure.title, 90), fontsize=sheet.font + 1)
         sheet.note(note)
-        return sheet.figure
+        return sheet
 
 
 class Sheet:
-    """A figure of a given width, with font sizes for it, that grows in height with its legend."""
+    """A figure of a given width, with matching font sizes, whose height grows with its legend."""
 
-    def __init__(self, width_cm: float) -> None:
-        self.width = width_cm / _INCH
-        self.wide = width_cm > 12
-        self.font = 9.0 if self.wide else 8.0
-        self.height = self.width * (0.5 if self.wide else 0.68)
-        engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03)
-        self.figure = PrintFigure(figsize=(self.width, self.height), layout=engine)
+    def __init__(self, style: PrintStyle) -> None:
+        self.style = style
+        self.face = FONTS[style.font]
+        self.width = style.centimetres / _INCH
+        self.wide = style.centimetres > 12
+        # Letters of the serif font are smaller at the same nominal size.
+        self.font = (9.0 if self.wide else 8.5) + (0.8 if style.font == "serif" else 0)
+        self.height = self.width * (0.5 if self.wide else _HEIGHT)
         self.scale = 1.2 if self.wide else 1.0
+        self.figure = self._page()
+        self.asked: dict[str, str] = {}
+        """Labels as drawn, by their default text."""
+        self.below = 0.0
+        """Height in inches of what is drawn below the axes, in `lower`."""
+        self.lower: Any = None
+        self.keyed = False
+        """Whether lines or marks are named, in a legend or beside them."""
+
+    def _page(self) -> PrintFigure:
+        engine = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03)
+        return PrintFigure(figsize=(self.width, self.height), layout=engine)
+
+    def restart(self) -> None:
+        """An empty page of the same size."""
+        self.figure, self.asked = self._page(), {}
+
+    def settle(self) -> None:
+        """Compute the layout: from here on the positions of the axes are final."""
+        self.figure.draw_without_rendering()
 
     def resize(self, height: float) -> None:
         """Change the height, in inches."""
@@ -107,28 +121,36 @@ class Sheet:
         self.figure.set_size_inches(self.width, height)
 
     def axes(self) -> Any:
-        axes = self.figure.add_subplot()
+        if self.below:
+            grid = self.figure.add_gridspec(2, 1, height_ratios=[self.height - self.below, self.below])
+            axes, self.lower = self.figure.add_subplot(grid[0]), self.figure.add_subplot(grid[1])
+            self.lower.set_axis_off()
+        else:
+            axes = self.figure.add_subplot()
         axes.tick_params(labelsize=self.font - 1, length=2.5, pad=2)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         return axes
 
     def labels(self, axes: Any, x: str, y: str, share: float = 0.75) -> None:
-        axes.set_xlabel(fit(printable(x), self.width * 72 * share, self.font), fontsize=self.font, labelpad=2)
-        axes.set_ylabel(fit(printable(y), self.height * 72 * 0.75, self.font), fontsize=self.font, labelpad=2)
+        axes.set_xlabel(self.fit(self.label(x), self.width * 72 * share, self.font), fontsize=self.font, labelpad=2)
+        axes.set_ylabel(self.fit(self.label(y), self.height * 72 * 0.75, self.font), fontsize=self.font, labelpad=2)
 
     def legend(self, handles: list[Any]) -> None:
         """The legend below the axes, in as many columns as fit; the figure grows so that the axes keep their size."""
-        if not handles:
+        self.keyed = bool(handles)
+        for handle in handles:
+            handle.set_label(self.label(handle.get_label(), 160))
+        if not handles or self.style.labels == "none":
             return
         size = self.font - 1
         limit = self.width * 72 - 5 * size
         for handle in handles:
-            handle.set_label(fit(handle.get_label(), limit, size))
+            handle.set_label(self.fit(handle.get_label(), limit, size))
         lines = max(handle.get_label().count("\n") + 1 for handle in handles)
-        longest = max(_text_width(part, size) for handle in handles for part in handle.get_label().split("\n"))
+        longest = max(self.text_width(part, size) for handle in handles for part in handle.get_label().split("\n"))
         sample = 2.6 if any(getattr(h, "get_linestyle", lambda: "")() not in ("", "None") for h in handles) else 1.4
-        gaps = (sample + 0.8 + 1.2) * size  # the sample, the space after it, the space between columns
+        gaps = (sample + 0.8 + 1.2) * size  # line sample, space after it, space between columns
         columns = max(1, min(int((self.width * 72 + 1.2 * size) / (longest + gaps)), len(handles), 4))
         rows = -(-len(handles) // columns)
         self.resize(self.height + rows * lines * size * 1.35 / 72 + 0.03)
@@ -137,13 +159,13 @@ class Sheet:
         )
 
     def note(self, text: str) -> None:
-        """Text below everything; the figure grows for it, and what was drawn keeps its size."""
+        """Text below everything; the figure grows, and what was drawn keeps its size."""
         if not text:
             return
         size = self.font - 1.5
-        wrapped = fit(printable(text, 1000), self.width * 72 - 4 * size, size)
+        wrapped = self.fit(self.printable(text, 1000), self.width * 72 - 4 * size, size)
         before, extra = self.height, (wrapped.count("\n") + 1) * size * 1.35 / 72 + 0.06
-        self.figure.draw_without_rendering()  # lays everything out; from here on it only moves up
+        self.settle()  # from here on it is only moved up
         self.figure.set_layout_engine("none")
         self.resize(before + extra)
 
@@ -160,19 +182,38 @@ class Sheet:
         self.figure.text(0.015, 0.04 / self.height, wrapped, fontsize=size, va="bottom", gid="note")
 
     def printable(self, text: object, limit: int = 80) -> str:
-        """Text the font can set."""
-        return printable(text, limit)
+        """Text that the font can render: missing characters become a box instead of a warning."""
+        known = _glyphs(self.face)
+        return "".join(sign if ord(sign) in known else "□" for sign in clean(text, limit))
+
+    def label(self, text: object, limit: int = 80) -> str:
+        """A label, or its replacement by the print style."""
+        own = clean(text, limit)
+        if own:
+            self.asked[own] = self.printable(self.style.text(own), limit)
+        return self.asked.get(own, "")
 
     def fit(self, text: str, limit: float, size: float) -> str:
-        """Text broken into lines that fit into `limit` points."""
-        return fit(text, limit, size)
+        """Text broken into lines of at most `limit` points; “=” is not separated from its operands."""
+        text = text.replace(" = ", "\u00a0=\u00a0")
+        width = self.text_width(text, size)
+        if width <= limit:
+            return text
+        return "\n".join(textwrap.wrap(text, max(8, int(len(text) * limit / width * 0.92))))
+
+    def text_width(self, text: str, size: float) -> float:
+        """Width of a line of text in points."""
+        font = get_font(findfont(self.face))
+        font.set_size(size, 72)
+        font.set_text(text, 0.0)
+        return float(font.get_width_height()[0]) / 64
 
     def sample(self, **style: Any) -> Any:
-        """A line or marker for the legend alone."""
+        """A line or marker that appears in the legend only."""
         return Line2D([], [], **style)
 
     def patch(self, **style: Any) -> Any:
-        """A filled area for the legend alone."""
+        """A filled area that appears in the legend only."""
         return Patch(**style)
 
     def thousands(self, axis: Any) -> None:
@@ -180,7 +221,7 @@ class Sheet:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
     def whole_ticks(self, axis: Any, most: int = 7) -> None:
-        """Ticks of an axis that counts: at round numbers, never between two whole ones."""
+        """Integer ticks at round numbers, for an axis of counts."""
         axis.set_major_locator(MaxNLocator(nbins=most, integer=True, steps=[1, 2, 5, 10]))
         self.thousands(axis)
 
@@ -194,29 +235,6 @@ class Sheet:
         axis.set_minor_locator(NullLocator())
 
 
-def fit(text: str, limit: float, size: float) -> str:
-    """Text broken into lines that fit into `limit` points; a number stays with its sign."""
-    text = text.replace(" = ", "\u00a0=\u00a0")
-    width = _text_width(text, size)
-    if width <= limit:
-        return text
-    return "\n".join(textwrap.wrap(text, max(8, int(len(text) * limit / width * 0.92))))
-
-
-def _text_width(text: str, size: float) -> float:
-    """Width of a line of text in points."""
-    font = get_font(findfont(_FONT))
-    font.set_size(size, 72)
-    font.set_text(text, 0.0)
-    return float(font.get_width_height()[0]) / 64
-
-
-@lru_cache(maxsize=1)
-def _glyphs() -> frozenset[int]:
-    return frozenset(get_font(findfont(_FONT)).get_charmap())
-
-
-def printable(text: object, limit: int = 80) -> str:
-    """Text the font can set: signs it lacks become a box instead of a warning."""
-    known = _glyphs()
-    return "".join(sign if ord(sign) in known else "□" for sign in clean(text, limit))
+@lru_cache(maxsize=4)
+def _glyphs(face: str) -> frozenset[int]:
+    return frozenset(get_font(findfont(face)).get_charmap())

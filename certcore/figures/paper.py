@@ -1,4 +1,4 @@
-"""The paper's numbers and figures next to ours, as `python -m experiments table` stored them in one file."""
+"""The paper's numbers and figures next to ours, as stored in one file by `python -m experiments table`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from certcore.figures.figure import Figure
 from certcore.figures.serial import figure_of
 
 FORMAT = "certcore-paper-1"
-#: Relative to the repository; in an image, where the package is installed, relative to the working folder.
+#: Relative to the repository; for an installed package, relative to the working directory.
 FILE = Path("precomputed") / "paper.json"
 
 
 def paper_file() -> Path:
-    """Where the stored file is, or would be."""
+    """The path of the stored file, whether or not it exists."""
     return next((path for path in (Path(__file__).resolve().parents[2] / FILE, FILE.absolute()) if path.exists()), FILE)
 
 
 def read_paper(path: Path) -> dict[str, Any]:
-    """The stored rows and figures; `experiments/stored.py` writes them and says what is in them."""
+    """The stored rows and figures; the format is described in `experiments/stored.py`."""
     try:
         stored = read_json(path.read_text(encoding="utf-8"), path.name)
     except (OSError, UnicodeDecodeError) as error:
@@ -33,7 +33,7 @@ def read_paper(path: Path) -> dict[str, Any]:
 
 
 def paper_figure(names: Sequence[str]) -> Figure:
-    """A figure of the paper by its name, as `certcore draw paper` takes it."""
+    """A figure of the paper by its name, as in `certcore draw paper`."""
     path = paper_file()
     if not path.exists():
         raise InputError(f"the figures of the paper are read from {FILE}, which is not here; run it in a clone")

@@ -1,4 +1,4 @@
-"""Figures for the screen (Plotly): hover texts with units, light and dark, the same colours as in print."""
+"""Figures for the screen (Plotly): tooltips with units, light and dark, the same colours as in print."""
 
 from __future__ import annotations
 
@@ -58,28 +58,29 @@ def _layout(dark: bool, transparent: bool) -> dict[str, Any]:
         "yaxis": axis,
         "margin": {"l": 8, "r": 8, "t": 16, "b": 8},
         "hoverlabel": {"font": {"family": _FONT}},
-        # At the bottom of the picture, however many lines it takes: Plotly then keeps room for it below the axis title.
+        # Anchored at the bottom of the picture: Plotly then reserves space below the axis title, however many lines it
+        # has.
         "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0, "font": {"size": 13}},
         "modebar": {"orientation": "v", "bgcolor": clear},
     }
 
 
 def ratios(values: np.ndarray) -> list[str]:
-    """Certified ratios as text, never more than they are."""
+    """Certified ratios as text, rounded down."""
     return [rounded_down(value, 4) if np.isfinite(value) else "not computed" for value in values.tolist()]
 
 
 def legend_only(screen: Any, label: str, marker: dict[str, Any]) -> None:
-    """An entry of the legend that explains something without being a line."""
+    """A legend entry without a line of its own."""
     screen.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=label, hoverinfo="skip")
 
 
 def whole_steps(end: float) -> dict[str, Any]:
-    """Ticks of an axis that counts: never between two whole numbers."""
+    """Integer ticks for an axis of counts."""
     return {"tick0": 0, "dtick": 1} if end <= 8 else {}
 
 
 def translucent(colour: str, alpha: float) -> str:
-    """A colour that lets through what is behind it."""
+    """A translucent version of a colour."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha})"

@@ -9,16 +9,17 @@ from typing import Any
 from certcore.common.errors import InputError
 from certcore.common.plain import to_plain
 from certcore.common.reading import read_json
+from certcore.domain.view_spec import ViewSpec
 from certcore.figures.figure import Figure
 from certcore.figures.kinds import FIGURES
-from certcore.figures.recipe import Recipe
 
 FORMAT = "certcore-figure-1"
 
 
 def plain_figure(figure: Figure) -> dict[str, Any]:
-    """The whole figure as lists, numbers and texts: every plotted number to its last digit, and how it was made."""
-    return {"format": FORMAT, "type": type(figure).__name__, **to_plain(figure)}
+    """The whole figure as lists, numbers and strings: every plotted number with all digits, and its view."""
+    spec = None if figure.spec is None else figure.spec.to_json()
+    return {"format": FORMAT, "type": type(figure).__name__, **to_plain(figure), "spec": spec}
 
 
 def to_json(figure: Figure, *, indent: int | None = 1) -> str:
@@ -36,6 +37,7 @@ def figure_of(data: Any) -> Figure:
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("type") not in FIGURES:
         raise InputError(f"the JSON text holds no figure; expected an object with format {FORMAT!r} and a known type")
     cls = FIGURES[data["type"]]
+    data = {"spec": data.get("recipe")} | data  # the key in version 0.2
     known = {field.name for field in dataclasses.fields(cls)}
     try:
         return cls(**{key: _part(cls, key, value) for key, value in data.items() if key in known})
@@ -44,6 +46,6 @@ def figure_of(data: Any) -> Figure:
 
 
 def _part(cls: type[Figure], key: str, value: Any) -> Any:
-    if key == "recipe":
-        return None if value is None else Recipe(**value)
+    if key == "spec":
+        return None if value is None else ViewSpec.from_json(value)
     return tuple(cls.PARTS[key](**item) for item in value) if key in cls.PARTS else value

@@ -9,7 +9,7 @@ from certcore.common.choice import Choice
 from certcore.domain.perturbations import LABELS
 from certcore.result.states import TargetState
 
-# Okabe and Ito's palette: distinguishable with every common form of colour blindness.
+# Okabe and Ito's palette, which is distinguishable with every common form of colour blindness.
 BLACK: Final = "#000000"
 ORANGE: Final = "#E69F00"
 SKY: Final = "#56B4E9"
@@ -23,14 +23,14 @@ GREY: Final = "#7F7F7F"
 
 @dataclass(frozen=True)
 class Token:
-    """One colour by its meaning, with its partner on a dark page."""
+    """One colour by its meaning, for light and for dark pages."""
 
     light: str
     dark: str
 
 
-#: What colours mean on the screen. Colour says what is known, ink is the attacker and the reader: no other thing has
-#: these colours. Contrasts and the distances for every form of colour blindness are computed in a test.
+#: Meanings of colours on the screen. Colours show what is known; ink is for the attacker and for text. Nothing else
+#: uses these colours. A test computes contrasts and distances for every form of colour blindness.
 TOKENS: Final[dict[str, Token]] = {
     "paper": Token("#FFFFFF", "#12161C"),
     "surface": Token("#F4F6F9", "#1B2129"),
@@ -49,7 +49,7 @@ TOKENS: Final[dict[str, Token]] = {
     "area-lost": Token("#FCEBE0", "#3A2416"),
     "uncounted": Token("#D8DEE5", "#323A44"),
 }
-#: Shares on a map of the screen, from the smallest to the largest; prints keep viridis.
+#: Colour scale of ratios on maps on the screen, from small to large; print uses viridis.
 RAMP: Final = (
     Token("#F6FAFD", "#18222E"),
     Token("#C4DEF0", "#183E60"),
@@ -57,7 +57,7 @@ RAMP: Final = (
     Token("#0A68A4", "#5AB4F0"),
     Token("#003A62", "#BEE2FA"),
 )
-#: Classes of nodes on the screen: circles with an outline; those beyond share the last colour.
+#: Colours of classes on the screen, drawn as outlined circles; further classes share the last colour.
 CLASSES: Final = (
     Token("#332288", "#8F86E8"),
     Token("#88CCEE", "#88CCEE"),
@@ -67,20 +67,29 @@ CLASSES: Final = (
     Token("#7C8692", "#7E8997"),
 )
 
-#: Colours of a family of lines or of classes, in order; yellow comes last, it is weak on white.
+#: Colours and dashes of compared models on the screen; none is the colour of lost targets.
+COMPARED: Final = (
+    (Token("#0072B2", "#5AB4F0"), "solid"),
+    (Token("#C2477F", "#F08CBB"), "7px,3px"),
+    (Token("#8A6A00", "#E3BE4A"), "8px,3px,2px,3px"),
+    (Token("#1B2430", "#E8ECF1"), "13px,4px"),
+    (Token("#00756B", "#4FC3B5"), "4px,3px"),
+    (Token("#6A4C93", "#B79CE0"), "10px,3px,2px,3px,2px,3px"),
+)
+#: Colours of a family of lines or of classes, in order; yellow is last because it is weak on white.
 SERIES: Final = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
 
 @dataclass(frozen=True)
 class Marker:
-    """One marker in the words of matplotlib, Plotly and pgfplots."""
+    """One marker by its names in matplotlib, Plotly and pgfplots."""
 
     print: str
     screen: str
     latex: str
 
 
-#: Markers of a family, in order: they tell lines apart without colour.
+#: Markers of a family, in order: they distinguish lines without colour.
 MARKERS: Final = (
     Marker("o", "circle", "*"),
     Marker("s", "square", "square*"),
@@ -95,7 +104,7 @@ MARKERS: Final = (
 
 @dataclass(frozen=True)
 class Dash:
-    """One line style in the words of matplotlib, Plotly and pgfplots."""
+    """One line style by its names in matplotlib, Plotly and pgfplots."""
 
     print: str | tuple[int, tuple[float, ...]]
     screen: str
@@ -120,7 +129,7 @@ class Kind(Choice):
 
 
 class MapOf(Choice):
-    """What fills the cells of a map."""
+    """The quantity that fills the cells of a map."""
 
     RATIO = "ratio"
     REFERENCE = "reference"
@@ -129,7 +138,7 @@ class MapOf(Choice):
 
 
 class Palette(Choice):
-    """What the colours of nodes mean."""
+    """The quantity that colours the nodes."""
 
     STATE = "state"
     CLASS = "class"
@@ -139,7 +148,7 @@ class Palette(Choice):
 
 @dataclass(frozen=True)
 class KindStyle:
-    """How one kind of certificate looks: label, dashes, colour when it stands alone, hatch as a bar."""
+    """Style of one kind of certificate: label, dashes, colour if it is alone, hatch of its bars."""
 
     label: str
     dash: Dash
@@ -158,16 +167,16 @@ KINDS: Final[dict[str, KindStyle]] = {
 
 @dataclass(frozen=True)
 class StateStyle:
-    """How nodes of one state look in the graph."""
+    """Style of the nodes of one state in the graph."""
 
     label: str
     colour: str
     marker: Marker
-    #: Drawn larger than the rest, because there are few of them and they matter.
+    #: Relative size: states that are few and important are drawn larger.
     scale: float
 
 
-#: What an attack does stands out; the rest is quiet and told apart by its marks.
+#: Nodes that an attack breaks are prominent; the others are pale and distinguished by their markers.
 STATES: Final[dict[str, StateStyle]] = {
     state: StateStyle(state, colour, marker, scale)
     for state, colour, marker, scale in (
@@ -194,7 +203,7 @@ CORRECTNESS: Final[dict[str, StateStyle]] = {
 
 @dataclass(frozen=True)
 class Closeness:
-    """How a target looks that keeps its certificate, by how many further flips it stands at most from losing it."""
+    """Style of a target that keeps its certificate, by its margin: at most `most` further flips."""
 
     most: int | None
     label: str
@@ -202,8 +211,8 @@ class Closeness:
     dark: str
 
 
-#: Violet where one or two further flips would do, then ever quieter, each step nearer to the page: how close the rest
-#: is must not outshine the attack, and violet is none of its colours.
+#: Violet for margins of one or two flips, then paler with each step: margins must be less prominent than the attack,
+#: which uses no violet.
 CLOSENESS: Final = (
     Closeness(1, "1", "#6A5CB8", "#A398DC"),
     Closeness(2, "2", "#9086CC", "#8077B8"),
@@ -211,9 +220,9 @@ CLOSENESS: Final = (
     Closeness(10, "6–10", "#C6CDD6", "#4E5761"),
     Closeness(None, "more", "#DDE1E6", "#383F48"),
 )
-#: One colour for each perturbation type; what loses its certificate has a colour that none of them has.
+#: One colour per perturbation type; none is the colour of lost targets.
 TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE, YELLOW, GREY, BLACK, SKY)
-#: What loses its certificate, whatever else is coloured.
+#: Colour of lost targets in every palette.
 LOST_COLOUR: Final = VERMILLION
 SITE_LABEL: Final = "hit"
 ATTACKER_LABEL: Final = "attacker"
@@ -224,13 +233,19 @@ RATIO_LABEL: Final = "certified ratio"
 PLATEAU_LABEL: Final = "constant from here on"
 BAND_LABEL: Final = "band: mean ± one sample deviation over splits"
 BRACKET_LABEL: Final = "band: from what is proven to what the best attack found leaves"
+ATTACK_LABEL: Final = "best attack found"
 ACCURACY_LABEL: Final = "certified accuracy"
 CLEAN_LABEL: Final = "accuracy without an attack"
 MARKS_LABEL: Final = "marks tell lines apart: not every value has one"
 
 
+def member_name(axis: str, value: int) -> str:
+    """The name of a line of a family: its σ, or its local budget."""
+    return f"σ = {value:,}" if axis == "sigma" else f"{value:,} per node"
+
+
 def axis_label(key: str) -> str:
-    """What stands at an axis over a budget: `attr_del`, `local_attr_del` (or `local-attr_del`), `sigma`."""
+    """The label of an axis over a budget: `attr_del`, `local_attr_del` (or `local-attr_del`), `sigma`."""
     plain = key.replace("-", "_")
     if plain == "sigma":
         return "attacker-controlled nodes σ"
@@ -247,7 +262,7 @@ def series_colour(index: int, dark: bool = False) -> str:
     return on_background(colour, dark)
 
 
-#: What colours of lines and marks are on a dark page: those of the tokens, and brighter ones of the palette.
+#: Colours of lines and marks on a dark page: those of the tokens, and brighter ones of the palette.
 _DARK: Final = {token.light: token.dark for token in TOKENS.values() if token.light != "#FFFFFF"} | {
     BLACK: "#F2F2F2",
     GREEN: "#35C79B",
@@ -258,19 +273,19 @@ _DARK: Final = {token.light: token.dark for token in TOKENS.values() if token.li
 
 
 def on_background(colour: str, dark: bool) -> str:
-    """A colour on a white or on a dark page: weak lines get their brighter partner."""
+    """A colour on a white or on a dark page, where dark colours are replaced by brighter ones."""
     return _DARK.get(colour, colour) if dark else colour
 
 
 def series_marker(index: int) -> Marker:
-    """Marker of the index-th member of a family; shifted after one round so that pairs do not repeat."""
+    """Marker of the index-th member of a family; shifted after one round so that colour-marker pairs do not repeat."""
     return MARKERS[(index + index // len(SERIES)) % len(MARKERS)]
 
 
 #: Column widths of papers, in centimetres.
 WIDTHS: Final = {"one-column": 8.5, "two-column": 17.5}
 
-#: Viridis and cividis at even steps: the same map on screen, in print and in LaTeX.
+#: Viridis and cividis at even steps: the same scale on screen, in print and in LaTeX.
 VIRIDIS: Final = (
     "#440154", "#482475", "#414487", "#355F8D", "#2A788E", "#21918C",
     "#22A884", "#44BF70", "#7AD151", "#BDDF26", "#FDE725",
@@ -280,10 +295,10 @@ CIVIDIS: Final = (
     "#948E77", "#AEA371", "#C8B866", "#E5CF52", "#FEE838",
 )  # fmt: skip
 
-#: How far the relaxed adversary breaks a target, from a little to wholly; it ends in the colour of what is lost.
+#: Fractions by which the relaxed adversary breaks a target, from small to 1; the last is the colour of lost targets.
 SHARES: Final = ("#FBE3D2", "#F7C9A8", "#F1AB7C", "#E98C4E", "#DF7527", "#D55E00")
 
 
 def colour_scale(difference: bool) -> tuple[str, ...]:
-    """Viridis for ratios; cividis for differences, so that the two maps are never mistaken for each other."""
+    """Viridis for ratios; cividis for differences, so that the two maps are not confused."""
     return CIVIDIS if difference else VIRIDIS

@@ -1,4 +1,4 @@
-"""Tables: plain columns and rows, and which way the numbers of each column are rounded for people."""
+"""Tables: plain columns and rows, and the rounding direction of each column for display."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from certcore.figures.escape import for_csv, for_html
 
 
 class Meaning(StrEnum):
-    """What numbers mean, which decides how they are rounded for people (never in CSV and JSON)."""
+    """The meaning of numbers, which decides their rounding for display (CSV and JSON are not rounded)."""
 
     PLAIN = "plain"
-    """Neither certified nor attacked (accuracies, coordinates): to the nearest."""
+    """Neither a guarantee nor an attack (accuracies, coordinates): rounded to the nearest."""
     CERTIFIED = "certified"
-    """Promised: down."""
+    """A guarantee: rounded down."""
     ATTACKED = "attacked"
-    """Reached or reachable by an attacker: up."""
+    """Reached or reachable by an attacker: rounded up."""
     INDEX = "index"
-    """A name that happens to be a number: every digit, no separators."""
+    """An identifier that happens to be a number: every digit, no separators."""
 
 
 def meanings_of(columns: Sequence[str], meanings: Sequence[str]) -> tuple[Meaning, ...]:
-    """One meaning per column; none at all means that all of them are plain."""
+    """One meaning per column; an empty sequence means that all of them are plain."""
     if not meanings:
         return (Meaning.PLAIN,) * len(columns)
     known = [str(meaning) for meaning in Meaning]
@@ -44,9 +44,9 @@ def meanings_of(columns: Sequence[str], meanings: Sequence[str]) -> tuple[Meanin
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows; cells are text, whole numbers, floats, booleans or None.
+    """Columns and rows; cells are text, integers, floats, booleans or None.
 
-    `meanings` says for each column which way its numbers are rounded where people read them.
+    `meanings` gives the rounding direction of each column for display.
     """
 
     columns: tuple[str, ...]
@@ -57,11 +57,11 @@ class Table:
         object.__setattr__(self, "meanings", meanings_of(self.columns, self.meanings))
 
     def texts(self, row: Sequence[Any]) -> list[str]:
-        """A row as people read it."""
+        """A row as display texts."""
         return [format_cell(cell, meaning) for cell, meaning in zip(row, self.meanings)]
 
     def chosen(self, keep: Sequence[int], rows: Sequence[Sequence[Any]] | None = None) -> Table:
-        """Some of the columns, of all rows or of the given ones."""
+        """Some of the columns, for all rows or for the given ones."""
         rows = self.rows if rows is None else rows
         cells = tuple(tuple(row[k] for k in keep) for row in rows)
         return Table(tuple(self.columns[k] for k in keep), cells, tuple(self.meanings[k] for k in keep))
@@ -71,7 +71,7 @@ class Table:
         return csv_text(self.columns, self.rows)
 
     def html(self, *, limit: int | None = None) -> str:
-        """An HTML table; says so when only the first `limit` rows are shown."""
+        """An HTML table; it states when only the first `limit` rows are shown."""
         rows = self.rows if limit is None else self.rows[:limit]
         head = "".join(f'<th scope="col">{for_html(column)}</th>' for column in self.columns)
         body = "".join("<tr>" + "".join(map(_html_cell, row, self.texts(row))) + "</tr>" for row in rows)
@@ -82,8 +82,11 @@ class Table:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, newline: str = "\r\n") -> str:
-    """CSV as everything here writes it: floats in their shortest exact form, nothing where there is no number, and
-    text that no spreadsheet takes for a formula (numbers stay numbers, also negative ones)."""
+    """CSV as all exports write it.
+
+    Floats have their shortest exact form, and missing numbers are empty. Text is escaped so that no spreadsheet reads
+    it as a formula; numbers stay numbers, also negative ones.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator=newline)
     writer.writerow([for_csv(column) for column in columns])
@@ -97,12 +100,12 @@ def make_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], meanings: 
 
 
 def without_empty(full: Table) -> Table:
-    """Drop columns in which nothing is said (None or empty text in every row)."""
+    """Drop columns that are empty (None or empty text) in every row."""
     return full.chosen([k for k in range(len(full.columns)) if any(row[k] not in (None, "") for row in full.rows)])
 
 
 def whole(count: Any) -> int | None:
-    """A count as a whole number; a map that is not complete holds its counts as floats with gaps."""
+    """A count as an integer; incomplete maps hold counts as floats with NaN."""
     return None if count is None or not np.isfinite(count) else int(count)
 
 
@@ -120,7 +123,7 @@ def _html_cell(cell: object, text: str) -> str:
 
 
 def format_cell(cell: Any, meaning: Meaning = Meaning.PLAIN) -> str:
-    """A cell as people read it: a few digits in the direction of its meaning, a dash for nothing."""
+    """A cell as display text: a few digits, rounded by its meaning, a dash for None."""
     if cell is None:
         return "–"
     if isinstance(cell, bool):

@@ -1,4 +1,4 @@
-"""Tables for LaTeX: a `tabular` with booktabs rules, to be put into a paper with \\input."""
+"""Tables for LaTeX: a `tabular` with booktabs rules, for \\input in a paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_ROWS = 40
 
 
 def tabular(figure: Figure, *, max_rows: int = MAX_ROWS) -> str:
-    """The figure's table for a paper; a long table is cut, and says so in a comment and in its last row."""
+    """The figure's table for a paper; a long table is cut, which a comment and its last row state."""
     full = figure.paper_table()
     rows, cut = (full.rows, "") if len(full.rows) <= max_rows else figure.shortened(full.rows, max_rows)
     head = f"% {for_comment(figure.name)}: made by certcore {__version__}; needs \\usepackage{{booktabs}}\n"
@@ -24,7 +24,7 @@ def tabular(figure: Figure, *, max_rows: int = MAX_ROWS) -> str:
 
 
 def rows_as_tabular(full: Table, rows: Sequence[Sequence[Any]], cut: str = "") -> str:
-    """Rows of a table as a `tabular`; numbers to the right, names to the left."""
+    """Rows of a table as a `tabular`; numbers right-aligned, names left-aligned."""
     numeric = [all(not isinstance(row[k], str) for row in rows) for k in range(len(full.columns))]
     layout = "".join("r" if number else "l" for number in numeric)
     lines = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]

@@ -1,1 +1,1 @@
-"""All that a certificate needs: graph, fields, base certificate and targets, in memory and in one file."""
+"""The input of a certificate: graph, receptive fields, base certificate and targets, in memory and in one file."""

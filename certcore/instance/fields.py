@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.base.division import DivisionBase
 from certcore.common.errors import InputError
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.instance.instance import Instance
 
-#: Fields with more entries are refused before they are built: around a hub, two hops may reach every node.
+#: Largest number of entries of fields, checked before they are built: two hops around a hub may reach every node.
 MAX_ENTRIES = 10**8
 
 
@@ -21,12 +20,14 @@ MAX_ENTRIES = 10**8
 class Fields:
     """Fields of the chosen targets: one row per target, over all nodes and over all edges of `Graph.edges`.
 
-    `nodes` is for attribute flips, `edges` for edge deletions; both are sparse 0/1 patterns with sorted indices.
-    `edges` is None if edge deletions are not in play.
+    `nodes` is for attribute flips, `edges` for edge deletions. Both are sparse with sorted indices. Their entries are
+    weights: a flip counts as weight/unit of a flip. 0/1 patterns have unit 1. `edges` is None if edge deletions are not
+    needed.
     """
 
     nodes: sp.csr_array
     edges: sp.csr_array | None
+    unit: int = 1
 
 
 def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> Fields:
@@ -37,45 +38,42 @@ def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> F
                 "this instance has explicit node fields, which hold for attribute budgets only; "
                 "set the edge budgets to 0, or give layers and edge_field"
             )
-        return Fields(as_pattern(instance.node_field[targets]), None)
+        chosen = sp.csr_array(instance.node_field[targets])
+        if instance.field_unit > 1:
+            chosen.sort_indices()
+            return Fields(chosen.astype(np.int64), None, instance.field_unit)
+        return Fields(as_pattern(chosen), None)
     assert instance.layers is not None
-    # With division voting a vote may abstain if its node has no edge at all, whatever the number of layers is.
-    abstains = isinstance(instance.base, DivisionBase)
-    return hop_fields(
-        instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges, either_end=abstains
-    )
+    return hop_fields(instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges)
 
 
-def hop_fields(
-    graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True, either_end: bool = False
-) -> Fields:
+def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, need_edges: bool = True) -> Fields:
     """Fields of a message-passing network with `layers` layers; rows follow messages from receiver to sender.
 
-    Rule `messages`: an edge counts if its receiving end is within layers − 1 hops; with `either_end` the sending end
-    does too, and an edge of the target counts whatever the layers. Rule `degrees`: if either end is within `layers`
-    hops, because the sender's degree weighs its messages.
+    Rule `messages`: an edge is included if its receiving end is within layers − 1 hops. Rule `degrees`: if either end
+    is within `layers` hops, because messages are weighted by the sender's degree.
     """
     reach = sp.csr_array(
         (np.ones(len(targets), dtype=np.int32), targets.copy(), np.arange(len(targets) + 1)),
         shape=(len(targets), graph.n_nodes),
     )
     step = sp.csr_array(graph.adjacency.astype(np.int32) + sp.eye_array(graph.n_nodes, dtype=np.int32))
-    inner = reach if either_end else sp.csr_array(reach.shape, dtype=np.int32)
+    inner = sp.csr_array(reach.shape, dtype=np.int32)
     for _ in range(layers):
         inner = reach
         reach = as_pattern(product_of_patterns(reach, step))
     if not need_edges:
         return Fields(reach, None)
-    receivers = _incidence(graph, both=either_end or not graph.directed)
+    receivers = _incidence(graph, both=not graph.directed)
     near, incidence = (inner, receivers) if rule == EdgeField.MESSAGES else (reach, _incidence(graph, both=True))
     edges = product_of_patterns(near, incidence)
     return Fields(reach, as_pattern(edges))
 
 
 def product_of_patterns(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_array:
-    """The product of two patterns, computed in blocks of rows if it may be large."""
+    """The pattern of the product of two patterns, computed in blocks of rows if it may be large."""
     lengths = np.diff(steps.indptr).astype(np.int64)
-    work = np.concatenate([[0], np.cumsum(lengths[fields.indices])])[fields.indptr]  # before each row
+    work = np.concatenate([[0], np.cumsum(lengths[fields.indices])])[fields.indptr]  # cumulative, before each row
     if work[-1] <= MAX_ENTRIES:
         return fields @ steps
     parts, entries, start = [], 0, 0
@@ -93,7 +91,7 @@ def product_of_patterns(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_arr
 
 
 def _incidence(graph: Graph, *, both: bool) -> sp.csr_array:
-    """Nodes × edges: which edges end at a node (only as receiver, or at either end)."""
+    """Nodes × edges: which edges end at a node (as receiver only, or at either end)."""
     edges = graph.edges
     number = np.arange(len(edges))
     nodes, columns = (edges.T.ravel(), np.tile(number, 2)) if both else (edges[:, 0], number)
@@ -102,7 +100,7 @@ def _incidence(graph: Graph, *, both: bool) -> sp.csr_array:
 
 
 def as_pattern(matrix: sp.csr_array) -> sp.csr_array:
-    """The same non-zero entries, all with value one, indices sorted."""
+    """The same non-zero entries with value one and sorted indices."""
     result = sp.csr_array(matrix)
     result.eliminate_zeros()
     result.sort_indices()

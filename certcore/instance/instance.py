@@ -1,4 +1,4 @@
-"""Instances: graph + fields + base certificate + targets, all that a certificate needs, and their files."""
+"""Instances: graph, receptive fields, base certificate and targets, and their files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.base.ballots import BallotsBase
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
 from certcore.common.display import view
 from certcore.common.errors import InputError
@@ -19,24 +20,30 @@ from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, parse_nodes
 from certcore.common.reading import flag, read_json, read_only, whole_number, whole_numbers
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.bundle_types import DIVISION_IS_GONE
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
-from certcore.domain.perturbations import TABLE
+from certcore.domain.perturbations import FLIPS, LABELS, TABLE, no_flips
+from certcore.domain.scale import Scale
 
 MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
 MAX_META_LENGTH = 10**6
 MAX_META_DEPTH = 50
 TRAIN, TEST = 0, 2
+#: Largest unit of weights in explicit fields, so that sums over fields are exact in 64 bits.
+MAX_UNIT = 2**20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance:
     """Everything a collective certificate is computed from; validates itself.
 
-    The receptive fields are either `layers` hops with the edge rule `edge_field`, or the explicit `node_field`
-    (a sparse 0/1 matrix, row n lists the nodes that can influence n), which holds for attribute budgets only.
+    The receptive fields are either `layers` hops with the edge rule `edge_field`, or the explicit `node_field` (a
+    sparse 0/1 matrix, row n lists the nodes that can influence n), which is valid for attribute budgets only. With a
+    `field_unit` above 1 its entries are weights, integers up to the unit: a flip at a node with weight w counts as
+    w/unit of a flip in the field.
     """
 
     graph: Graph
@@ -44,6 +51,7 @@ class Instance:
     layers: int | None = 2
     edge_field: str = EdgeField.DEGREES
     node_field: sp.csr_array | None = None
+    field_unit: int = 1
     targets: np.ndarray | None = None
     labels: np.ndarray | None = None
     class_names: tuple[str, ...] | None = None
@@ -58,6 +66,9 @@ class Instance:
             raise InputError(
                 f"the base certificate covers {self.base.n_nodes} nodes; expected all {n} nodes of the graph"
             )
+        flips = [name for name in FLIPS[:2] if name in self.base.axes]
+        if self.graph.real and flips:
+            raise InputError(f"the base certificate is about {LABELS[flips[0]]}, but {no_flips()}")
         bind = getattr(self.base, "for_graph", None)
         if bind is not None:
             object.__setattr__(self, "base", bind(self.graph))
@@ -66,6 +77,11 @@ class Instance:
                 raise InputError("layers is not given; expected the number of layers, or an explicit node field")
             object.__setattr__(self, "layers", whole_number(self.layers, "layers", 0, MAX_LAYERS))
             object.__setattr__(self, "edge_field", EdgeField.parse(self.edge_field, "edge_field"))
+            if isinstance(self.base, BallotsBase) and (self.layers, self.edge_field) != (1, EdgeField.MESSAGES):
+                raise InputError(
+                    f"ballots are summed over one hop, but the fields are {self.layers} layers by the rule "
+                    f"{self.edge_field}; expected layers 1 and edge_field messages"
+                )
         else:
             if not self.base.fixed_adjacency or self.base.global_fields:
                 raise InputError(
@@ -74,15 +90,18 @@ class Instance:
                 )
             if self.node_field.shape != (n, n):
                 raise InputError(f"the node field has shape {self.node_field.shape}; expected ({n}, {n})")
-            # Fields are kept as 0/1 patterns, as in a file. With explicit fields the edge rule is not used.
-            object.__setattr__(self, "node_field", pattern(self.node_field))
+            # Fields are stored as 0/1 patterns or weights, as in a file. Explicit fields do not use the edge rule.
+            unit = whole_number(self.field_unit, "field_unit", 1, MAX_UNIT)
+            object.__setattr__(self, "field_unit", unit)
+            kept = pattern(self.node_field) if unit == 1 else _weights(self.node_field, unit)
+            object.__setattr__(self, "node_field", kept)
             for part in (self.node_field.data, self.node_field.indices, self.node_field.indptr):
                 read_only(part)
             object.__setattr__(self, "layers", None)
             object.__setattr__(self, "edge_field", EdgeField.DEGREES)
         given = np.arange(n) if self.targets is None else self.targets
         object.__setattr__(self, "targets", _distinct_nodes(given, "targets", n))
-        # A node may be in no part of the split: −1, as in the public splits of citation graphs.
+        # −1: a node in no part of the split, as in the public splits of citation graphs.
         for name, least, largest in (("labels", 0, MAX_CLASSES - 1), ("split", -1, TEST)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole_numbers(getattr(self, name), name, least, largest, shape=(n,)))
@@ -111,37 +130,45 @@ class Instance:
 
     @property
     def base_rule(self) -> BaseRule:
-        """How votes became the base certificate (binary also where there were none)."""
-        rule = self.base.facts.get("rule")  # a base certificate from outside may have any value here
+        """The rule from votes to the base certificate (binary also without votes)."""
+        rule = self.base.facts.get("rule")  # external base certificates may have any value here
         return BaseRule(rule) if rule in list(BaseRule) else BaseRule.BINARY
+
+    @property
+    def scale(self) -> Scale | None:
+        """Conversion of lengths (`attr_l2`) to units; None without Gaussian noise on real-valued attributes."""
+        return getattr(self.base, "scale", None)
 
     @property
     def covered_types(self) -> tuple[str, ...]:
         """The perturbation types against which anything can be certified."""
-        fixed = self.node_field is not None  # such fields hold only while the edges stay
+        fixed = self.node_field is not None  # explicit fields are valid only while edges are fixed
         return tuple(entry.name for entry in TABLE if entry.name in self.base.axes and (entry.at_nodes or not fixed))
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything that a certificate depends on (names, layout and provenance are not in it)."""
+        """SHA-256 of everything that a certificate depends on (without names, layout and provenance)."""
         arrays = self.base.arrays() | _graph_arrays(self.graph) | _field_arrays(self)
         arrays["targets"] = np.asarray(self.targets)
         if self.base_rule is not BaseRule.BINARY:
-            # The same votes give another base certificate under another rule: no cache may mix the two.
+            # The same votes give another base certificate under another rule, so caches must distinguish them.
             arrays["base_rule"] = np.array(str(self.base_rule))
         return _sha256(b"certcore-instance-1", arrays)
 
     @cached_property
     def full_digest(self) -> str:
-        """SHA-256 over the whole content of the instance file: names, labels, layout and provenance as well.
+        """SHA-256 of the whole content of the instance file, including names, labels, layout and provenance.
 
-        Whoever keeps something that shows these keeps it by this digest: two people's files may differ in them alone.
+        Use it as cache key for anything that shows these: files of two users may differ in them alone.
         """
         return _sha256(b"certcore-instance-file-1", instance_to_arrays(self))
 
     def select_targets(self, which: str | None) -> np.ndarray:
-        """Targets by name: None (the instance's own), `all`, `test`, `class:K`, indices such as
-        `3,5,10:20`, or a file with one index per line. `correct` and `correct:NAME` keep those with the right label."""
+        """Targets by name, by index or from a file.
+
+        None (the instance's own), `all`, `test`, `class:K`, indices such as `3,5,10:20`, or a file with one index per
+        line. `correct` and `correct:NAME` keep those with the correct label.
+        """
         n = self.graph.n_nodes
         assert self.targets is not None
         if which is None:
@@ -161,7 +188,7 @@ class Instance:
                 raise InputError("this instance has no predicted labels; `class:K` needs them: use `all` or a file")
             wanted = which.removeprefix("class:")
             names = list(self.class_names or ())
-            # A number is always the class of that number, also where classes are called "1", "2", "3".
+            # A number is always a class index, even if classes are named "1", "2", "3".
             if wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
                 label = int(wanted)
             elif wanted in names:
@@ -178,7 +205,7 @@ class Instance:
 
     @cached_property
     def right(self) -> np.ndarray | None:
-        """Which labels are right, if labels and predictions are known; a node that abstains counts as wrong."""
+        """Mask of correct predictions, if labels and predictions are known; abstaining nodes count as wrong."""
         if self.labels is None or self.prediction is None:
             return None
         same = np.asarray(self.labels) == np.asarray(self.prediction)
@@ -186,22 +213,26 @@ class Instance:
 
     @property
     def controls(self) -> dict[str, float]:
-        """Accuracies of models that ignore edges, as given in the file; shown beside division voting."""
+        """Accuracies of models without such a certificate, from the file; shown beside ballots and l2 results.
+
+        Accuracies that hold at one distance only (`at ε = …`) are not drawn as lines beside a curve.
+        """
         given = self.meta.get("controls")
-        if "division_votes" not in self.base.arrays() or not isinstance(given, dict):
+        if not (isinstance(self.base, BallotsBase) or self.graph.real) or not isinstance(given, dict):
             return {}
+        given = {label: share for label, share in given.items() if " at ε = " not in str(label)}
         shares = {str(label)[:60]: share for label, share in list(given.items())[:6] if isinstance(share, int | float)}
         return {label: float(share) for label, share in shares.items() if 0 <= share <= 1}
 
     def _correct(self, chosen: np.ndarray) -> np.ndarray:
         if self.right is None:
             raise InputError(
-                "this instance has no true labels or no predicted ones, so nobody knows which are right; `correct` "
+                "this instance has no true labels or no predicted ones, so it is unknown which are right; `correct` "
                 "needs both: use `all`, `test` or a file of indices"
             )
         kept = chosen[self.right[chosen]]
         if not len(kept):
-            raise InputError(f"none of the {len(chosen):,} targets has the right label; `correct` leaves nobody")
+            raise InputError(f"none of the {len(chosen):,} targets has the right label; `correct` leaves no target")
         return np.asarray(kept)
 
     def facts(self) -> dict[str, Any]:
@@ -220,9 +251,9 @@ class Instance:
 def load_instance(
     source: str | os.PathLike[str] | bytes, *, base_rule: str | None = None, name: str | None = None
 ) -> Instance:
-    """Read and validate an instance file (or the bytes of one); nothing in it is unpickled.
+    """Read and validate an instance file (or its bytes); nothing in it is unpickled.
 
-    Votes are read with `base_rule`; without one, with the rule the file was written with (binary if it names none).
+    Votes are evaluated with `base_rule`; by default with the rule in the file (binary if it has none).
     """
     try:
         return instance_from_arrays(read_npz(source, name), base_rule=base_rule)
@@ -231,7 +262,7 @@ def load_instance(
 
 
 def named(instance: Instance, name: str) -> Instance:
-    """The instance, with the name of its file as the name of the graph if its provenance has none."""
+    """The instance with its file name as the name of the graph, if its provenance has none."""
     known = instance.meta.get("dataset")
     if (isinstance(known, str) and known) or not name:
         return instance
@@ -260,18 +291,18 @@ def instance_to_arrays(instance: Instance) -> dict[str, np.ndarray]:
 
 
 def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None = None) -> Instance:
-    """Build an instance from the arrays of a file; the first violation of the format is named."""
+    """Build an instance from the arrays of a file; an error names the first violation of the format."""
     graph = Graph(
         _scalar(arrays, "n_nodes"),
         _scalar(arrays, "n_attrs"),
         _need(arrays, "adj_indptr"),
         _need(arrays, "adj_indices"),
-        _need(arrays, "attr_indptr"),
-        _need(arrays, "attr_indices"),
-        flag(arrays.get("directed", False), "directed"),
+        **_read_attributes(arrays),
+        directed=flag(arrays.get("directed", False), "directed"),
     )
     layers: int | None = None
     node_field = None
+    unit = _scalar(arrays, "field_unit") if "field_unit" in arrays else 1
     if "field_indptr" in arrays or "field_indices" in arrays:
         if "layers" in arrays:
             raise InputError(
@@ -280,7 +311,12 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
             )
         n = graph.n_nodes
         indptr, indices = _csr_arrays(_need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field")
-        node_field = sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
+        weights = np.ones(len(indices), dtype=np.int8)
+        if unit > 1:
+            if not np.array_equal(indices, _need(arrays, "field_indices")):
+                raise InputError("field_indices are not sorted, so field_weights have no order; sort both within rows")
+            weights = whole_numbers(_need(arrays, "field_weights"), "field_weights", 1, unit, shape=(len(indices),))
+        node_field = sp.csr_array((weights, indices, indptr), shape=(n, n))
     else:
         layers = _scalar(arrays, "layers")
     return Instance(
@@ -289,6 +325,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
         layers=layers,
         edge_field=_text(arrays, "edge_field", EdgeField.DEGREES),
         node_field=node_field,
+        field_unit=unit,
         targets=arrays.get("targets"),
         labels=arrays.get("labels"),
         class_names=_names(arrays, "class_names", MAX_CLASSES),
@@ -299,17 +336,45 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
     )
 
 
+def _read_attributes(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The attributes of a file as arguments of a graph: sparse bits or real values, a dense table, or a digest."""
+    sparse = [key for key in ("attr_indptr", "attr_indices", "attr_values") if key in arrays]
+    forms = [*sparse[:1], *(key for key in ("attr_dense", "attr_digest") if key in arrays)]
+    if len(forms) > 1:
+        raise InputError(f"the file has both {forms[0]} and {forms[1]}; expected one form of the attributes")
+    if "attr_dense" in arrays:
+        table = arrays["attr_dense"]
+        shape = (_scalar(arrays, "n_nodes"), _scalar(arrays, "n_attrs"))
+        if table.shape != shape or table.dtype.kind != "f":
+            raise InputError(
+                f"attr_dense has shape {table.shape} and type {table.dtype}; expected floating-point numbers of shape "
+                f"{shape}, one row per node"
+            )
+        with np.errstate(over="ignore", under="ignore"):
+            matrix = sp.csr_array(table.astype(np.float32))
+        return {"attr_indptr": matrix.indptr, "attr_indices": matrix.indices, "attr_values": matrix.data}
+    if "attr_digest" in arrays:
+        empty = np.zeros(_scalar(arrays, "n_nodes") + 1, dtype=np.int64)
+        digest = _text(arrays, "attr_digest", "")
+        return {"attr_indptr": empty, "attr_indices": np.zeros(0, dtype=np.int64), "attr_digest": digest}
+    return {
+        "attr_indptr": _need(arrays, "attr_indptr"),
+        "attr_indices": _need(arrays, "attr_indices"),
+        "attr_values": arrays.get("attr_values"),
+    }
+
+
 def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> BaseCertificate:
     rule = BaseRule.parse(base_rule, "the base rule")
-    kinds = [key for key in ("base_grid", "votes", "division_votes") if key in arrays]
+    kinds = [key for key in ("base_grid", "votes", "ballots") if key in arrays]
     if len(kinds) > 1:
         raise InputError(
             f"the file has both {kinds[0]} and {kinds[1]}; expected one base certificate: remove one of them"
         )
+    if "ballots" in arrays:
+        return BallotsBase.from_arrays(arrays)
     if "division_votes" in arrays:
-        from certcore.base.division import DivisionBase
-
-        return DivisionBase.from_arrays(arrays)
+        raise InputError(DIVISION_IS_GONE)
     if "base_grid" in arrays:
         axes = _need(arrays, "base_axes")
         if axes.dtype.kind != "U" or axes.ndim != 1:
@@ -325,7 +390,7 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
     if "votes" not in arrays:
         raise InputError(
             "the file has no base certificate; expected base_grid with base_axes, votes with theta and alpha, or "
-            "division_votes"
+            "ballots with their weight"
         )
     from certcore.base.smoothing import SmoothingBase
 
@@ -335,14 +400,26 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
     alpha = _need(arrays, "alpha")
     if alpha.shape not in ((), (1,)) or alpha.dtype.kind not in "Uf":
         raise InputError("alpha is no single number; expected a probability such as 0.01")
-    return SmoothingBase(
-        votes=arrays["votes"],
-        prediction=_need(arrays, "prediction"),
-        n_samples=_scalar(arrays, "n_samples"),
-        alpha=alpha.reshape(-1)[0],
-        theta=tuple(theta),  # not tolist(): a 32-bit 0.002 must be read as 0.002
-        rule=rule,
-        graph=graph,
+    parts: dict[str, Any] = {
+        "votes": arrays["votes"],
+        "prediction": _need(arrays, "prediction"),
+        "n_samples": _scalar(arrays, "n_samples"),
+        "alpha": alpha.reshape(-1)[0],
+        "theta": tuple(theta),  # not tolist(): a float32 0.002 must be read as 0.002
+        "rule": rule,
+        "graph": graph,
+    }
+    if "attr_std" not in arrays:
+        return SmoothingBase(**parts)
+    from certcore.base.gaussian import GaussianBase
+
+    return GaussianBase(
+        **parts,
+        std=_text(arrays, "attr_std", ""),
+        lattice=_text(arrays, "attr_lattice", ""),
+        units=_scalar(arrays, "units"),
+        offsets=arrays.get("attr_offsets"),
+        factor=_scalar(arrays, "attr_factor") if "attr_factor" in arrays else None,
     )
 
 
@@ -363,26 +440,43 @@ def _sha256(start: bytes, arrays: dict[str, np.ndarray]) -> str:
 
 
 def _graph_arrays(graph: Graph) -> dict[str, np.ndarray]:
-    return {
+    attributes = {"attr_indptr": _small(graph.attr_indptr), "attr_indices": _small(graph.attr_indices)}
+    if graph.attr_values is not None:
+        attributes["attr_values"] = graph.attr_values
+    if graph.attr_digest is not None:
+        attributes = {"attr_digest": np.array(graph.attr_digest)}
+    return attributes | {
         "n_nodes": np.array(graph.n_nodes),
         "n_attrs": np.array(graph.n_attrs),
         "directed": np.array(graph.directed),
         "adj_indptr": _small(graph.adj_indptr),
         "adj_indices": _small(graph.adj_indices),
-        "attr_indptr": _small(graph.attr_indptr),
-        "attr_indices": _small(graph.attr_indices),
     }
 
 
 def _field_arrays(instance: Instance) -> dict[str, np.ndarray]:
     if instance.node_field is not None:
         matrix = instance.node_field
-        return {"field_indptr": _small(matrix.indptr), "field_indices": _small(matrix.indices)}
+        arrays = {"field_indptr": _small(matrix.indptr), "field_indices": _small(matrix.indices)}
+        if instance.field_unit > 1:
+            arrays |= {"field_weights": _small(matrix.data), "field_unit": np.array(instance.field_unit)}
+        return arrays
     return {"layers": np.array(instance.layers), "edge_field": np.array(instance.edge_field)}
 
 
+def _weights(matrix: Any, unit: int) -> sp.csr_array:
+    """A sparse matrix of integers up to the unit: a new copy with sorted indices and without zeros."""
+    given = sp.csr_array(matrix, copy=True)
+    given.sum_duplicates()
+    kept = whole_numbers(given.data, "the weights of the node field", 0, unit)
+    result = sp.csr_array((kept.copy(), given.indices, given.indptr), shape=given.shape)
+    result.eliminate_zeros()
+    result.sort_indices()
+    return result
+
+
 def _small(array: np.ndarray) -> np.ndarray:
-    """Indices in 32 bits: half the file."""
+    """Indices in 32 bits, which halves the file."""
     return array.astype(np.int32) if array.size == 0 or array.max() < 2**31 else array
 
 
@@ -411,13 +505,13 @@ def _names(arrays: dict[str, np.ndarray], key: str, most: int) -> tuple[str, ...
     value = arrays[key]
     if value.ndim != 1 or value.dtype.kind != "U":
         raise InputError(f"{key} is no flat list of text; expected one name each")
-    if len(value) > most:  # before each becomes an object of its own
+    if len(value) > most:  # checked before objects are created for each
         raise InputError(f"{key} has {len(value):,} entries; expected at most {most:,}")
     return tuple(value.tolist())
 
 
 def _name_tuple(names: Any, what: str, most: int) -> tuple[str, ...]:
-    """Names that a file can hold: text without the zero character, which numpy would cut off."""
+    """Names that a file can hold: text without the zero character, which numpy would truncate."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{what} is no list of text; expected one name each")
     result = tuple(str(name) for name in names)
@@ -441,7 +535,7 @@ def _positions(layout: object, n_nodes: int) -> np.ndarray:
 
 
 def _distinct_nodes(nodes: object, what: str, n_nodes: int) -> np.ndarray:
-    """Indices of nodes, each once."""
+    """Indices of distinct nodes."""
     result = whole_numbers(nodes, what, 0, n_nodes - 1)
     if len(np.unique(result)) != len(result):
         raise InputError(f"{what} name a node twice; every target counts once")
@@ -449,7 +543,7 @@ def _distinct_nodes(nodes: object, what: str, n_nodes: int) -> np.ndarray:
 
 
 def _plain_meta(meta: object) -> dict[str, Any]:
-    """The provenance as it is read back from a file: what JSON cannot hold is refused, tuples become lists."""
+    """The provenance as read back from a file: values that JSON cannot hold are refused, tuples become lists."""
     if not isinstance(meta, dict):
         raise InputError("meta is no object; expected a dictionary with the provenance")
     try:
@@ -471,7 +565,7 @@ def _meta_of(text: str) -> dict[str, Any]:
         raise InputError(f"meta has {len(text):,} characters; expected at most {MAX_META_LENGTH:,}")
     meta = read_json(text, "meta")
     try:
-        # What JSON cannot write again (1e999, lone surrogates, deep nesting) could not be shown with a result.
+        # Values that JSON cannot write (1e999, lone surrogates, deep nesting) could not be shown with a result.
         json.dumps(meta, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise InputError("meta is no valid JSON text; expected an object with the provenance") from error
@@ -487,19 +581,19 @@ def _meta_of(text: str) -> dict[str, Any]:
 
 
 def names_targets(which: str) -> bool:
-    """Whether this is a name that `select_targets` knows, and no list of indices and no file."""
+    """Whether this is a keyword of `select_targets`, neither a list of indices nor a file."""
     return which in ("all", "test", "correct") or which.startswith(("class:", "correct:"))
 
 
 def before_correct(which: str | None) -> str | None:
-    """Whose labels `correct` or `correct:NAME` asks about, before only the right ones are kept."""
+    """The targets of `correct` or `correct:NAME` before wrongly labelled ones are removed."""
     while which is not None and which.partition(":")[0] == "correct":  # may be repeated
         which = which.partition(":")[2] or None
     return which
 
 
 def accuracy_of(instance: Instance, which: str | None) -> int | None:
-    """The number of targets before `correct` keeps those with the right label: certified accuracy is a share of it."""
+    """The number of targets before `correct` is applied: the denominator of certified accuracy."""
     if which is None or before_correct(which) == which:
         return None
     return len(instance.select_targets(before_correct(which)))

@@ -1,4 +1,4 @@
-"""Local budgets within those that a base certificate was computed for."""
+"""Local budgets limited to those that a base certificate was computed for."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from certcore.instance.instance import Instance
 
 
 def most_per_node(instance: Instance) -> dict[str, int | None]:
-    """For each type the flips at one node up to which the base certificate holds (None: however many)."""
+    """For each type the largest number of flips at one node that the base certificate covers (None: no limit)."""
     local = instance.base.local
     return dict(zip(TYPES, local.per_type if local is not None else (None,) * len(TYPES)))
 
 
 def within_base(threat: ThreatModel, instance: Instance) -> ThreatModel:
-    """The threat model with local budgets no larger than the base certificate considered.
+    """The threat model with local budgets reduced to those that the base certificate covers.
 
     Larger ones would leave every node uncertified. Relative local budgets are not changed: the engine names the nodes
     where they are too large.

@@ -1,8 +1,8 @@
-"""All sentences about a guarantee, for the terminal, the dashboard, reports and files alike.
+"""All sentences about a guarantee, for the terminal, the dashboard, reports and files.
 
-A sentence is a `Text`: `str(text)` is the plain form, `text.markdown` the same words with emphasis and with names from
-files escaped. Each is made by a function of the list `SENTENCES`, which says under which condition it is printed;
-docs/sentences.md is written from that list. Nothing that computes imports this package.
+A sentence is a `Text`: `str(text)` is plain text, `text.markdown` the same with emphasis and with names from files
+escaped. Each is made by a function registered in `SENTENCES`, with the condition under which it is printed. The page
+"Every sentence" of the documentation is generated from that list. No module that computes results imports this package.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from certcore.messages.accuracy import (
     share_of_right,
 )
 from certcore.messages.attacker import attacks_nothing, short_threat, threat_words
-from certcore.messages.division import how_it_votes, votes_over_groups, why_accuracy, why_control_columns, why_controls
+from certcore.messages.ballots import ballots_of, how_it_sums, why_accuracy, why_control_columns, why_controls
 from certcore.messages.field import field_words
+from certcore.messages.model_attack import changed_words, short_changed
 from certcore.messages.nodes import node_words, state_words
 from certcore.messages.promises import (
     accepted,
@@ -42,13 +43,14 @@ from certcore.messages.promises import (
 from certcore.messages.registry import SENTENCES, Sentence
 from certcore.messages.short import (
     short_head,
+    short_most,
     short_open,
     short_remarks,
     short_sub,
     short_sure,
     short_uncovered,
 )
-from certcore.messages.sites import attack_words, named_sites, state_legend, why_larger
+from certcore.messages.sites import attack_words, named_sites, why_larger
 from certcore.messages.solve import defence_ended, limit_words, radius, status, strengthening
 from certcore.messages.text import Text, budget_words
 
@@ -62,10 +64,12 @@ __all__ = [
     "accuracy_words",
     "attack_words",
     "attacks_nothing",
+    "ballots_of",
     "base_kind",
     "bracket",
     "budget_words",
     "certified_accuracy",
+    "changed_words",
     "confidence",
     "dataset_title",
     "defence_ended",
@@ -73,7 +77,7 @@ __all__ = [
     "gain",
     "guarantee",
     "has_training_nodes",
-    "how_it_votes",
+    "how_it_sums",
     "known_already",
     "limit_words",
     "named_sites",
@@ -86,14 +90,15 @@ __all__ = [
     "remarks",
     "said_convex",
     "share_of_right",
+    "short_changed",
     "short_head",
+    "short_most",
     "short_open",
     "short_remarks",
     "short_sub",
     "short_sure",
     "short_threat",
     "short_uncovered",
-    "state_legend",
     "state_words",
     "statement",
     "status",
@@ -102,7 +107,6 @@ __all__ = [
     "summary",
     "threat_words",
     "uncovered",
-    "votes_over_groups",
     "why_accuracy",
     "why_control_columns",
     "why_controls",

@@ -1,4 +1,4 @@
-"""How many labels are right: the default definition, and the other one, which is named where it is shown."""
+"""Accuracy: the default definition (abstaining counts as wrong), and the other one, which is named where it is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from certcore.messages.text import Text, count, message, paragraph, strong
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Labels that are right, of the test nodes (of all nodes without a split)."""
+    """Number of right labels among the test nodes (among all nodes without a split)."""
 
     right: int
     """Right and certified at budget 0: a node that abstains counts as wrong. This is the accuracy meant by default."""
@@ -62,7 +62,7 @@ def right_labels(right: int, anyway: int, nodes: int, test: bool) -> Text:
 
 
 def certified_accuracy(instance: Instance, threat: ThreatModel, certified: int, of: np.ndarray) -> Text:
-    """What a certificate over the right labels says about the accuracy on the targets `of`, training nodes or not."""
+    """The sentence on certified accuracy: a certificate for the right labels, as a fraction of the nodes `of`."""
     if not len(of):
         return message()
     right = 0 if instance.right is None else int(instance.right[of].sum())
@@ -71,13 +71,13 @@ def certified_accuracy(instance: Instance, threat: ThreatModel, certified: int, 
 
 
 def share_of_right(instance: Instance, of: np.ndarray) -> Text:
-    """What a ratio is over where the targets are the right labels among the nodes `of`."""
+    """The sentence that names the denominator of ratios where the targets are the right labels among the nodes `of`."""
     head = which_share(0 if instance.right is None else int(instance.right[of].sum()), len(of))
     return paragraph([head, not_for_training()]) if has_training_nodes(instance, of) else head
 
 
 def has_training_nodes(instance: Instance, nodes: np.ndarray | None = None) -> bool:
-    """Whether nodes of the training split are among these (among the targets of the file)."""
+    """Whether training nodes are among these nodes (default: among the targets of the file)."""
     nodes = np.asarray(instance.targets if nodes is None else nodes)
     return instance.split is not None and bool((np.asarray(instance.split)[nodes] == TRAIN).any())
 

@@ -1,4 +1,4 @@
-"""What was found out about a declared or derived receptive field."""
+"""Results of checking a declared or derived receptive field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One node in one attack: what becomes of its certificate, what is spent at it, what it receives and whom it breaks."""
+"""One node under one attack: the state of its certificate, flips at it and in its field, and targets it helps break."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from collections.abc import Callable
 import numpy as np
 
 from certcore.instance.instance import Instance
-from certcore.messages.division import votes_lost, votes_over_groups, votes_received, votes_undecided
+from certcore.messages.ballots import ballots_of
 from certcore.messages.registry import sentence
 from certcore.messages.sites import kept
 from certcore.messages.text import Piece, Text, budget_words, count, message, name, some, strong
-from certcore.program.problem import by_division
 from certcore.result.attack_effects import NEVER
 from certcore.result.certificate import Certificate
 from certcore.result.influence import Influence
 from certcore.result.states import TargetState
 
-#: Places and names in one sentence; the table has all of them.
+#: The most sites that one sentence names; the table has all of them.
 _MOST = 8
 
 Naming = Callable[[int], str]
 
 
 def state_words(instance: Instance, certificate: Certificate, node: int, received: tuple[float, ...] | None) -> Text:
-    """What becomes of its certificate; `received` is what lies inside its field in the attack (None: there is none)."""
+    """The state of the node's certificate; `received` are the attack's flips inside its field (None: no attack)."""
     state = TargetState(certificate.states(instance.base.fronts())[node])
     if state is TargetState.NOT_A_TARGET:
         return not_a_target()
@@ -35,12 +34,8 @@ def state_words(instance: Instance, certificate: Certificate, node: int, receive
     front = instance.base.fronts().of_node(node)
     reachable = front[(front <= np.array(certificate.threat.budgets)).all(axis=1)]
     gets = () if received is None else received
-    votes = votes_over_groups(instance)
-    if votes is not None and by_division(instance, certificate.threat):
-        touched, needed = int(sum(gets)), int(votes.thresholds[node])
-        if state is TargetState.LOST:
-            return votes_lost(touched, needed, votes.n_groups)
-        return votes_undecided(needed, None if received is None else touched, votes.n_groups)
+    if state is TargetState.LOST and ballots_of(instance) is not None:
+        return changed(budget_words(gets))
     if state is TargetState.LOST:
         reached = reachable[(reachable <= np.array(gets)).all(axis=1)][0]
         return lost(budget_words(gets), budget_words(reached.tolist()))
@@ -80,6 +75,11 @@ def lost(gets: str, ends: str) -> Text:
     )
 
 
+@sentence("node.changed", "ballots: a target whose label the attack found changes", "2 new nodes")
+def changed(gets: str) -> Text:
+    return message(strong("Its label changes"), f" in the attack found, where its sum is touched by {gets}.")
+
+
 @sentence(
     "node.undecided", "any other target; the middle only if an attack was looked for",
     "3 attribute deletions", "1 attribute deletion",
@@ -94,19 +94,19 @@ def undecided(cheapest: str, gets: str) -> Text:
 
 
 def node_words(found: Influence, named: Naming) -> list[Text]:
-    """What is spent at the node, what it received from where, what one more flip can do, and whom it helps to break."""
+    """Flips at the node, flips received and from where, the effect of one more flip, and the targets it helps break."""
     sentences = [hit(budget_words(found.spent)) if found.hit else not_hit()]
     if any(found.received):
         places: list[Piece | str] = []
         for node, amounts in found.at_nodes:
             places.append(name(f"{'this node' if node == found.node else named(node)}: {budget_words(amounts)}", 80))
         for i, j, kind in found.at_edges:
+            if kind == "inject":
+                places.append("a new node is joined to it")
+                continue
             what = "deleted" if kind == "adj_del" else "added"
             places.append(name(f"the edge between {named(i)} and {named(j)}: {what}", 120))
-        if found.of_votes:
-            sentences.append(votes_received(int(sum(found.received)), _list(places)))
-        else:
-            sentences.append(received(budget_words(found.received), _list(places)))
+        sentences.append(received(budget_words(found.received), _list(places)))
     else:
         sentences.append(received_nothing())
     counted = found.state not in (TargetState.NOT_A_TARGET, TargetState.BEFORE)
@@ -157,7 +157,7 @@ def received_nothing() -> Text:
     others=((1,), (0,)),
 )
 def one_more(margin: int) -> Text:
-    """`margin` is the fewest further flips that can leave it uncertified; a flip changes one vote at most."""
+    """`margin` is the fewest further flips that can leave it uncertified (0: it is already)."""
     if not margin:
         return message(strong("One more flip"), " inside its field adds nothing: its certificate is lost already.")
     where = " of the attacker's kinds inside its field, on top of this attack and whatever the budgets, "

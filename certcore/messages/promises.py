@@ -1,40 +1,45 @@
-"""What is guaranteed, for whom, how sure it is, and what must be said beside it.
+"""The guarantee, its attacker, its confidence, and the remarks that are required beside it.
 
 The first number is always the verified one. An unverified solver claim follows in the same sentence, marked as such.
 """
 
 from __future__ import annotations
 
+import contextlib
+from fractions import Fraction
 from typing import Any
 
-from certcore.common.exact import confidence_text
-from certcore.common.rounding import share_down
+from certcore.common.exact import confidence_text, decimal_text, exact_fraction
+from certcore.common.rounding import percent_down, share_down
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.messages.attacker import attacks_nothing, threat_words, whatever, without
-from certcore.messages.division import deterministic, division_remarks, votes_over_groups
+from certcore.messages.attacker import attacks_nothing, threat_words, whatever_happens, without
+from certcore.messages.ballots import ballot_remarks, ballots_of, deterministic, rewritten
 from certcore.messages.registry import sentence
 from certcore.messages.text import Text, code, count, listing, message, name, paragraph, samples, some, strong
 from certcore.program.problem import whole_graph
 from certcore.result.certificate import Certificate
 
-_DATASETS = {"citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed"}
+_DATASETS = {
+    "citeseer": "Citeseer", "cora": "Cora", "cora_ml": "Cora-ML", "pubmed": "PubMed", "pubmed_tfidf": "PubMed (TF-IDF)",
+    "digits": "Digits",
+}  # fmt: skip
 
 
-#: Explicit fields are a claim of the file's author: nothing in it shows that the model reads nothing else.
+#: Explicit fields are a claim of the file's author: the file does not show that the model reads nothing else.
 AS_GIVEN = "fields as given in the file"
 
 
 def dataset_title(name: str) -> str:
-    """A dataset's name as people write it."""
+    """Display name of a dataset."""
     return _DATASETS.get(name, name)
 
 
 def guarantee(instance: Instance, certificate: Certificate, of: int | None = None) -> Text:
-    """The guarantee in one sentence, and what it is about in another; `of` as in `promise`."""
+    """The guarantee in one sentence, and its subject (labels and graph) in another; `of` as in `promise`."""
     return promise(
         instance,
         certificate.threat,
@@ -48,30 +53,31 @@ def guarantee(instance: Instance, certificate: Certificate, of: int | None = Non
 def promise(
     instance: Instance, threat: ThreatModel, targets: int, proven: int, claimed: int, of: int | None = None
 ) -> Text:
-    """`proven` labels in exact arithmetic; `claimed` ones according to the solver, if those are more.
+    """The guarantee: `proven` labels in exact arithmetic, and `claimed` ones by the solver if those are more.
 
-    `of`: the targets are the correct labels among so many, and shares are certified accuracies, which are shares of
-    all of them.
+    `of`: the targets are the correct labels among this many nodes. Then shares are certified accuracies, which are
+    fractions of all these nodes.
     """
     if not targets:
         return no_targets()
     attacker = threat_words(threat, directed=instance.graph.directed)
+    opening = whatever_happens(threat, rewritten(instance, threat), directed=instance.graph.directed)
     sure = confidence(instance)
     if attacks_nothing(threat):
         head = message(without(), clean(proven, targets, sure, of)) if claimed else clean_nothing(targets, of)
     elif not claimed:
         head = nothing(attacker, targets, of)
     elif not proven:
-        head = message(whatever(attacker), only_solver(claimed, targets, sure, of))
+        head = message(opening, only_solver(claimed, targets, sure, of))
     elif claimed > proven:
-        head = message(whatever(attacker), solver(proven, claimed, targets, sure, of))
+        head = message(opening, solver(proven, claimed, targets, sure, of))
     else:
-        head = message(whatever(attacker), verified(proven, targets, sure, of))
+        head = message(opening, verified(proven, targets, sure, of))
     return paragraph([head, subject(instance, claimed > 0)])
 
 
 def statement(instance: Instance, certificate: Certificate, of: int | None = None) -> Text:
-    """The guarantee with every remark that belongs to it: for reports, files and everybody who quotes it."""
+    """The guarantee with all its remarks, for reports, files and quotations."""
     return paragraph([guarantee(instance, certificate, of), *remarks(instance, certificate.threat)])
 
 
@@ -84,7 +90,7 @@ def _labels(of: int | None) -> str:
 
 
 def _share(part: int, targets: int, of: int | None) -> str:
-    """A share of the targets; none for correct labels, because it would look like an accuracy."""
+    """A fraction of the targets; empty for correct labels, where it could be mistaken for an accuracy."""
     return f" ({share_down(part, targets)})" if of is None else ""
 
 
@@ -103,7 +109,7 @@ def no_targets() -> Text:
 
 @sentence(
     "guarantee.verified",
-    "something is attacked, the verified count is above 0 and nobody claims more; the accuracy where the targets are "
+    "something is attacked, the verified count is above 0 and no claim exceeds it; the accuracy where the targets are "
     "the correct labels",
     1257, 1870, message(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), None,
     others=((1190, 1402, message(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), 1870),),
@@ -132,7 +138,7 @@ def solver(proven: int, claimed: int, targets: int, sure: Text, of: int | None) 
         sure,
         _accuracy(proven, of),
         f", which is proven in exact arithmetic, and at least {count(claimed)}{_share(claimed, targets, of)} on the "
-        "solver's word, which is not verified.",
+        "solver's claim, which is not verified.",
     )
 
 
@@ -144,7 +150,7 @@ def only_solver(claimed: int, targets: int, sure: Text, of: int | None) -> Text:
     return message(
         strong(_of(0, targets)),
         f" {_labels(of)} are proven to stay, and at least "
-        f"{count(claimed)}{_share(claimed, targets, of)} do on the solver's word, which is not verified",
+        f"{count(claimed)}{_share(claimed, targets, of)} do on the solver's claim, which is not verified",
         sure,
         ".",
     )
@@ -188,15 +194,15 @@ def clean_nothing(targets: int, of: int | None) -> Text:
     return message(head, ": ", strong(_of(0, targets)), f" {_labels(of)} have a certificate.")
 
 
-# --- how sure, and about what ---------------------------------------------------------------------------------------
+# --- confidence and subject ------------------------------------------------------------------------------------------
 
 
 def confidence(instance: Instance) -> Text:
-    """How sure it is, from the arrays of the instance; what only the file's metadata say is marked as such."""
+    """The confidence, from the arrays of the instance; what only the file's metadata state is marked as such."""
     facts = instance.base.facts
     if "alpha" in facts:
         return sampled(str(facts["alpha"]), int(facts.get("samples", facts.get("n_samples", 0))))
-    if votes_over_groups(instance) is not None:
+    if ballots_of(instance) is not None:
         return deterministic()
     return given(convex=said_convex(instance))
 
@@ -214,7 +220,7 @@ def given(convex: bool) -> Text:
 
 
 def said_convex(instance: Instance) -> bool:
-    """Whether the file says that its base certificate is a convex relaxation; nothing in the arrays shows it."""
+    """Whether the metadata name a convex relaxation as base certificate; the arrays cannot show it."""
     return (
         not {"alpha", "weights_read_edges"} & set(instance.base.facts)
         and instance.meta.get("types") == BundleTypes.CONVEX
@@ -222,13 +228,12 @@ def said_convex(instance: Instance) -> bool:
 
 
 def subject(instance: Instance, holds: bool = True) -> Text:
-    """Whose labels, on which graph."""
+    """Which model's labels, on which graph."""
     dataset = instance.meta.get("dataset")
-    votes = votes_over_groups(instance)
     if "alpha" in instance.base.facts:
         whose = "the smoothed classifier"
-    elif votes is not None:
-        whose = f"the majority vote over {some(votes.n_groups, 'group', 'groups')} of edges"
+    elif ballots_of(instance) is not None:
+        whose = "the classifier that sums the ballots of neighbours"
     else:
         whose = "the classifier that the base certificate speaks about"
     explicit = instance.node_field is not None
@@ -240,7 +245,7 @@ def subject(instance: Instance, holds: bool = True) -> Text:
     "always, after a guarantee and after the word that there is none",
     "the smoothed classifier", "Citeseer", True, False,
     others=(("the classifier that the base certificate speaks about", "", False, True),
-            ("the majority vote over 3 groups of edges", "Cora", True, False)),
+            ("the classifier that sums the ballots of neighbours", "Cora", True, False)),
 )  # fmt: skip
 def about(whose: str, dataset: str, holds: bool, explicit: bool) -> Text:
     called = message(" (", name(dataset, 40), " according to its file)") if dataset.strip() else message()
@@ -252,7 +257,7 @@ def about(whose: str, dataset: str, holds: bool, explicit: bool) -> Text:
 
 
 def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
-    """What must be said beside every number at these budgets, on screen, in the terminal and in reports."""
+    """Remarks that are required beside every number at these budgets, on screen, in the terminal and in reports."""
     found = []
     missing = uncovered(instance, threat)
     if missing:
@@ -260,14 +265,85 @@ def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     real = [entry.plural for entry, budget in zip(TABLE, threat.budgets) if budget and not entry.whole]
     if real:
         found.append(real_amounts(listing(real)))
+    if threat.attr_l2 or threat.attr_l2_sum:
+        found += _distances(instance, threat)
     hops = instance.node_field is None and instance.edge_field == EdgeField.MESSAGES
-    if threat.adj_del and hops and not whole_graph(instance, threat) and votes_over_groups(instance) is None:
+    if threat.adj_del and hops and not whole_graph(instance, threat) and ballots_of(instance) is None:
         found.append(messages())
-    return [*found, *division_remarks(instance, threat)]
+    return [*found, *ballot_remarks(instance, threat)]
+
+
+def _distances(instance: Instance, threat: ThreatModel) -> list[Text]:
+    """What is measured by the lengths of a threat model."""
+    facts, scale = instance.base.facts, instance.scale
+    if scale is None:
+        return []
+    length = threat.attr_l2_sum or threat.attr_l2
+    deviations = f"{float(length / scale.std):.3g}"
+    said = [distances(decimal_text(length), decimal_text(scale.std), deviations, str(facts.get("lattice", "")))]
+    rounding = instance.meta.get("rounding")
+    moved = f"{rounding:.3g}" if isinstance(rounding, int | float) and rounding > 0 else ""
+    said.append(behind_map() if facts.get("noise_at") == "first map" else from_lattice(moved))
+    return [*said, *_beside(instance, length)]
+
+
+def _beside(instance: Instance, length: Fraction) -> list[Text]:
+    """Accuracy of a network that ignores edges at this distance, if the file has it at this one or a larger one."""
+    control = instance.meta.get("control")
+    curve = control.get("certified_accuracy") if isinstance(control, dict) else None
+    known = {}
+    for text, share in curve.items() if isinstance(curve, dict) else ():
+        with contextlib.suppress(ValueError):
+            if isinstance(share, int | float) and 0 <= share <= 1:
+                known[exact_fraction(str(text))] = float(share)
+    reached = [distance for distance in known if distance >= length]
+    if not reached:
+        return []
+    return [ignores_edges(percent_down(known[min(reached)]), decimal_text(min(reached)))]
+
+
+@sentence(
+    "remark.control", "the file tells the certified accuracy of a smoothed MLP at this distance or a larger one",
+    "57.3 %", "2",
+)  # fmt: skip
+def ignores_edges(share: str, distance: str) -> Text:
+    return message(
+        f"For comparison, as the file tells: a smoothed MLP that ignores edges keeps {share} certified accuracy up to "
+        f"the distance {distance}."
+    )
+
+
+@sentence("remark.distance", "the attributes may be moved by a distance", "0.3", "0.06", "5", "2^-9")
+def distances(length: str, std: str, deviations: str, lattice: str) -> Text:
+    return message(
+        f"Distances are in the units of the attributes that the model reads: {length} is {deviations} standard "
+        f"deviations of the noise ({std}, drawn on multiples of {lattice}). Any values are admitted, also outside the "
+        "range of the data; edges that were computed from attributes stay as they are."
+    )
+
+
+@sentence(
+    "remark.lattice", "the same, and the noise is added to the attributes; the end only if the file tells the distance",
+    "0.021", others=(("",),),
+)  # fmt: skip
+def from_lattice(moved: str) -> Text:
+    far = f", which are {moved} away from those that were given" if moved else ""
+    return message(
+        f"Changes are measured from the attributes rounded to these multiples{far}: for changes of the attributes as "
+        "they were given, that distance counts as well."
+    )
+
+
+@sentence("remark.map", "the same, and the noise is added behind the first linear map of the model")
+def behind_map() -> Text:
+    return message(
+        "The noise lies behind the first linear map of the model: the needs account for what the map stretches and for "
+        "what rounding behind it moves, and changes are measured from the attributes as they are."
+    )
 
 
 def uncovered(instance: Instance, threat: ThreatModel) -> list[str]:
-    """Types with a budget that the base certificate says nothing about."""
+    """Types with a budget that the base certificate does not cover."""
     return [kind for kind, budget in zip(TYPES, threat.budgets) if budget and kind not in instance.base.axes]
 
 
@@ -314,7 +390,7 @@ def not_per_node() -> Text:
 
 
 def accepted(instance: Instance, threat: ThreatModel, certified: int, targets: int) -> Text:
-    """What an accepted proof shows: the guarantee, what it rests on, and the remarks that belong to it."""
+    """The statement of an accepted proof: the guarantee, its assumptions, and its remarks."""
     sentence = promise(instance, threat, targets, certified, certified)
     return paragraph([sentence, _rests_on(instance, threat), *remarks(instance, threat)])
 
@@ -326,9 +402,9 @@ def _rests_on(instance: Instance, threat: ThreatModel) -> Text:
         fields = AS_GIVEN
     else:
         fields = f"fields: {instance.layers} layers with the edge rule {instance.edge_field}"
-    votes, alpha = votes_over_groups(instance), instance.base.facts.get("alpha")
-    if votes is not None:
-        base = f"votes over {votes.n_groups} groups of edges, for certain: no sampling"
+    alpha = instance.base.facts.get("alpha")
+    if ballots_of(instance) is not None:
+        base = "ballots, summed here again, for certain: no sampling"
     elif alpha is None:
         base = "a grid, as far as it holds"
     else:
@@ -359,12 +435,12 @@ def no_preview() -> Text:
 
 
 def known_already(certified: int, whole: int) -> Text:
-    """`whole`: the targets, or all labels asked about where the targets are the correct ones."""
+    """`whole`: the number of targets, or of all labels asked about if the targets are the correct ones."""
     return preview(certified, whole) if certified else no_preview()
 
 
 def bracket(certificate: Certificate) -> tuple[str, Text]:
-    """How many targets are uncertified: by the best attack found … at most, and what that means."""
+    """Lower and upper bound on the number of uncertified targets: by the best attack found, and by the proof."""
     found = certificate.attack_found
     proven = certificate.targets - certificate.verified_certified
     claimed = proven if certificate.verified else min(proven, certificate.targets - certificate.certified)
@@ -392,7 +468,7 @@ def between(found: int | None, proven: int, claimed: int) -> Text:
 
 
 def gain(certificate: Certificate) -> Text:
-    """How the verified count compares with counting node by node."""
+    """The verified collective count compared with the naive count, node by node."""
     return compared(certificate.verified_certified - certificate.naive_certified)
 
 
@@ -408,22 +484,22 @@ def compared(more: int) -> Text:
     1190, 1257, 1870, False, others=((1190, 1190, 1870, True),),
 )  # fmt: skip
 def _summary(proven: int, claimed: int, whole: int, correct: bool) -> Text:
-    solver = f" (on the solver's word {count(claimed)})" if claimed > proven else ""
+    solver = f" (on the solver's claim {count(claimed)})" if claimed > proven else ""
     kind = "labels correct and certified" if correct else "labels certified"
     return message(strong(_of(proven, whole)), f" {kind}, {share_down(proven, whole)}{solver}")
 
 
 def summary(certificate: Certificate, of: int | None = None) -> Text:
-    """`of`: the targets are the correct labels among so many."""
+    """`of`: the targets are the correct labels among this many."""
     whole = certificate.targets if of is None else of
     return _summary(certificate.verified_certified, certificate.certified, whole, of is not None)
 
 
 def base_kind(instance: Instance) -> tuple[str, str]:
-    """What kind of base certificate it is, and where that is known from."""
+    """The kind of base certificate, and whether arrays or metadata show it."""
     facts: dict[str, Any] = instance.base.facts
     if said_convex(instance):
         return "Grid", "A grid of budgets per node; according to the file it comes from a convex relaxation."
-    if votes_over_groups(instance) is not None:
-        return "Division", "One vote per group of edges, counted: deterministic, without samples."
+    if ballots_of(instance) is not None:
+        return "Ballots", "What nodes show, summed over neighbours: deterministic, without samples."
     return str(facts.get("kind", "smoothing")).capitalize(), "How the base certificate was made."

@@ -18,10 +18,10 @@ class Sentence:
 
     key: str
     condition: str
-    """When it is printed, in words; the property test checks it against the certificate."""
+    """The condition under which it is printed, in words; a property test checks it against the certificate."""
     message: Callable[..., Text]
     examples: tuple[tuple[Any, ...], ...]
-    """Arguments to show it with: one set for each form it takes."""
+    """Example arguments: one set for each form of the sentence."""
 
 
 SENTENCES: dict[str, Sentence] = {}
@@ -30,7 +30,7 @@ SENTENCES: dict[str, Sentence] = {}
 def sentence(
     key: str, condition: str, *example: Any, others: tuple[tuple[Any, ...], ...] = ()
 ) -> Callable[[Callable[Arguments, Text]], Callable[Arguments, Text]]:
-    """Enter a function into the list; what it says carries the key, so that tests need not look for words."""
+    """Register a function that makes a sentence; its text carries the key, so that tests need not match wording."""
 
     def enter(function: Callable[Arguments, Text]) -> Callable[Arguments, Text]:
         @wraps(function)

@@ -1,4 +1,4 @@
-"""One attack in one sentence: where its flips are spent, and how many labels lose their certificate by it."""
+"""One attack in one sentence: where its flips are spent, and how many labels lose their certificate."""
 
 from __future__ import annotations
 
@@ -7,55 +7,40 @@ from collections.abc import Callable
 import numpy as np
 
 from certcore.common.rounding import rounded_up
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT
 from certcore.messages.registry import sentence
 from certcore.messages.text import Piece, Text, budget_words, count, message, name, paragraph, some, strong
 from certcore.result.attack_effects import Reach
-from certcore.result.states import NOTHING, TargetState
+from certcore.result.states import NOTHING
 
-#: Sites of each kind that the sentence names; the list beside the map has all of them.
+#: The most sites of each kind that the sentence names; the list beside the map has all of them.
 _MOST = 5
 
 
-#: Each state in a legend and beside a node, without further explanation.
-_LEGEND = {
-    TargetState.NOT_A_TARGET: "not a target: its label is not counted",
-    TargetState.ALONE: "keeps its certificate in every attack within these limits",
-    TargetState.UNDECIDED: "keeps its certificate in this attack; another one may take it",
-    TargetState.PARTLY: "counted by a fraction by the relaxed adversary",
-    TargetState.LOST: "loses its certificate",
-    TargetState.BEFORE: "has no certificate even without an attack",
-}
-#: The relaxed adversary takes no certificate: it is what the bound counts.
-_COUNTED = _LEGEND | {
-    TargetState.UNDECIDED: "not counted by the relaxed adversary",
-    TargetState.LOST: "counted in full by the relaxed adversary",
-}
-
-
-def state_legend(state: TargetState, *, relaxed: bool = False) -> str:
-    """A state in words that need no explanation; in the relaxed adversary nothing is lost, the bound counts."""
-    return (_COUNTED if relaxed else _LEGEND)[state]
-
-
 def kept(attacked: bool) -> str:
-    """A target that another attack than the one found (if one was looked for) may leave uncertified."""
+    """The state of a target that this attack leaves certified, but another one may not."""
     return "Keeps its certificate in this attack; another one may take it" if attacked else "May lose its certificate"
 
 
 def named_sites(found: Reach) -> list[list[int]]:
-    """The sites that the sentence names, in its order: nodes, deleted edges, added edges."""
-    kinds = (~found.is_edge, found.amounts[:, ADJ_DEL] > 0, found.amounts[:, ADJ_ADD] > 0)
+    """The sites that the sentence names, in order: nodes, deleted edges, added edges."""
+    kinds = (~found.is_edge & ~_new(found), found.amounts[:, ADJ_DEL] > 0, found.amounts[:, ADJ_ADD] > 0)
     return [np.flatnonzero(kind)[:_MOST].tolist() for kind in kinds]
+
+
+def _new(found: Reach) -> np.ndarray:
+    """Which sites are injected nodes."""
+    return np.asarray(found.amounts[:, INJECT] > 0)
 
 
 def attack_words(
     found: Reach, named: Callable[[int], str], most: int, budgets: tuple[int, ...], *, relaxed: bool = False
 ) -> Text:
-    """What an attack, or the relaxed adversary, does in the whole graph; names of sites are pieces of kind `name`.
+    """The effect of an attack, or of the relaxed adversary, on the whole graph; site names are pieces of kind `name`.
 
-    After an attack follow what is proven about all others, `most` being how many targets any of them leaves
-    uncertified, and how close the rest is: beyond the limits only if there is nothing left of the `budgets`.
+    For an attack two statements follow. The first bounds all other attacks: each leaves at most `most` targets
+    uncertified. The second gives the smallest margin of the other targets. It says “beyond these limits” only if the
+    attack uses all of the `budgets`.
     """
     if relaxed:
         return _relaxed(found) if len(found.ends) else relaxed_nothing()
@@ -77,8 +62,8 @@ def _near(margin: np.ndarray, spent: bool) -> list[Text]:
 
 
 def _done(found: Reach, named: Callable[[int], str]) -> Text:
-    """Where the flips of an attack are spent, and what they break."""
-    nodes = ~found.is_edge
+    """Where the flips of an attack are spent, and which labels lose their certificate."""
+    new, nodes = _new(found), ~found.is_edge & ~_new(found)
     at_nodes, deleted, added = named_sites(found)
     clauses: list[Text] = []
     spent = found.amounts[nodes].sum(axis=0)
@@ -90,6 +75,8 @@ def _done(found: Reach, named: Callable[[int], str]) -> Text:
         if number:
             ends = [f"{named(int(found.ends[s, 0]))} – {named(int(found.ends[s, 1]))}" for s in sites]
             clauses.append(changes(word, number, _named([(end, 1) for end in ends], number)))
+    if new.any():
+        clauses.append(joins(int(new.sum()), int(found.reaches()[new].sum())))
     parts: list[Text | str] = ["The attack "]
     for k, one in enumerate(clauses):
         parts += [one] if not k else [" and " if k == len(clauses) - 1 else ", ", one]
@@ -124,6 +111,12 @@ def changes(word: str, edges: int, named: Text) -> Text:
     return message(f"{word} ", strong(some(edges, "edge", "edges")), " (", named, ")")
 
 
+@sentence("attack.joins", "new nodes are added in the attack found", 10, 50)
+def joins(nodes: int, targets: int) -> Text:
+    joined = f" and joins them to targets by {some(targets, 'edge', 'edges')}"
+    return message("adds ", strong(some(nodes, "new node", "new nodes")), joined)
+
+
 @sentence("attack.breaks", "after what an attack found does", 135, others=((0,), (1,)))
 def breaks(lost: int) -> Text:
     if not lost:
@@ -153,7 +146,7 @@ def others(lost: int, most: int) -> Text:
     192, 1, True, others=((1, 3, True), (192, 1, False)),
 )  # fmt: skip
 def nearest(number: int, margin: int, spent: bool) -> Text:
-    """`spent`: nothing is left of the budgets, so that every further flip is beyond them."""
+    """`spent`: the budgets are used up, so every further flip exceeds them."""
     flips = strong(some(margin, "further flip", "further flips"))
     end = " away from losing theirs, each counted by itself." if number > 1 else " away from losing its own."
     start = "Beyond these limits, " if spent else "On top of this attack, "
@@ -187,7 +180,7 @@ def relaxed_nothing() -> Text:
 
 
 def why_larger(attack: Reach, relaxed: Reach) -> Text:
-    """Beside both pictures: what the relaxed adversary does and the attack cannot, in numbers of this situation."""
+    """Why the relaxed adversary breaks more than the attack, in numbers: fractional flips and fractional labels."""
     if not len(relaxed.ends):
         return relaxed_nothing()
     counted = relaxed.uses.any(axis=1)
@@ -209,8 +202,10 @@ def why_larger(attack: Reach, relaxed: Reach) -> Text:
     others=(("5.0", 5, (3, 0, 3), (0, "0.0"), 0), ("5.5", 5, (3, 1, 1), (1, "0.5"), 1)),
 )  # fmt: skip
 def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple[int, str], short: int) -> Text:
-    """`places`: of the relaxed adversary, those with parts of a flip, and of the attack; `fractions`: how many labels
-    count in part, and what that adds up to; `short`: labels that count although too little reaches them."""
+    """`places`: sites of the relaxed adversary, those with fractional flips, and sites of the attack. `fractions`: the
+    number of labels that are broken fractionally, and their sum. `short`: labels that count although the flips in their
+    field are too few.
+    """
     spread, split, of_attack = places
     number, together = fractions
     pieces: list[Piece | str] = [

@@ -1,4 +1,4 @@
-"""How a solve ended, and how much can be promised: nothing unverified is called proven."""
+"""How a solve ended, and the largest certified budget: only verified results are called proven."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from certcore.sweep.radii import Radius
 
 
 def status(certificate: Certificate) -> Text:
-    """How the solve ended, and what that means for the number beside it."""
+    """The solver status, and what it means for the number beside it."""
     if certificate.unproven:
         return solver_status(certificate.status)
     if not certificate.verified:
@@ -42,7 +42,7 @@ def totals() -> Text:
     return message("Every field is the whole graph, so the totals decide: no solver was needed.")
 
 
-#: The examples of a sentence that depends on the status.
+#: Examples for sentences that depend on the status.
 _EACH = tuple((ended,) for ended in Status)
 _PROVEN = {
     Status.OPTIMAL: "The program was solved and its bound proven in exact integers.",
@@ -52,11 +52,11 @@ _PROVEN = {
     Status.FAILED: "The solver gave no usable answer; the bound is proven but weak: try another relaxation or budget.",
 }
 _SOLVER = {
-    Status.OPTIMAL: "The integer program was solved to its end; its bound is the solver's word and not verified.",
-    Status.TIME_LIMIT: "The time limit was reached; the integer program's bound so far is the solver's word and not "
+    Status.OPTIMAL: "The integer program was solved to its end; its bound is the solver's claim and not verified.",
+    Status.TIME_LIMIT: "The time limit was reached; the integer program's bound so far is the solver's claim and not "
     "verified.",
-    Status.INTERRUPTED: "The integer program was cancelled; its bound so far is the solver's word and not verified.",
-    Status.RECOMPUTED: "The integer program was solved again; its bound is the solver's word and not verified.",
+    Status.INTERRUPTED: "The integer program was cancelled; its bound so far is the solver's claim and not verified.",
+    Status.RECOMPUTED: "The integer program was solved again; its bound is the solver's claim and not verified.",
     Status.FAILED: "The integer program gave no usable answer; only the verified count stands.",
 }
 
@@ -118,7 +118,7 @@ def solver_status(ended: Status) -> Text:
     return message(_SOLVER[ended])
 
 
-#: Why fewer nodes are suggested than were asked for; a strong search may be stopped by its limit at every candidate.
+#: Why fewer nodes are suggested than were asked for, by status.
 _NO_MORE = {
     Status.TIME_LIMIT: "The time limit ended the search before the next node was found; allow more time.",
     Status.INTERRUPTED: "The search was cancelled before the next node was found; what it had proven by then stands.",
@@ -141,7 +141,7 @@ def defence_ended(tries: int, ended: Status, relaxation: str) -> Text:
 
 
 def limit_words(certificate: Certificate) -> Text:
-    """The bound in words, with the source of it."""
+    """The bound in words, with its source."""
     if certificate.verified:
         return limit(certificate.bound, certificate.relaxation)
     proven = certificate.targets - certificate.verified_certified
@@ -159,17 +159,17 @@ def limit(bound: Fraction, relaxation: str) -> Text:
     613, Fraction(540), "exact", True, others=((613, Fraction(613), "exact", False),),
 )  # fmt: skip
 def solver_limit(proven: int, bound: Fraction, relaxation: str, adds: bool) -> Text:
-    also = f"; at most {rounded_up(bound, 4)} on the solver's word ({relaxation}, not verified)" if adds else ""
+    also = f"; at most {rounded_up(bound, 4)} on the solver's claim ({relaxation}, not verified)" if adds else ""
     return message(f"at most {count(proven)} (proven in exact arithmetic){also}")
 
 
-# --- how much can be promised ---------------------------------------------------------------------------------------
+# --- the largest certified budget ----------------------------------------------------------------------------------
 
 
 def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarray | None = None) -> Text:
-    """The largest budget that keeps a share certified, against which attacker, how sure and about what.
+    """The largest budget at which a share stays certified, with the attacker, the confidence and the subject.
 
-    `of`: the targets are the right labels among these nodes, and the share asked for is one of the right labels.
+    `of`: the targets are the right labels among these nodes, and the share is a fraction of the right labels.
     """
     if not found.targets:
         return no_targets()
@@ -177,7 +177,7 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
     share = f"{decimal_text(100 * found.at_least)} %"
     others = beside(threat, found.vary, directed=instance.graph.directed)
     head = radius_attacker(others) if others else message()
-    word = "" if found.verified else ", on the solver's word, which is not verified"
+    word = "" if found.verified else ", on the solver's claim, which is not verified"
     counts = (found.certified, found.needed, found.targets)
     if found.value is None:
         sentence = radius_none(what, share, *counts, word)
@@ -186,15 +186,21 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
     elif found.unbounded:
         sentence = radius_unbounded(what, share, found.certified, found.targets, word)
     elif found.limit_reached:
-        sentence = radius_limit(what, found.value, share, *counts, word)
+        sentence = radius_limit(what, _value(found.value), share, *counts, word)
     else:
-        sentence = radius_found(what, found.value, share, *counts, found.next_certified, word)
+        following = "" if found.next_value is None else _value(found.next_value)
+        sentence = radius_found(what, _value(found.value), following, share, *counts, found.next_certified, word)
     promised = found.value is not None and found.needed > 0
     about = [radius_sure(confidence(instance))] if promised else []
     if of is not None:
         about += [radius_accuracy(found.certified, len(of), word)] if found.needed else []
         about.append(share_of_right(instance, of))
     return paragraph([message(head, sentence), *about, subject(instance, promised)])
+
+
+def _value(value: float) -> str:
+    """A count, or a length with all its digits."""
+    return count(value) if isinstance(value, int) else decimal_text(Fraction(repr(value)))
 
 
 @sentence(
@@ -243,14 +249,22 @@ def radius_unbounded(what: str, share: str, certified: int, targets: int, word: 
 
 @sentence(
     "radius.found", "some budget keeps the share and a larger one does not (or was not reached)",
-    "attribute deletions", 12, "80 %", 1500, 1496, 1870, 1490, ", on the solver's word, which is not verified",
+    "attribute deletions", "12", "13", "80 %", 1500, 1496, 1870, 1490, ", on the solver's claim, which is not verified",
 )  # fmt: skip
 def radius_found(
-    what: str, value: int, share: str, certified: int, needed: int, targets: int, after: int | None, word: str
+    what: str,
+    value: str,
+    following: str,
+    share: str,
+    certified: int,
+    needed: int,
+    targets: int,
+    after: int | None,
+    word: str,
 ) -> Text:
-    more = "" if after is None else f"; for {count(value + 1)} it is {count(after)}, which is too few"
+    more = "" if after is None or not following else f"; for {following} it is {count(after)}, which is too few"
     return message(
-        strong(f"{what}: up to {count(value)}"),
+        strong(f"{what}: up to {value}"),
         f" keep at least {count(certified)} of {count(targets)} targets certified{word} ({share} were asked for, "
         f"{count(needed)} targets){more}.",
     )
@@ -258,11 +272,11 @@ def radius_found(
 
 @sentence(
     "radius.limit", "the share is kept at the largest budget there can be, and larger ones were not looked at",
-    "attribute deletions", 10**9, "80 %", 1500, 1496, 1870, "",
+    "attribute deletions", "1,000,000,000", "80 %", 1500, 1496, 1870, "",
 )  # fmt: skip
-def radius_limit(what: str, value: int, share: str, certified: int, needed: int, targets: int, word: str) -> Text:
+def radius_limit(what: str, value: str, share: str, certified: int, needed: int, targets: int, word: str) -> Text:
     return message(
-        strong(f"{what}: up to {count(value)}"),
+        strong(f"{what}: up to {value}"),
         f" keep at least {count(certified)} of {count(targets)} targets certified{word} ({share} were asked for, "
         f"{count(needed)} targets). A threat model holds no larger budget, so none was looked at.",
     )

@@ -1,4 +1,4 @@
-"""One sentence, several renderings: plain text for terminals, Markdown for the dashboard, HTML for notebooks."""
+"""A sentence with several renderings: plain text for terminals, Markdown for the dashboard, HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=\"'@/])")
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a sentence: our own words, words that matter, a word of the program, or a name from a file."""
+    """A part of a sentence: our own text, emphasised text, an identifier of the program, or a name from a file."""
 
     text: str
     kind: Literal["own", "strong", "code", "name"] = "own"
@@ -35,7 +35,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Text:
-    """What is said, in pieces; `keys` name the sentences of the registry it is made of."""
+    """A sentence in pieces; `keys` are the registry keys of the sentences that it consists of."""
 
     pieces: tuple[Piece, ...] = ()
     keys: tuple[str, ...] = ()
@@ -45,12 +45,12 @@ class Text:
 
     @property
     def markdown(self) -> str:
-        """The same words with emphasis; names from files are escaped."""
+        """The text as Markdown; names from files are escaped."""
         return "".join(piece.markdown for piece in self.pieces)
 
     @property
     def html(self) -> str:
-        """The same words for a web page; everything is escaped."""
+        """The text as HTML; everything is escaped."""
         return "".join(piece.html for piece in self.pieces)
 
     def __add__(self, other: str | Piece | Text) -> Text:
@@ -65,7 +65,7 @@ class Text:
 
 
 def message(*parts: str | Piece | Text) -> Text:
-    """Put a sentence together; plain strings are our own words."""
+    """Build a sentence from pieces; plain strings are our own text."""
     pieces: list[Piece] = []
     keys: list[str] = []
     for part in parts:
@@ -86,19 +86,19 @@ def code(text: str) -> Piece:
 
 
 def name(text: object, longest: int = 60) -> Piece:
-    """A name from a file, which is shown and never interpreted."""
+    """A name from a file, which is displayed and never interpreted."""
     return Piece(plain(text, longest), "name")
 
 
 def paragraph(sentences: Iterable[Text]) -> Text:
-    """Sentences one after the other."""
+    """Join sentences with spaces."""
     found = [sentence for sentence in sentences if sentence]
     return message(*(part for k, one in enumerate(found) for part in ((" ", one) if k else (one,))))
 
 
 def count(number: float | int) -> str:
-    """A whole number with thousands separators."""
-    return f"{int(number):,}"
+    """An integer with thousands separators; a length with all its digits."""
+    return f"{int(number):,}" if number == int(number) else f"{number:,.10g}"
 
 
 def some(number: int, one: str, many: str) -> str:
@@ -114,7 +114,7 @@ def samples(number: int) -> str:
 
 
 def plain(name: object, longest: int = 60) -> str:
-    """A name from a file, on one line and without characters that steer the text around it."""
+    """A name from a file on one line, without control characters."""
     text = str(name)
     kept = "".join(
         " " if unicodedata.category(c) in ("Zl", "Zp", "Cc") else c
@@ -126,7 +126,7 @@ def plain(name: object, longest: int = 60) -> str:
 
 
 def markdown(text: object, longest: int = 60) -> str:
-    """A name from a file for use inside Markdown: every sign that means something there is escaped."""
+    """A name from a file for use inside Markdown: every character with a meaning there is escaped."""
     return name(text, longest).markdown
 
 
@@ -136,9 +136,11 @@ def listing(parts: list[str]) -> str:
 
 
 def flips(number: float, kind: str) -> str:
-    """3 attribute deletions; fractions exist in the relaxed adversary only."""
+    """For example “3 attribute deletions”; fractions occur in the relaxed adversary only."""
     entry = entry_of(kind)
     amount = count(number) if float(number).is_integer() else f"{number:,.4g}"
+    if entry.lengths:
+        return f"{amount} {'unit' if number == 1 else 'units'} of squared {entry.singular}"
     return f"{amount} {entry.plural if number != 1 else entry.singular}"
 
 

@@ -1,7 +1,7 @@
-"""Attacks on the model itself: which labels change in fact, beside what is proven and what is open.
+"""Attacks on the model itself: which labels really change, next to what is certified and what is open.
 
-A perturbation is searched for that changes as many labels as possible of the classifier that was certified (the
-smoothed one, or the plain one of a convex certificate), and counted with samples that the search has not seen. What it
-changes is a lower limit on the worst case, as a certificate is an upper one: an attack that changes a label which a
-certificate covers would refute the program, and ends with a `SoundnessError`. Importing this does not import torch.
+The search looks for a perturbation that changes as many labels as possible of the certified classifier (the smoothed
+one, or the plain one of a convex certificate). Changes are counted with samples that the search has not used. They are
+a lower bound on the worst case, while a certificate gives an upper bound. An attack that changes a certified label
+would refute the program and raises a `SoundnessError`. Importing this package does not import torch.
 """

@@ -1,8 +1,9 @@
-"""Flips of single bits: a list of them is an attack, and every prefix of the list is one at a smaller budget."""
+"""Flips of single bits: a list of flips is an attack, and every prefix of it is an attack at a smaller budget."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +11,13 @@ import scipy.sparse as sp
 
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
+from certcore.domain.perturbations import TYPES, no_flips, node_types
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, replay
 
 
 class Flip(NamedTuple):
-    """One bit: of `kind` (a perturbation type), at (node, attribute) or at (receiver, sender) of an edge."""
+    """One flipped bit of type `kind`, at (node, attribute) or at (receiver, sender) of an edge."""
 
     kind: str
     first: int
@@ -27,20 +29,22 @@ class Flip(NamedTuple):
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """The nodes whose local budget it spends."""
+        """The nodes whose local budget the flip uses."""
         return (self.first, self.second) if self.of_edge else (self.first,)
 
 
 def apply_flips(graph: Graph, flips: Sequence[Flip]) -> Graph:
-    """The perturbed graph; refused if a bit is flipped twice, or does not have the value that its type takes away."""
+    """The perturbed graph; refuses a bit flipped twice, and one that already has its new value."""
     if len({(flip.of_edge, flip.first, flip.second) for flip in flips}) != len(flips):
         raise InputError("the attack flips a bit twice; every bit may be flipped once")
-    attributes = _changed(graph.attributes, flips, "attr_add", "attr_del", both=False)
     adjacency = _changed(graph.adjacency, flips, "adj_add", "adj_del", both=not graph.directed)
-    return Graph(
-        graph.n_nodes, graph.n_attrs, adjacency.indptr, adjacency.indices, attributes.indptr, attributes.indices,
-        graph.directed,
-    )  # fmt: skip
+    changed = replace(graph, adj_indptr=adjacency.indptr, adj_indices=adjacency.indices)
+    if not any(flip.kind in ("attr_add", "attr_del") for flip in flips):
+        return changed
+    if graph.real:
+        raise InputError(f"the attack flips attributes, but {no_flips()}")
+    attributes = _changed(graph.attributes, flips, "attr_add", "attr_del", both=False)
+    return replace(changed, attr_indptr=attributes.indptr, attr_indices=attributes.indices)
 
 
 def _changed(matrix: sp.csr_array, flips: Sequence[Flip], adds: str, deletes: str, *, both: bool) -> sp.csr_array:
@@ -61,9 +65,9 @@ def _changed(matrix: sp.csr_array, flips: Sequence[Flip], adds: str, deletes: st
 
 
 def allocation_of(problem: Problem, flips: Sequence[Flip], attackers: Sequence[int]) -> Allocation:
-    """The same flips replayed on the base certificates."""
+    """The flips as an attack on the base certificates, replayed."""
     graph = problem.instance.graph
-    counts = {kind: np.zeros(graph.n_nodes, dtype=np.int64) for kind in ("attr_add", "attr_del")}
+    counts = {TYPES[k]: np.zeros(graph.n_nodes, dtype=np.int64) for k in node_types()}
     deleted = np.zeros(graph.n_edges, dtype=np.int64)
     numbers = edge_numbers(graph, np.array([f[1:] for f in flips if f.kind == "adj_del"], dtype=np.int64))
     np.add.at(deleted, numbers, 1)
@@ -73,7 +77,7 @@ def allocation_of(problem: Problem, flips: Sequence[Flip], attackers: Sequence[i
     added = np.array([flip[1:] for flip in flips if flip.kind == "adj_add"], dtype=np.int64).reshape(-1, 2)
     control = np.zeros(graph.n_nodes)
     control[list(attackers)] = 1.0
-    return replay(problem, np.stack([counts["attr_add"], counts["attr_del"]]), deleted, added, control)
+    return replay(problem, np.stack(list(counts.values())), deleted, added, control)
 
 
 def edge_numbers(graph: Graph, pairs: np.ndarray) -> np.ndarray:

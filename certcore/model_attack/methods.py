@@ -1,4 +1,4 @@
-"""Ways to search, behind one interface: a method brings the flips of a search up to given budgets."""
+"""Search methods with one interface: a method extends the flips of a search to given budgets."""
 
 from __future__ import annotations
 
@@ -10,39 +10,46 @@ import numpy as np
 from certcore.common.choice import Choice
 from certcore.domain.perturbations import TYPES
 from certcore.model_attack.flips import Flip
+from certcore.model_attack.prbcd import prbcd
 from certcore.model_attack.projected import projected
 from certcore.model_attack.room import Room
 from certcore.model_attack.search import Search, candidates, take_best
 
 Budgets = Mapping[str, int]
-#: Flips are only added, never taken back from below `fixed`: attacks at growing budgets are nested.
+#: A search method. The first `fixed` flips are never removed, so that attacks at growing budgets are nested.
 Method = Callable[[Search, Budgets, int], None]
-#: Rounds of swapping at one budget without a time limit, and the share of flips that is swapped at once.
+#: ROUNDS: rounds of swaps at one budget without a time limit.
+#: SWAPPED: share of the flips swapped at once.
 ROUNDS, SWAPPED = 6, 0.15
+#: MORE_VOTES: number of votes by which two attacks are compared.
+#: FAILURES: the search ends after this many consecutive unsuccessful swaps.
+MORE_VOTES, FAILURES = 1024, 6
 
 
 class AttackMethod(Choice):
-    """How flips are looked for."""
+    """The search method."""
 
     LOCAL = "local"
-    """Greedy, then flips are swapped for better ones."""
+    """Greedy, followed by swaps of flips for better ones."""
     GREEDY = "greedy"
-    """By gradients of a soft count of changed labels, a few flips at a time."""
+    """Greedy by gradients of a soft count of changed labels, a few flips at a time."""
     PROJECTED = "projected"
     """Projected gradients over all candidate flips at once."""
+    PRBCD = "prbcd"
+    """torch-geometric's PRBCD, for edges."""
     CERTIFICATE = "certificate"
-    """Greedy, at the nodes and edges where the attack on the certificates spends its budget."""
+    """Greedy at the nodes and edges of the attack on the certificates."""
     RANDOM = "random"
-    """Any flips: the baseline."""
+    """Random flips, as a baseline."""
 
 
 def room_for(search: Search, budgets: Budgets, flips: list[Flip]) -> Room:
-    """What is left of these budgets after these flips."""
+    """The remaining budgets after these flips."""
     return Room(search.problem, flips).limited_to(dict(budgets))
 
 
 def greedy(search: Search, budgets: Budgets, fixed: int) -> None:
-    """Add the flips with the largest gradients until the budgets are spent, or nothing promises anything."""
+    """Add the flips with the largest gradients until the budgets are spent or no flip promises a gain."""
     goal = sum(budgets.values())
     search.width = search.width_for(goal)
     while not search.stopped:
@@ -62,14 +69,14 @@ def greedy(search: Search, budgets: Budgets, fixed: int) -> None:
 
 
 def local(search: Search, budgets: Budgets, fixed: int) -> None:
-    """Greedy, then the least useful of the new flips are swapped; a swap stays if the same samples like it better."""
+    """Greedy, then swap the least useful new flips; a swap is kept if it is better on the same samples."""
     greedy(search, budgets, fixed)
-    shares = search.shares(search.flips)
+    shares = search.shares(search.flips, MORE_VOTES)
     best = search.worth(shares)
     share, failures = SWAPPED, 0
     for _ in range(ROUNDS if search.deadline is None else 10**6):
         new = len(search.flips) - fixed
-        if search.stopped or not new or failures > 2:
+        if search.stopped or not new or failures > FAILURES:
             return
         kept = search.flips[:fixed] + _without_the_least(search, shares, fixed, max(1, round(share * new)))
         room = room_for(search, budgets, kept)
@@ -81,17 +88,17 @@ def local(search: Search, budgets: Budgets, fixed: int) -> None:
                 trial += taken
                 break
             trial += taken
-        trial_shares = search.shares(trial)
+        trial_shares = search.shares(trial, MORE_VOTES)
         worth = search.worth(trial_shares)
         if worth > best:
             search.flips, shares, best, failures = trial, trial_shares, worth, 0
         else:
-            share, failures = share / 2, failures + 1
+            share, failures = max(share / 1.5, 0.01), failures + 1
         search.step_done(sum(budgets.values()), f"about {best:.0f} labels changed, swapping")
 
 
 def _without_the_least(search: Search, shares: np.ndarray, fixed: int, count: int) -> list[Flip]:
-    """The new flips without those whose reversal would cost least, by the gradient where the attack stands."""
+    """The new flips without those whose removal costs least, by the gradient at the current attack."""
     edges = [flip[1:] for flip in search.flips[fixed:] if flip.of_edge]
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     gradients = search.gradients(search.flips, shares, pairs if len(pairs) else None)
@@ -100,7 +107,7 @@ def _without_the_least(search: Search, shares: np.ndarray, fixed: int, count: in
         np.array([flip.first for flip in new]), np.array([0 if flip.of_edge else flip.second for flip in new])
     )
     at_edges = iter(gradients.pairs if gradients.pairs is not None else np.zeros(len(edges)))
-    # A set bit is held by its gradient, a deleted one by the opposite.
+    # The cost of undoing a flip is the gradient for an added bit, and the negative gradient for a deleted one.
     held = [
         (float(next(at_edges)) if flip.of_edge else bit) * (1 if flip.kind.endswith("add") else -1)
         for flip, bit in zip(new, at_bits.tolist())
@@ -110,7 +117,7 @@ def _without_the_least(search: Search, shares: np.ndarray, fixed: int, count: in
 
 
 def by_certificate(search: Search, budgets: Budgets, fixed: int) -> None:
-    """Greedy among the sites of the attack on the certificates, then anywhere with what is left."""
+    """Greedy among the sites of the attack on the certificates, then anywhere with the remaining budget."""
     from certcore.sweep.session import certify
 
     if search.sites is None:
@@ -133,7 +140,7 @@ def by_certificate(search: Search, budgets: Budgets, fixed: int) -> None:
 
 
 def at_random(search: Search, budgets: Budgets, fixed: int) -> None:
-    """Flips drawn from all that are possible."""
+    """Flips drawn at random from all possible ones."""
     room = room_for(search, budgets, search.flips)
     for kind in room.kinds:
         failures = 0
@@ -173,6 +180,7 @@ METHODS: dict[AttackMethod, Method] = {
     AttackMethod.LOCAL: local,
     AttackMethod.GREEDY: greedy,
     AttackMethod.PROJECTED: projected,
+    AttackMethod.PRBCD: prbcd,
     AttackMethod.CERTIFICATE: by_certificate,
     AttackMethod.RANDOM: at_random,
 }

@@ -1,8 +1,8 @@
-"""Projected gradients over all candidate flips at once (as in PRBCD of Geisler et al. 2021), rounded in every step.
+"""Projected gradients over all candidate flips at once (as in PRBCD, Geisler et al. 2021), rounded in every step.
 
-Every candidate has a weight in [0, 1]; the weights of a type, times their costs, sum to at most its budget. A step
-rounds the weights to an admissible attack, takes the gradient there, moves along it and projects back. Of all rounded
-attacks the best one stays. Additions are looked at in a block of candidates that is drawn once.
+Every candidate has a weight in [0, 1]; the weights of a type, times their costs, sum to at most its budget. Each step
+rounds the weights to an admissible attack, takes the gradient there, moves along it and projects back. The best rounded
+attack is kept. Candidates for additions are a block that is drawn once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from certcore.model_attack.flips import Flip
 from certcore.model_attack.room import Room
 from certcore.model_attack.search import Candidates, Search, candidates, score_of
 
-#: Steps without a time limit, and how far the largest gradient moves a weight.
+#: EPOCHS: steps without a time limit.
+#: STEP: by how much the largest gradient changes a weight.
 EPOCHS, STEP = 30, 0.3
 
 
 def projected(search: Search, budgets: Mapping[str, int], fixed: int) -> None:
-    """Bring the flips of a search up to these budgets; those below `fixed` stay."""
+    """Extend the flips of a search to these budgets; the first `fixed` flips stay."""
     kept = search.flips[:fixed]
     room = Room(search.problem, kept).limited_to(dict(budgets))
     search.width = search.width_for(sum(budgets.values()))
@@ -50,7 +51,7 @@ def projected(search: Search, budgets: Mapping[str, int], fixed: int) -> None:
 
 
 def project(values: np.ndarray, costs: np.ndarray, budget: float) -> np.ndarray:
-    """The nearest weights in [0, 1] whose costs sum to at most the budget, by bisection over the dual value."""
+    """Projection onto weights in [0, 1] whose costs sum to at most the budget, by bisection over the dual value."""
     if costs @ np.clip(values, 0, 1) <= budget:
         return np.clip(values, 0, 1)
     low, high = 0.0, float((values / costs).max())
@@ -61,7 +62,7 @@ def project(values: np.ndarray, costs: np.ndarray, budget: float) -> np.ndarray:
 
 
 def _scores(search: Search, trial: list[Flip], shares: np.ndarray, block: list[Candidates]) -> list[np.ndarray]:
-    """Gradients at all candidates where the rounded attack stands, whether they are flipped there or not."""
+    """Gradients of all candidates at the rounded attack, whether or not they are flipped there."""
     edges = [one for one in block if one.kind.startswith("adj")]
     pairs = np.concatenate([np.stack([one.first, one.second], axis=1) for one in edges]) if edges else None
     gradients = search.gradients(trial, shares, pairs)
@@ -76,7 +77,7 @@ def _scores(search: Search, trial: list[Flip], shares: np.ndarray, block: list[C
 
 
 def _rounded(room: Room, block: list[Candidates], weights: list[np.ndarray]) -> list[Flip]:
-    """The heaviest candidates that fit together."""
+    """The candidates with the largest weights that are admissible together."""
     taken: list[Flip] = []
     for one, weight in zip(block, weights):
         for place in np.argsort(-weight, kind="stable").tolist():

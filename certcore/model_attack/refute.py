@@ -1,4 +1,4 @@
-"""Attacks on the model held against the certificates: the end-to-end test of the way from model to sentence."""
+"""Attacks on the model checked against the certificates: an end-to-end test of the whole pipeline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from certcore.result.tripwire import remember
 
 
 def replayed(problem: Problem, flips: Sequence[Flip], attackers: Sequence[int]) -> Allocation:
-    """The attack on the base certificates; refused if this attacker cannot make it."""
+    """The attack replayed on the base certificates; refused if the threat model does not allow it."""
     allocation = allocation_of(problem, flips, attackers)
     reason = inadmissible(problem, allocation)
     if reason is not None:
@@ -28,11 +28,11 @@ def replayed(problem: Problem, flips: Sequence[Flip], attackers: Sequence[int]) 
 
 def hold_against_certificates(
     instance: Instance, threat: ThreatModel, flips: Sequence[Flip], attackers: Sequence[int], count: Count
-) -> None:
-    """Every changed target must have lost its certificate, and no certificate in use may promise more than is left.
+) -> Allocation:
+    """Check that every changed target has lost its certificate, and that no existing certified count is too large.
 
-    Both sides are statistical: votes certify with confidence 1 − α, and labels are called changed with confidence
-    1 − α. A contradiction is therefore a mistake of the program, or something as unlikely as both levels together.
+    Both sides are statistical: votes certify with confidence 1 − α, and labels are called changed with confidence 1 −
+    α. A contradiction is therefore a bug, or as unlikely as both error levels together.
     """
     problem = Problem(instance, threat.replace(targets=count.targets))
     allocation = replayed(problem, flips, attackers)
@@ -46,5 +46,6 @@ def hold_against_certificates(
             f"Certificate or field is wrong: do not use them. Please send us this message and the instance file: "
             f"certcore {__version__}, instance {instance.digest}, {len(flips)} flips"
         )
-    # From now on every certified count of this program is held against it.
+    # From now on every certified count is compared with this attack.
     remember(instance, problem.threat, int(lost.sum()))
+    return allocation

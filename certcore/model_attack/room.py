@@ -1,4 +1,4 @@
-"""What an attacker may still do after some flips: budgets, local budgets, σ, protected nodes and costs."""
+"""The remaining budgets of an attacker after some flips: global and local budgets, σ, protected nodes and costs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from certcore.program.problem import Problem
 
 
 class Room:
-    """The rest of a threat model. With σ, the nodes that are used first are the attacker's, until there are σ."""
+    """The remaining budgets of a threat model. With σ, the first σ nodes used become the attacker nodes."""
 
     def __init__(self, problem: Problem, flips: Iterable[Flip] = ()) -> None:
         self.problem = problem
@@ -28,18 +28,18 @@ class Room:
 
     @property
     def kinds(self) -> list[str]:
-        """The types with a budget that is not spent."""
+        """The types with remaining budget."""
         return [kind for kind, left in self.left.items() if left > 0]
 
     def limited_to(self, budgets: dict[str, int]) -> Room:
-        """The same room with less budget left: what `budgets` leaves of what was spent so far."""
+        """Reduce the remaining budgets to those of `budgets`, minus what was spent so far."""
         whole = dict(zip(TYPES, self.problem.threat.budgets))
         for kind, budget in budgets.items():
             self.left[kind] -= whole[kind] - budget
         return self
 
     def costs(self, kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """What flips weigh in the global budget."""
+        """The cost of flips in the global budget."""
         if kind in ("attr_add", "attr_del"):
             return np.asarray(self.problem.node_costs[first])
         if kind == "adj_del":
@@ -48,7 +48,7 @@ class Room:
         return np.ones(len(first), dtype=np.int64)
 
     def open(self, kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Which flips are still possible, one at a time."""
+        """Which flips are admissible, each considered alone."""
         ends = [first, second] if kind in ("adj_add", "adj_del") else [first]
         room = self.capacity[kind]
         mine = np.any([self.attacker[end] for end in ends], axis=0)
@@ -57,7 +57,7 @@ class Room:
         return np.asarray(fits & (mine | (int(self.attacker.sum()) < self.sigma)))
 
     def fits(self, flip: Flip) -> bool:
-        """Whether this one is possible."""
+        """Whether this flip is admissible."""
         if self._key(flip) in self.taken:
             return False
         return bool(self.open(flip.kind, np.array([flip.first]), np.array([flip.second]))[0])
@@ -68,7 +68,7 @@ class Room:
         for end in flip.ends:
             self.capacity[flip.kind][end] -= 1
         if not self.attacker[list(flip.ends)].any():
-            # Of two ends the busier one: it can take part in more.
+            # Choose the end of larger degree as attacker: it can take part in more flips.
             incident = self.problem.instance.graph.incident
             self.attacker[max(flip.ends, key=lambda end: incident[end])] = True
         self.taken.add(self._key(flip))

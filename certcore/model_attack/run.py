@@ -1,4 +1,4 @@
-"""One attack from beginning to end: search at growing budgets, count with fresh samples, hold against certificates."""
+"""One attack from start to end: search at growing budgets, count with fresh samples, check against certificates."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certcore import __version__
-from certcore.base.division import DivisionBase
+from certcore.base.ballots import BallotsBase
 from certcore.common.errors import InputError
 from certcore.common.exact import read_alpha
 from certcore.common.progress import StepsDone, tell
 from certcore.common.reading import whole_number
 from certcore.domain.graph import Graph
 from certcore.domain.limits import MAX_TRIALS
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.model_attack.counting import beaten, count_changed
@@ -34,26 +34,27 @@ from certcore.votes.purposes import ATTACK_COUNT, ATTACK_RECOUNT
 if TYPE_CHECKING:
     from certcore.model_attack.victim import Victim
 
-#: Budgets of nested attacks, as far as they lie below the one asked for.
+#: Budgets of nested attacks, as far as they are below the requested one.
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-#: Gradient steps without a time limit: in all, and at each of several levels.
+#: MOST_STEPS: gradient steps of a single level without a time limit.
+#: NESTED_STEPS: gradient steps of each of several levels without a time limit.
 MOST_STEPS, NESTED_STEPS = 150, 40
-#: Samples counted between two looks at the clock and at the cancel button.
+#: Samples counted between two checks of the clock and of cancellation.
 _CHUNK = 500
 
 
 @dataclass(frozen=True)
 class AttackOptions:
-    """How long and how to look; checks itself. `samples` is fixed here, before anything is counted."""
+    """Validated options of an attack. `samples` is fixed here, before anything is counted."""
 
     method: str = AttackMethod.LOCAL
     samples: int = 10_000
     alpha: str = "0.01"
     seed: int = 0
     time_limit: float | None = None
-    """Seconds of searching, all levels together; counting comes on top."""
+    """Seconds of search for all levels together; counting takes additional time."""
     nested: bool = False
-    """Attacks at budgets of 1, 2, 5, … as well, each contained in the next."""
+    """Whether to attack at budgets of 1, 2, 5, … as well, each attack contained in the next."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", AttackMethod.parse(self.method, "the method"))
@@ -76,40 +77,18 @@ def run_attack(
 ) -> ModelAttack:
     """An attack within the budgets of the threat model; if nested, at budgets of 1, 2, 5, … up to them.
 
-    Every finished level is given to `keep`; with `start` the levels that it holds are not searched again.
+    Every finished level is passed to `keep`. The levels in `start` are not searched again.
     """
-    if isinstance(instance.base, DivisionBase):
-        raise InputError(
-            "votes over groups of edges are not attacked: their attack on the certificates is on the votes already; "
-            "choose an instance of a smoothed or a convex model"
-        )
-    if instance.prediction is None:
-        raise InputError("this instance has no predicted labels, so nobody can tell which of them change")
-    problem = Problem(instance, threat)
-    if not sum(threat.budgets):
-        raise InputError("all budgets are 0; give some, for example attr_del=50")
+    problem = _attackable(instance, threat)
     samples = 1 if victim.plain else options.samples
-    begun = time.monotonic()
     search = Search(
         problem, victim, options.seed, margin=min(0.2, 4.5 / math.sqrt(samples)), cancel=cancel or threading.Event(),
         progress=progress, most_steps=NESTED_STEPS if options.nested else MOST_STEPS,
     )  # fmt: skip
     levels = [] if start is None else list(_resumable(start, instance, victim, options, problem, search))
     _same_model(victim, instance, options.seed)
+    made = _Made(problem, search, options, samples, meta or {}, levels)
     method = METHODS[AttackMethod(options.method)]
-
-    def attack() -> ModelAttack:
-        about = {
-            "method": str(options.method), "seed": options.seed, "model": victim.digest, "test": "holm",
-            "seconds": round(time.monotonic() - begun, 1), "versions": {"certcore": __version__},
-        }  # fmt: skip
-        used = tuple(search.flips[: levels[-1].flips])
-        attackers = () if threat.sigma is None else tuple(Room(problem, used).attackers)
-        return ModelAttack(
-            subject_digest(instance), threat, used, attackers, tuple(levels), samples,
-            options.alpha, victim.plain, about | (meta or {}), instance,
-        )  # fmt: skip
-
     todo = [b for b in nested_budgets(threat, options.nested) if not levels or sum(b.values()) > levels[-1].flips]
     clock = _Clock(options.time_limit, [sum(budgets.values()) for budgets in todo])
     for number, budgets in enumerate(todo):
@@ -122,7 +101,7 @@ def run_attack(
         if votes is None:
             break
         levels.append(Level(len(search.flips), votes))
-        found = attack()
+        found = made.attack()
         count = found.at(instance, threat)
         if count is None or found.within(instance, threat) is not levels[-1]:
             raise AssertionError("the attack breaks the threat model")
@@ -133,17 +112,64 @@ def run_attack(
             break
     if not levels:
         raise InputError("the attack was stopped before its first level was counted; give it more time")
-    return attack()
+    return made.attack()
+
+
+def _attackable(instance: Instance, threat: ThreatModel) -> Problem:
+    """The problem of the instance and threat model; refused if nothing can be attacked."""
+    if isinstance(instance.base, BallotsBase):
+        raise InputError(
+            "ballots need no attack of their own: the one that `certify` finds is summed again and changes the labels "
+            "it names; choose an instance of a smoothed or a convex model"
+        )
+    if instance.prediction is None:
+        raise InputError("this instance has no predicted labels, so it is unknown which of them change")
+    problem = Problem(instance, threat)
+    if problem.by_ballots or any(getattr(threat, kind) for kind in TYPES if kind not in FLIPS):
+        raise InputError(
+            "attacks on the model flip bits of attributes and edges; against ballots the attack on the certificates "
+            "changes labels in fact already, and new nodes and feature lengths are not attacked here"
+        )
+    if not sum(threat.budgets):
+        raise InputError("all budgets are 0; give some, for example attr_del=50")
+    return problem
+
+
+@dataclass
+class _Made:
+    """The results of an attack so far, with its metadata."""
+
+    problem: Problem
+    search: Search
+    options: AttackOptions
+    samples: int
+    meta: dict[str, Any]
+    levels: list[Level]
+    begun: float = field(default_factory=time.monotonic)
+
+    def attack(self) -> ModelAttack:
+        """The levels counted so far as an attack."""
+        instance, threat, victim = self.problem.instance, self.problem.threat, self.search.victim
+        about = {
+            "method": str(self.options.method), "seed": self.options.seed, "model": victim.digest, "test": "holm",
+            "seconds": round(time.monotonic() - self.begun, 1), "versions": {"certcore": __version__},
+        }  # fmt: skip
+        used = tuple(self.search.flips[: self.levels[-1].flips])
+        attackers = () if threat.sigma is None else tuple(Room(self.problem, used).attackers)
+        return ModelAttack(
+            subject_digest(instance), threat, used, attackers, tuple(self.levels), self.samples,
+            self.options.alpha, victim.plain, about | self.meta, instance,
+        )  # fmt: skip
 
 
 class _Clock:
-    """Shares the time of a search out to its levels: larger budgets get more, by the square root."""
+    """Divides the time of a search among its levels, in proportion to the square root of the budget."""
 
     def __init__(self, seconds: float | None, sizes: list[int]) -> None:
         self.left, self.weights = seconds, [math.sqrt(size) for size in sizes]
 
     def seconds(self, number: int) -> float | None:
-        """For one level, of what the levels before it left."""
+        """Seconds for one level, from the time that earlier levels left."""
         if self.left is None:
             return None
         share = self.weights[number] / sum(self.weights[number:])
@@ -153,7 +179,7 @@ class _Clock:
 
 
 def nested_budgets(threat: ThreatModel, nested: bool) -> list[dict[str, int]]:
-    """Budgets from 1 up to those of the threat model, or these alone; with several types all grow in proportion."""
+    """Budgets from 1 up to those of the threat model, or only these; several types grow in proportion."""
     whole = dict(zip(TYPES, threat.budgets))
     if not nested:
         return [whole]
@@ -165,7 +191,7 @@ def nested_budgets(threat: ThreatModel, nested: bool) -> list[dict[str, int]]:
 def count_votes(
     victim: Victim, graph: Graph, seed: int, samples: int, cancel: threading.Event, purpose: int = ATTACK_COUNT
 ) -> np.ndarray | None:
-    """Votes on a graph from samples that no search has seen; None if it was cancelled."""
+    """Votes on a graph from samples that no search has used; None if cancelled."""
     voter = victim.voter(graph, seed)
     votes = np.zeros((voter.n_nodes, voter.n_classes), dtype=np.int64)
     for first in range(0, samples, _CHUNK):
@@ -176,7 +202,7 @@ def count_votes(
 
 
 def _same_model(victim: Victim, instance: Instance, seed: int) -> None:
-    """Refuse a model that is plainly not the one whose labels were certified."""
+    """Refuse a model that is evidently not the one whose labels were certified."""
     samples = 1 if victim.plain else 200
     votes = count_votes(victim, instance.graph, seed, samples, threading.Event())
     assert votes is not None
@@ -192,12 +218,12 @@ def _same_model(victim: Victim, instance: Instance, seed: int) -> None:
 def _resumable(
     start: ModelAttack, instance: Instance, victim: Victim, options: AttackOptions, problem: Problem, search: Search
 ) -> tuple[Level, ...]:
-    """The levels of an unfinished attack, if it was begun in the same way; its flips become those of the search."""
+    """The levels of an unfinished attack if its options are the same; its flips are taken over by the search."""
     start.check(instance)
     samples = 1 if victim.plain else options.samples
     before = (start.meta.get("model"), start.samples, start.alpha, start.meta.get("method"), start.meta.get("seed"))
     now = (victim.digest, samples, options.alpha, str(options.method), options.seed)
-    if before != now:
+    if before != now or not victim.digest:
         raise InputError(
             f"the attack to continue was made with {before[1:]} (samples, alpha, method, seed) on model "
             f"{str(before[0])[:12]}, but {now[1:]} on {now[0][:12]} is asked for; give the same, or another file"
@@ -216,7 +242,7 @@ def _resumable(
 
 @dataclass(frozen=True)
 class Recount:
-    """One level counted again: labels changed in the file, in new samples, and in the file but surely not in fact."""
+    """One level recounted: labels changed in the file, in new samples, and in the file but significantly not now."""
 
     flips: int
     stored: int
@@ -227,7 +253,7 @@ class Recount:
 def recount(
     attack: ModelAttack, victim: Victim, instance: Instance, seed: int, cancel: threading.Event
 ) -> list[Recount]:
-    """Count every level again with samples of another purpose, as many as before."""
+    """Count every level again with an independent stream of samples, as many as before."""
     targets = np.asarray(instance.targets)
     labels = np.asarray(instance.prediction)[targets]
     result = []
@@ -242,7 +268,7 @@ def recount(
         chosen = votes[targets[kept]]
         rivals = chosen.copy()
         rivals[np.arange(len(kept)), labels[kept]] = -1
-        # The label is surely not beaten if it beats the strongest rival: the same test, the other way round.
+        # The label significantly beats the strongest rival: the same test with exchanged roles.
         rival = rivals.argmax(axis=1)
         swapped = np.zeros((len(kept), 2), dtype=np.int64)
         swapped[:, 0], swapped[:, 1] = chosen[np.arange(len(kept)), labels[kept]], chosen[np.arange(len(kept)), rival]

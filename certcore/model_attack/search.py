@@ -1,4 +1,4 @@
-"""The search: what all methods share. A method adds flips; votes with common random numbers say what they are worth."""
+"""The search shared by all methods: a method adds flips, and votes with common random numbers evaluate them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from certcore.votes.purposes import ATTACK_SEARCH
 if TYPE_CHECKING:
     from certcore.model_attack.victim import Gradients, Victim
 
-#: Width of the sigmoid over shares of votes where attacks are compared; gradients look further ahead, see `width_for`.
+#: Width of the sigmoid over shares of votes when attacks are compared; gradients use a wider one, see `width_for`.
 NARROW = 0.03
-#: Places for new edges that are looked at in one step.
+#: Number of possible new edges considered in one step.
 NEW_EDGES = 4000
-#: Bits at which attributes may be added that are looked at in one step, per node.
+#: Number of attributes considered for addition in one step, per node.
 PER_NODE = 4
 
 
 @dataclass(eq=False)
 class Search:
-    """One attack in the making: the flips so far (in order), and everything that decides which come next."""
+    """One attack under construction: its flips in order, and everything that determines the next ones."""
 
     problem: Problem
     victim: Victim
@@ -45,12 +45,12 @@ class Search:
     most_steps: int = 150
     """Gradient steps at one level, if there is no time limit."""
     margin: float = 0.03
-    """By how much of the votes another class should lead, so that the count will be sure of it."""
+    """Required lead of another class in shares of votes, so that the final test finds it significant."""
     cancel: threading.Event = field(default_factory=threading.Event)
     progress: StepsDone | None = None
     flips: list[Flip] = field(default_factory=list)
     only: Callable[[str, np.ndarray, np.ndarray], np.ndarray] | None = None
-    """Restricts candidates further, if a method wants it."""
+    """Restricts the candidates, if set by a method."""
 
     def __post_init__(self) -> None:
         self.steps = self.steps_before = 0
@@ -61,8 +61,9 @@ class Search:
         self.rng = np.random.default_rng([self.seed, 0xA77AC])
 
     def begin_level(self, seconds: float | None) -> None:
-        """Start the clock of one level."""
-        self.steps_before = self.steps
+        """Start the clock of one level; its random numbers depend only on the flips so far, so it can be resumed."""
+        self.steps = self.steps_before = 1000 * len(self.flips)
+        self.rng = np.random.default_rng([self.seed, 0xA77AC, len(self.flips)])
         self.deadline = None if seconds is None else time.monotonic() + seconds
 
     @property
@@ -71,7 +72,7 @@ class Search:
 
     @cached_property
     def targets(self) -> np.ndarray:
-        """Targets that have a certified label."""
+        """Targets with a certified label."""
         targets = self.problem.targets
         return targets[self.problem.fronts.certified((0,) * len(TYPES))[targets]]
 
@@ -83,14 +84,14 @@ class Search:
     def stopped(self) -> bool:
         return self.cancel.is_set() or (self.deadline is not None and time.monotonic() > self.deadline)
 
-    def shares(self, flips: Sequence[Flip]) -> np.ndarray:
+    def shares(self, flips: Sequence[Flip], votes: int | None = None) -> np.ndarray:
         """Shares of votes (nodes, classes) on the perturbed graph, always from the same samples."""
-        count = 1 if self.victim.plain else self.votes_per_step
+        count = 1 if self.victim.plain else votes or self.votes_per_step
         voter = self.victim.voter(apply_flips(self.graph, flips), self.seed)
         return voter.count(ATTACK_SEARCH, 0, count) / count
 
     def leads(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """By how much the best other class leads over the label of each target, beyond the margin, and which it is."""
+        """Lead of the best other class over each target's label, minus the margin, and which class it is."""
         chosen = shares[self.targets]
         rows = np.arange(len(chosen))
         own = chosen[rows, self.labels].copy()
@@ -104,7 +105,7 @@ class Search:
         return float(expit(self.leads(shares)[0] / NARROW).sum())
 
     def gradients(self, flips: Sequence[Flip], shares: np.ndarray, pairs: np.ndarray | None) -> Gradients:
-        """Which bits a soft count of changed labels leans on; samples differ from step to step."""
+        """Gradients of a soft count of changed labels by bits; samples differ from step to step."""
 
         def weigh(soft: np.ndarray) -> np.ndarray:
             lead, best = self.leads(soft if self.victim.plain else shares)
@@ -114,24 +115,26 @@ class Search:
             result[self.targets, self.labels] -= slope
             return result
 
+        from certcore.model_attack.victim import gradients_of
+
         count = 1 if self.victim.plain else self.gradients_per_step
         first = 10**6 + self.steps * count
-        return self.victim.gradients(apply_flips(self.graph, flips), weigh, pairs, self.seed, first, count)
+        return gradients_of(self.victim, apply_flips(self.graph, flips), weigh, pairs, self.seed, first, count)
 
     def width_for(self, budget: int) -> float:
-        """How far from changing a label may be to be worth a flip: the more flips there are per target, the further."""
+        """Width of the sigmoid for gradients: with more flips per target, labels farther from changing count."""
         share = budget / max(1, len(self.targets))
-        return float(np.clip(0.6 * math.sqrt(share), 0.1, 0.2))
+        return float(np.clip(0.6 * math.sqrt(share), 0.1, 0.3))
 
     def step_done(self, of: int, what: str) -> None:
         self.steps += 1
         tell(self.progress, len(self.flips), of, what)
 
     def batch(self, missing: int) -> int:
-        """How many flips to take in one step, so that neither steps nor seconds run out."""
+        """How many flips to take in one step, so that all flips fit into the remaining steps or seconds."""
         steps = max(1, self.most_steps - (self.steps - self.steps_before))
         if self.deadline is not None:
-            # A third is kept for the slower steps at larger attacks and for improvements.
+            # A third is reserved for slower steps at larger attacks and for improvements.
             steps = max(1, int((self.deadline - time.monotonic()) * 0.67 / max(self.step_seconds, 1e-3)))
         return max(1, math.ceil(missing / steps))
 
@@ -147,9 +150,9 @@ class Candidates:
 
 
 def candidates(search: Search, room: Room, flips: Sequence[Flip], shares: np.ndarray) -> list[Candidates]:
-    """What could be flipped next, type by type; the score is the gain that the gradient promises per cost."""
+    """Candidates for the next flip of each type; the score is the first-order gain per cost."""
     graph, kinds = apply_flips(search.graph, flips), room.kinds
-    new = _new_pairs(search, room) if "adj_add" in kinds else np.zeros((0, 2), dtype=np.int64)
+    new = new_pairs(search, room) if "adj_add" in kinds else np.zeros((0, 2), dtype=np.int64)
     there = search.graph.edges if "adj_del" in kinds else np.zeros((0, 2), dtype=np.int64)
     known = np.concatenate([there, new if search.victim.weighs_edges else new[:0]])
     gradients = search.gradients(flips, shares, known if len(known) else None)
@@ -164,7 +167,7 @@ def candidates(search: Search, room: Room, flips: Sequence[Flip], shares: np.nda
             first, second = (there if kind == "adj_del" else new).T
         here = at_pairs[: len(there)] if kind == "adj_del" else at_pairs[len(there) :]
         if kind == "adj_add" and not search.victim.weighs_edges:
-            here = search.rng.random(len(new)) * 1e-9  # without gradients one is as good as another
+            here = search.rng.random(len(new)) * 1e-9  # without gradients all are equal
         found.append(
             _still_open(search, room, kind, first, second, score_of(search, gradients, kind, first, second, here))
         )
@@ -195,16 +198,14 @@ def _additions(room: Room, gradients: Gradients, graph: Graph) -> tuple[np.ndarr
     return first[absent], second[absent]
 
 
-def _new_pairs(search: Search, room: Room) -> np.ndarray:
-    """A random block of places for new edges, one end of each at or beside a target."""
+def new_pairs(search: Search, room: Room, count: int = NEW_EDGES) -> np.ndarray:
+    """A random block of possible new edges, each with one end at or next to a target."""
     graph = search.graph
     free = np.flatnonzero(room.capacity["adj_add"] > 0)
     if len(free) < 2:
         return np.zeros((0, 2), dtype=np.int64)
     near = np.intersect1d(np.concatenate([search.targets, graph.adjacency[search.targets].indices]), free)
-    pairs = np.stack(
-        [search.rng.choice(near if len(near) else free, NEW_EDGES), search.rng.choice(free, NEW_EDGES)], axis=1
-    )
+    pairs = np.stack([search.rng.choice(near if len(near) else free, count), search.rng.choice(free, count)], axis=1)
     if not graph.directed:
         pairs = np.sort(pairs, axis=1)
     pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
@@ -213,9 +214,9 @@ def _new_pairs(search: Search, room: Room) -> np.ndarray:
 
 
 def take_best(room: Room, found: Sequence[Candidates], count: int) -> list[Flip]:
-    """The best flips that fit together, each node used once: gradients know nothing of a second flip beside the first.
+    """The best flips that are admissible together, at most one per node: gradients ignore interactions of flips.
 
-    `count` is for all types together, in proportion to what is left of each budget.
+    `count` is for all types together, in proportion to their remaining budgets.
     """
     total = sum(room.left[one.kind] for one in found)
     taken: list[Flip] = []
@@ -239,13 +240,14 @@ def take_best(room: Room, found: Sequence[Candidates], count: int) -> list[Flip]
 def score_of(
     search: Search, gradients: Gradients, kind: str, first: np.ndarray, second: np.ndarray, at_pairs: np.ndarray
 ) -> np.ndarray:
-    """By how much flips of one type raise the objective, to first order; `at_pairs` are the gradients at these edges.
+    """First-order gain of flips of one type; `at_pairs` are the gradients at these edges.
 
-    A bit of the graph shows in a sample with a probability, and what counts is by how much the flip changes that.
+    A bit of the graph is present in a sample only with some probability, so the gain is scaled by how much the flip
+    changes that probability.
     """
     theta = dict(zip(TYPES, search.victim.noise.fractions))
     sign = 1.0 if kind.endswith("add") else -1.0
     if kind in ("attr_add", "attr_del"):
         return sign * float(1 - theta["attr_add"] - theta["attr_del"]) * gradients.at(first, second)
-    # Edges that a sample has deleted pass no message and have no gradient there; new ones are always looked at.
+    # Deleted edges of a sample have no gradient there, while new edges always have one.
     return sign * (float(1 - theta["adj_del"]) if kind == "adj_add" else 1.0) * at_pairs

@@ -1,7 +1,8 @@
-"""Attacks on a model as files: nested attacks at growing budgets, with their votes, bound to an instance."""
+"""Stored attacks on a model: nested attacks at growing budgets, with their votes, bound to an instance."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from certcore.model_attack.counting import Count, count_changed
 from certcore.model_attack.flips import Flip, allocation_of, apply_flips
 from certcore.model_attack.refute import hold_against_certificates
 from certcore.program.problem import Problem
-from certcore.result.allocation import inadmissible
+from certcore.result.allocation import Allocation, inadmissible
 
 FORMAT = "certcore-attack-1"
 SUFFIX = ".attack.npz"
@@ -36,7 +37,7 @@ MAX_LEVELS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One attack of the file: the first `flips` flips, and the votes (nodes, classes) on the graph they make."""
+    """One attack of the file: the first `flips` flips, and the votes (nodes, classes) on the perturbed graph."""
 
     flips: int
     votes: np.ndarray
@@ -44,22 +45,22 @@ class Level:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelAttack:
-    """Nested attacks on one model; `meta` tells where they come from."""
+    """Nested attacks on one model; `meta` has their provenance."""
 
     instance_digest: str
     threat: ThreatModel
-    """What the attacker of the largest level could do."""
+    """The threat model of the largest level."""
     flips: tuple[Flip, ...]
     attackers: tuple[int, ...]
-    """With σ: the nodes that it controls."""
+    """With σ: the attacker nodes."""
     levels: tuple[Level, ...]
     samples: int
-    """Votes at each level, a number fixed before; 1 and nothing to test for a plain classifier."""
+    """Votes at each level, fixed in advance; 1 for a plain classifier, where no test is needed."""
     alpha: str
     plain: bool
     meta: dict[str, Any] = field(default_factory=dict)
     instance: Instance | None = field(default=None, repr=False)
-    """What was attacked, where it is at hand."""
+    """The attacked instance, if available."""
 
     def __repr__(self) -> str:
         told = "" if self.instance is None else f", {self.changed} labels changed"
@@ -70,18 +71,18 @@ class ModelAttack:
 
     @property
     def changed(self) -> int | None:
-        """Labels that the largest attack changes for certain; None without the instance."""
+        """Labels that the largest attack changes significantly; None without the instance."""
         found = None if self.instance is None else self.at(self.instance, self.threat)
         return None if found is None else found.n_changed
 
     @property
     def accuracy_under_attack(self) -> float | None:
-        """Share of targets whose right label the largest attack leaves; None without true labels."""
+        """Share of targets whose correct label the largest attack does not change; None without true labels."""
         found = None if self.instance is None else self.at(self.instance, self.threat)
         return None if found is None else found.accuracy
 
     def check(self, instance: Instance) -> None:
-        """Refuse an instance that the attack was not made for, and flips that its graph does not have."""
+        """Refuse an instance that the attack was not made for, and flips that do not fit its graph."""
         if self.instance_digest != subject_digest(instance):
             raise InputError(
                 "the attack was made for another instance (their digests differ); attack this one with "
@@ -98,7 +99,7 @@ class ModelAttack:
         return {kind: sum(flip.kind == kind for flip in self.flips[: level.flips]) for kind in TYPES}
 
     def within(self, instance: Instance, threat: ThreatModel) -> Level | None:
-        """The largest attack of the file that this attacker can make; None if there is none."""
+        """The largest attack of the file that the threat model allows; None if there is none."""
         problem = Problem(instance, threat)
         for level in reversed(self.levels):
             allocation = allocation_of(problem, self.flips[: level.flips], self._attackers(level, threat))
@@ -107,19 +108,33 @@ class ModelAttack:
         return None
 
     def count(self, instance: Instance, level: Level, targets: np.ndarray) -> Count:
-        """What a level changes among these targets."""
+        """The effect of a level on these targets."""
         return count_changed(instance, targets, level.votes, self.alpha, plain=self.plain)
 
-    def at(self, instance: Instance, threat: ThreatModel) -> Count | None:
-        """What the largest attack changes that this attacker can make, held against the certificates; None if none."""
+    def found(self, instance: Instance, threat: ThreatModel) -> FoundAttack | None:
+        """The largest attack that the threat model allows, checked against the certificates; None if there is none."""
         level = self.within(instance, threat)
         if level is None:
             return None
         targets = np.asarray(instance.targets if threat.targets is None else threat.targets)
         count = self.count(instance, level, targets)
         flips = self.flips[: level.flips]
-        hold_against_certificates(instance, threat, flips, self._attackers(level, threat), count)
-        return count
+        allocation = hold_against_certificates(instance, threat, flips, self._attackers(level, threat), count)
+        return FoundAttack(self, level, count, allocation)
+
+    def at(self, instance: Instance, threat: ThreatModel) -> Count | None:
+        """The effect of the largest attack that the threat model allows; None if there is none."""
+        found = self.found(instance, threat)
+        return None if found is None else found.count
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of flips and votes; the same command gives the same digest."""
+        told = [list(flip) for flip in self.flips], list(self.attackers), self.budgets, self.meta.get("model")
+        seen = hashlib.sha256(json.dumps([self.instance_digest, *told]).encode())
+        for level in self.levels:
+            seen.update(np.ascontiguousarray(level.votes, dtype=np.int64).tobytes())
+        return seen.hexdigest()
 
     def _attackers(self, level: Level, threat: ThreatModel) -> Sequence[int]:
         if threat.sigma is None or not self.attackers:
@@ -128,21 +143,62 @@ class ModelAttack:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """How many flips the levels have."""
+        """Number of flips at each level."""
         return [level.flips for level in self.levels]
 
 
+@dataclass(frozen=True, eq=False)
+class FoundAttack:
+    """One attack within a threat model: its changed labels, and its flips replayed on the base certificates."""
+
+    attack: ModelAttack
+    level: Level
+    count: Count
+    allocation: Allocation
+
+    @property
+    def flips(self) -> int:
+        return self.level.flips
+
+    @property
+    def changed_nodes(self) -> np.ndarray:
+        """The nodes whose labels it changes."""
+        return self.count.targets[self.count.changed]
+
+
+def largest(attacks: Sequence[ModelAttack], instance: Instance, threat: ThreatModel) -> FoundAttack | None:
+    """Among several attacks, the one with the most flips that the threat model allows; None if there is none.
+
+    It is selected by its size and not by its count: selecting the best of several counts would need a stricter test.
+    """
+    inside = [(attack, attack.within(instance, threat)) for attack in attacks]
+    sizes = [0 if level is None else level.flips for _, level in inside]
+    if not any(sizes):
+        return None
+    return inside[int(np.argmax(sizes))][0].found(instance, threat)
+
+
 def subject_digest(instance: Instance) -> str:
-    """The digest of an instance whatever the base rule: the same votes of the same model are attacked."""
+    """The digest of an instance without its base rule, because attacks depend only on model and votes."""
     base: Any = instance.base
     if instance.base_rule is BaseRule.BINARY:
         return instance.digest
     return replace(instance, base=replace(base, rule=BaseRule.BINARY)).digest
 
 
-def beside(path: str | os.PathLike[str]) -> Path:
-    """Where the attack on an instance file is kept: in a folder of its own, so that no list of instances holds it."""
-    name = Path(path).name.removesuffix(".npz") + SUFFIX
+def attack_files(path: str | os.PathLike[str]) -> list[Path]:
+    """Attack files next to an instance file: NAME.attack.npz, and NAME.TYPE.attack.npz for single types."""
+    return [file for file in (beside(path, kind) for kind in ("", *TYPES)) if file.exists()]
+
+
+def attacks_on(path: str | os.PathLike[str], instance: Instance) -> list[ModelAttack]:
+    """All attacks stored next to an instance file."""
+    return [load_attack(file, instance) for file in attack_files(path)]
+
+
+def beside(path: str | os.PathLike[str], kind: str = "") -> Path:
+    """The path of the attack on an instance file, in its own folder so that lists of instances do not contain it."""
+    name = Path(path).name.removesuffix(".npz") + (f".{kind}" if kind else "") + SUFFIX
     own = Path(path).with_name(name)
     return own if own.exists() else Path(path).parent / "attacks" / name
 
@@ -174,7 +230,7 @@ def save_attack(path: str | os.PathLike[str], attack: ModelAttack) -> None:
 
 
 def load_attack(path: str | os.PathLike[str], instance: Instance) -> ModelAttack:
-    """Read the attack on an instance; every violation is named, nothing is unpickled."""
+    """Read the attack on an instance; every violation raises an error that names it, and nothing is unpickled."""
     attack = replace(_read(path), instance=instance)
     attack.check(instance)
     return attack

@@ -1,9 +1,9 @@
-"""The classifier that is attacked: it counts votes on any graph, and tells which bits its soft votes lean on.
+"""The attacked classifier: it counts votes on any graph, and gives gradients of its soft votes by bits.
 
-Gradients are of Σ coefficient[node, class] · (share of soft votes), where a soft vote is a softmax of the scores of one
-sample and the coefficients are the derivative of a soft count of changed labels. They are taken at the output of the
-first linear map, X·W: what a bit at (node, attribute) does is the inner product with one row of W, so no dense
-attribute matrix is ever built.
+The gradients are of Σ coefficient[node, class] · (share of soft votes). A soft vote is the softmax of the scores of one
+sample. The coefficients are the derivative of a soft count of changed labels. Gradients are taken at the output of the
+first linear map, X·W: the effect of a bit at (node, attribute) is the inner product with one row of W, so no dense
+attribute matrix is built.
 """
 
 from __future__ import annotations
@@ -29,27 +29,29 @@ from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
 from certcore.votes.voters import make_voter
 
-#: From the shares of soft votes (nodes, classes) to what a vote more is worth.
+#: Scores of nodes from X·W, edges and the weight of each message (None: all 1).
+Scores = Callable[[Tensor, Edges, Tensor | None], Tensor]
+#: From the shares of soft votes (nodes, classes) to the value of one more vote.
 Weigh = Callable[[np.ndarray], np.ndarray]
-#: Samples of one backward pass hold at most this many bytes.
+#: Maximum number of bytes of the samples in one backward pass.
 _BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """By how much the objective rises if a bit is set: `units @ weights.T` at attributes, `pairs` at (i, j)."""
+    """Increase of the objective if a bit is set: `units @ weights.T` at attributes, `pairs` at (i, j)."""
 
     units: np.ndarray
     weights: np.ndarray
     pairs: np.ndarray | None
 
     def at(self, nodes: np.ndarray, attributes: np.ndarray) -> np.ndarray:
-        """At single bits (node, attribute)."""
+        """Gradients at single bits (node, attribute)."""
         return np.einsum("ku,ku->k", self.units[nodes], self.weights[attributes])
 
 
 class Victim(Protocol):
-    """What a search needs to know about the classifier."""
+    """The interface of the classifier that a search uses."""
 
     @property
     def noise(self) -> Noise: ...
@@ -57,23 +59,21 @@ class Victim(Protocol):
     def digest(self) -> str: ...
     @property
     def weighs_edges(self) -> bool:
-        """Whether it takes weights of edges, so that the gradient at an edge that is not there means something."""
+        """Whether it takes edge weights, so that the gradient at a missing edge is meaningful."""
 
     @property
     def plain(self) -> bool:
-        """Whether there is no noise: one prediction is all there is."""
+        """Whether there is no noise, so that it makes one deterministic prediction."""
 
     def voter(self, graph: Graph, seed: int) -> Voter: ...
 
-    def gradients(
-        self, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
-    ) -> Gradients:
-        """From samples first … first + count − 1; `pairs` are edges or places where one could be."""
+    def scores(self) -> tuple[np.ndarray, Scores]:
+        """The first linear map W, and the network after X·W, which takes weights of messages."""
 
 
 @dataclass(eq=False)
 class NetworkVictim:
-    """One of our networks; `head` is the network after X·W and may take weights of edges."""
+    """One of our networks; `head` is the network after X·W and may take edge weights."""
 
     model: NodeClassifier
     noise: Noise
@@ -90,12 +90,9 @@ class NetworkVictim:
     def voter(self, graph: Graph, seed: int) -> Voter:
         return make_voter(self.model, graph, self.noise, seed)
 
-    def gradients(
-        self, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
-    ) -> Gradients:
-        # A copy: asking a layer for gradients of its edges leaves traces by which a voter would no longer know it.
+    def scores(self) -> tuple[np.ndarray, Scores]:
+        # A copy, because computing edge gradients changes a layer such that a voter would no longer recognise it.
         model = copy.deepcopy(self.model)
-        weights = model.first.detach().numpy()
 
         def scores(units: Tensor, edges: Edges, strength: Tensor | None) -> Tensor:
             if strength is None:
@@ -104,12 +101,12 @@ class NetworkVictim:
                 return _weighted_gcn(model, units, edges, strength)
             return _masked(model, edges, strength, lambda: model.head(units, edges))
 
-        return backward(graph, self.noise, weights, scores, weigh, pairs, seed, first, count)
+        return model.first.detach().numpy(), scores
 
 
 @dataclass(eq=False)
 class ModuleVictim:
-    """Anybody's network: `voters` counts its votes, `rest` is what follows X·weights (weights may be the identity)."""
+    """Any network: `voters` counts its votes, `rest` is the network after X·weights (which may be the identity)."""
 
     noise: Noise
     digest: str
@@ -125,32 +122,21 @@ class ModuleVictim:
     def voter(self, graph: Graph, seed: int) -> Voter:
         return self.voters(graph, seed)
 
-    def gradients(
-        self, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
-    ) -> Gradients:
+    def scores(self) -> tuple[np.ndarray, Scores]:
         def scores(units: Tensor, edges: Edges, strength: Tensor | None) -> Tensor:
             if strength is None:
                 return self.rest(units, edges.index)
             return _masked(self.rest, edges, strength, lambda: self.rest(units, edges.index))
 
-        return backward(graph, self.noise, self.weights, scores, weigh, pairs, seed, first, count)
+        return self.weights, scores
 
 
-Scores = Callable[[Tensor, Edges, Tensor | None], Tensor]
-
-
-def backward(
-    graph: Graph,
-    noise: Noise,
-    weights: np.ndarray,
-    scores: Scores,
-    weigh: Weigh,
-    pairs: np.ndarray | None,
-    seed: int,
-    first: int,
-    count: int,
+def gradients_of(
+    victim: Victim, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
 ) -> Gradients:
-    """Gradients summed over samples, a few of them side by side."""
+    """Gradients from samples first … first + count − 1; `pairs` are existing or possible edges."""
+    noise = victim.noise
+    weights, scores = victim.scores()
     sampler, padded = Sampler(graph, noise), pad_weights(np.ascontiguousarray(weights, dtype=np.float32))
     n, width = graph.n_nodes, weights.shape[1]
     size = max(1, min(count, _BYTES // (n * width * 4)))
@@ -159,9 +145,7 @@ def backward(
     with one_thread():
         for start in range(first, first + count, size):
             copies = min(size, first + count - start)
-            summed = sampler.summed_rows(seed, ATTACK_SEARCH, start, copies, padded)
-            rows = summed.transpose(0, 2, 1, 3).reshape(copies * n, -1)[:, :width]
-            units = torch.from_numpy(np.ascontiguousarray(rows)).requires_grad_()
+            units = noisy_units(sampler, padded, width, seed, start, copies).requires_grad_()
             edges, strength, where = _edges(sampler, graph, noise, pairs, seed, start, copies)
             shares = scores(units, edges, strength).softmax(dim=1)
             coefficient = weigh(shares.detach().numpy().reshape(copies, n, -1).mean(axis=0)).astype(np.float32)
@@ -176,10 +160,17 @@ def backward(
     return Gradients(total, weights, at_pairs)
 
 
+def noisy_units(sampler: Sampler, padded: np.ndarray, width: int, seed: int, first: int, copies: int) -> Tensor:
+    """X·W of several samples, stacked."""
+    summed = sampler.summed_rows(seed, ATTACK_SEARCH, first, copies, padded)
+    rows = summed.transpose(0, 2, 1, 3).reshape(summed.shape[0] * summed.shape[2], -1)
+    return torch.from_numpy(np.ascontiguousarray(rows[:, :width]))
+
+
 def _edges(
     sampler: Sampler, graph: Graph, noise: Noise, pairs: np.ndarray | None, seed: int, first: int, copies: int
 ) -> tuple[Edges, Tensor | None, np.ndarray]:
-    """Edges of the samples; with `pairs` those too where no edge is, at strength 0, and whose pair each message is."""
+    """Edges of the samples, and the pair of each message; `pairs` without an edge are added with weight 0."""
     if noise.adjacency:
         draws = [sampler.edges(seed, ATTACK_SEARCH, first + k) for k in range(copies)]
     else:
@@ -199,7 +190,7 @@ def _edges(
 
 
 class _Lookup:
-    """Which pair a message belongs to."""
+    """Finds the pair that a message belongs to."""
 
     def __init__(self, graph: Graph, pairs: np.ndarray) -> None:
         self.graph, self.n = graph, graph.n_nodes
@@ -219,13 +210,13 @@ class _Lookup:
         return np.where(self.keys[found] == wanted, self.numbers[found], -1)
 
     def absent(self, receivers: np.ndarray, senders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Messages of pairs without an edge in the graph, as far as the sample has none of them either."""
+        """Messages of pairs that have an edge neither in the graph nor in the sample."""
         keys = np.setdiff1d(self.new, receivers * self.n + senders)
         return keys // self.n, keys % self.n
 
 
 def _weighted_gcn(model: Any, units: Tensor, edges: Edges, strength: Tensor) -> Tensor:
-    """The network of `certcore.models.gcn` with weights of messages, from which degrees are computed as well."""
+    """The network of `certcore.models.gcn` with message weights, which also enter the degrees."""
     sender, receiver = edges.looped
     weight = torch.cat([strength, torch.ones(edges.n_nodes * edges.copies)])
     degree = torch.zeros(edges.n_nodes * edges.copies).index_add(0, receiver, weight)
@@ -243,7 +234,7 @@ def _weighted_gcn(model: Any, units: Tensor, edges: Edges, strength: Tensor) -> 
 
 
 def _masked(network: nn.Module, edges: Edges, strength: Tensor, call: Callable[[], Tensor]) -> Tensor:
-    """Messages of torch-geometric layers multiplied by `strength`; weights from degrees and attention stay."""
+    """Multiply messages of torch-geometric layers by `strength`; normalisation and attention weights stay unchanged."""
     set_masks(network, strength, edges.index, apply_sigmoid=False)
     try:
         return call()

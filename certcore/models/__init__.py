@@ -1,4 +1,4 @@
-"""The paper's classifiers; each declares how it reads the graph."""
+"""The paper's classifiers; each declares its receptive field."""
 
 from certcore.models.field import Field
 from certcore.models.registry import MODELS, model_class

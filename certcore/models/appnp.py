@@ -22,8 +22,9 @@ ITERATIONS = 10
 class APPNP(NodeClassifier):
     """Gasteiger et al.'s network; each row of the PageRank matrix keeps its `top` largest entries (None: all).
 
-    Short rows make it local, but which entries are largest depends on the whole neighbourhood: their support is a
-    field only while the adjacency is fixed. Where edges are smoothed, all ten iterations count, with their hops.
+    Truncated rows make it local. But which entries are largest depends on the whole neighbourhood, so their support is
+    a receptive field only while the adjacency is fixed. If edges are smoothed, the field has ten hops, one per
+    iteration.
     """
 
     name = "appnp"
@@ -61,7 +62,7 @@ class APPNP(NodeClassifier):
 
 
 def truncated_support(graph: Graph, noise: Noise, iterations: int, top: int) -> sp.csr_array:
-    """Which nodes a truncated row reads; refused where edges are smoothed, because then rows change."""
+    """The nodes that a truncated row reads; refused if edges are smoothed, because then rows change."""
     if noise.adjacency:
         raise InputError(
             "truncated PageRank rows are fields only while the adjacency is fixed, but edges are smoothed here; train "

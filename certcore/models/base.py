@@ -1,7 +1,7 @@
-"""What all networks share: a first linear map of the sparse attributes, then a head that works on its output.
+"""The base class of the networks: a first linear map of the sparse attributes, then a head on its output.
 
-The first map is kept apart because attributes are sparse and binary: its output is a sum of weight rows, which the
-sampler can add up without ever building an attribute matrix. Heads work on many samples at once.
+The first map is separate because attributes are sparse and binary: its output is a sum of weight rows, which the
+sampler computes without building an attribute matrix. Heads process many samples at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from certcore.models.field import Field
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The adjacency of `copies` graphs side by side, without self loops; index = copy · n_nodes + node."""
+    """The adjacency of `copies` disjoint graphs, without self loops; index = copy · n_nodes + node."""
 
     n_nodes: int
     copies: int
@@ -57,11 +57,11 @@ class Edges:
 
     @cached_property
     def degrees(self) -> Tensor:
-        """Messages that each node receives, its own included."""
+        """In-degree of each node, including its self loop."""
         return torch.bincount(self.looped[1], minlength=self.n_nodes * self.copies).float()
 
     def normalised(self, power: float) -> sp.csr_array:
-        """Weights (d_i d_j)^-power on all messages, self loops included, as a sparse matrix."""
+        """Weights (d_i d_j)^-power on all edges, self loops included, as a sparse matrix."""
         sender, receiver = (part.numpy() for part in self.looped)
         scale = self.degrees.numpy() ** np.float32(-power)
         size = len(scale)
@@ -69,17 +69,17 @@ class Edges:
 
     @cached_property
     def symmetric(self) -> sp.csr_array:
-        """1/√(d_i d_j), the usual normalisation."""
+        """Weights 1/√(d_i d_j), the usual normalisation."""
         return self.normalised(0.5)
 
     @cached_property
     def squared(self) -> sp.csr_array:
-        """1/(d_i d_j): how variances travel when values travel by `symmetric`."""
+        """Weights 1/(d_i d_j), which propagate variances where `symmetric` propagates values."""
         return self.normalised(1.0)
 
     @cached_property
     def one_copy(self) -> sp.csr_array:
-        """The adjacency of the first copy, for models that rely on all copies being the same clean graph."""
+        """The adjacency of the first copy, for models that require all copies to be the clean graph."""
         kept = self.receiver < self.n_nodes
         pairs = (self.receiver[kept].numpy(), self.sender[kept].numpy())
         ones = np.ones(len(pairs[0]), dtype=np.int8)
@@ -87,7 +87,7 @@ class Edges:
 
 
 class _SparseProduct(torch.autograd.Function):
-    """A constant sparse matrix times a dense one, through scipy: one thread, one order, no beta warnings."""
+    """A constant sparse matrix times a dense one, by scipy: one thread and a fixed order of summation."""
 
     @staticmethod
     def forward(context: Any, matrix: sp.csr_array, values: Tensor) -> Tensor:
@@ -105,13 +105,13 @@ def sparse_product(matrix: sp.csr_array, values: Tensor) -> Tensor:
 
 
 class NodeClassifier(nn.Module):
-    """Base class of the networks; `options` are what is needed besides the weights to build it again."""
+    """Base class of the networks; `options` are the constructor arguments needed besides the weights."""
 
     name: ClassVar[str]
     #: Training schedule of the paper (appendix "Hyperparameters").
     learning_rate: ClassVar[float] = 1e-3
     patience: ClassVar[int] = 50
-    #: Raised when the same weights would count other votes, so that old and new checkpoints are never mixed.
+    #: Increased when the same weights would give other votes, so that old and new checkpoints are never mixed.
     revision: ClassVar[int] = 1
 
     def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5) -> None:
@@ -131,20 +131,20 @@ class NodeClassifier(nn.Module):
 
     @classmethod
     def for_noise(cls, n_attrs: int, n_classes: int, noise: Noise) -> NodeClassifier:
-        """A fresh network, in the form that suits what will be smoothed."""
-        return cls(n_attrs, n_classes)
+        """A new network, in the form that suits the smoothed parts of the graph."""
+        return cls(n_attrs, n_classes) if noise.attr_std is None else cls(n_attrs, n_classes, units=32)
 
     def head(self, units: Tensor, edges: Edges) -> Tensor:
         """Scores (copies · nodes, classes) from the first map's output (copies · nodes, units)."""
         raise TypeError(f"{type(self).__name__} has no head; a network defines one")
 
     def field(self, graph: Graph, noise: Noise) -> Field:
-        """How a prediction depends on the graph."""
+        """The receptive field of a prediction."""
         raise TypeError(f"{type(self).__name__} declares no field; a network defines one")
 
-    def forward(self, indices: Tensor, offsets: Tensor, edges: Edges) -> Tensor:
-        """Scores from the attributes of all nodes: `indices` of the ones, node by node from `offsets`."""
-        units = functional.embedding_bag(indices, self.first, offsets, mode="sum")
+    def forward(self, indices: Tensor, offsets: Tensor, edges: Edges, values: Tensor | None = None) -> Tensor:
+        """Scores from the attributes of all nodes: `indices` of non-zeros and their `values`; `offsets` per node."""
+        units = functional.embedding_bag(indices, self.first, offsets, mode="sum", per_sample_weights=values)
         return self.head(units, edges)
 
     def activate(self, values: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Any network behind one call: `scores = called(x, edge_index)`."""
+"""A common call for all networks: `scores = called(x, edge_index)`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from certcore.common.errors import InputError
 
 
 class EdgeForm(Choice):
-    """How a network takes the edges."""
+    """The form in which a network takes edges."""
 
     EDGE_INDEX = "edge_index"
     EDGE_WEIGHT = "edge_weight"
@@ -21,7 +21,7 @@ class EdgeForm(Choice):
 
 
 class Called(nn.Module):
-    """A network, or any function of torch tensors, and how it is called.
+    """A network, or any function of torch tensors, and its calling convention.
 
     `edge_index`: model(x, edge_index). `edge_weight`: model(x, edge_index, ones). `adjacency`: model(x, A) with a
     sparse tensor whose entry (i, j) means that i receives from j. With a wrapper: wrapper(model, x, edge_index).
@@ -51,7 +51,7 @@ class Called(nn.Module):
         return self.model(x, edge_index)
 
     def scores(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """What the model returns, if it is one row of finite scores per node."""
+        """The output of the model, checked to be one row of finite scores per node."""
         answer = self(x, edge_index)
         if not isinstance(answer, Tensor) or answer.dim() != 2 or len(answer) != len(x):
             shape = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
@@ -66,7 +66,7 @@ class Called(nn.Module):
         return answer
 
     def run(self, x: Tensor, edge_index: Tensor, where: str) -> Tensor:
-        """The same scores; what the model's own code raises becomes a sentence."""
+        """Like `scores`, but exceptions of the model's own code become an InputError."""
         try:
             return self.scores(x, edge_index)
         except InputError:
@@ -76,7 +76,7 @@ class Called(nn.Module):
 
 
 def not_running(error: Exception, where: str) -> InputError:
-    """What to say of a model whose code failed."""
+    """The error message for a model whose code failed."""
     told = str(error).strip().partition("\n")[0][:160]
     return InputError(
         f"the model does not run on {where} ({type(error).__name__}: {told}); expected one that takes any attributes "

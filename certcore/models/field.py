@@ -1,4 +1,4 @@
-"""How a model reads the graph: what a certificate has to know about it."""
+"""The receptive field of a model, which certificates need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from certcore.domain.edge_field import EdgeField
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """Either `layers` hops with an edge rule, or explicit supports that hold while the adjacency is fixed."""
+    """Either `layers` hops with an edge rule, or explicit node fields that are valid while the adjacency is fixed."""
 
     layers: int | None
     edge_field: EdgeField = EdgeField.DEGREES
@@ -20,8 +20,8 @@ class Field:
 
 
 class Fault(Choice):
-    """What makes a model no function of the graph, so that it has no field at all."""
+    """Why a model is not a deterministic function of the graph, and so has no receptive field."""
 
     CHANCE = "chance"
     MEMORY = "memory"
-    """Of earlier calls."""
+    """Its output depends on earlier calls."""

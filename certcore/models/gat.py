@@ -17,7 +17,7 @@ HEADS = 8
 class GAT(NodeClassifier):
     """Veličković et al.'s network: eight heads that share 64 hidden units, then one head.
 
-    Attention looks at the two ends of a message and at nothing else, so no degree enters.
+    Attention depends only on the two ends of a message, so sender degrees do not enter.
     """
 
     name = "gat"
@@ -26,7 +26,7 @@ class GAT(NodeClassifier):
     def __init__(self, n_attrs: int, n_classes: int, units: int = 64, dropout: float = 0.5) -> None:
         super().__init__(n_attrs, n_classes, units, dropout)
         self.conv1 = GATConv(units, units // HEADS, heads=HEADS)
-        # The first linear map is `first`; the layer only attends.
+        # The first linear map is `first`; the layer computes attention only.
         self.conv1.lin = nn.Identity()
         self.conv2 = GATConv(units, n_classes, heads=1)
 

@@ -1,7 +1,7 @@
-"""RGCN's two convolutions for voting: means and variances travel side by side, one copy of the graph at a time.
+"""RGCN's two convolutions in compiled code for voting: means and variances, one copy of the graph at a time.
 
-Training needs gradients and stays with torch; the network is the same function, up to rounding. The variances of the
-last layer decide nothing once scores are no longer drawn, so they are left out.
+Training needs gradients and uses torch. Both compute the same function, up to rounding. The variances of the last layer
+do not affect the mean scores and are not computed.
 """
 
 # Numba infers the types of compiled functions from their arguments.
@@ -24,18 +24,18 @@ HALF = WIDE // 2
 
 
 def fits(units: int) -> bool:
-    """Whether the compiled form handles this number of hidden units."""
+    """Whether the compiled code supports this number of hidden units."""
     return units == WIDE
 
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """Who sends to whom in every copy, self loops included, and how much a node's messages weigh."""
+    """Senders of every node in every copy, self loops included, and the weights of messages."""
 
     edges: Edges
     indptr: np.ndarray
     senders: np.ndarray
-    """Within their copy."""
+    """Indices of senders within their copy."""
     scale: np.ndarray
     """1/√d."""
 
@@ -46,7 +46,7 @@ class Messages:
         return cls(edges, matrix.indptr.astype(np.int64), senders, edges.degrees.numpy() ** np.float32(-0.5))
 
     def scores(self, units: Tensor, bias: Tensor, hidden: tuple[Tensor, Tensor], last: tuple[Tensor, Tensor]) -> Tensor:
-        """Scores (copies · nodes, classes); the maps are weights and bias, see `side_by_side` and `in_groups`."""
+        """Scores (copies · nodes, classes); maps are weights and bias from `side_by_side` and `in_groups`."""
         n_nodes, n_groups = self.edges.n_nodes, last[0].shape[0]
         out = np.empty((len(units), n_groups * NARROW), dtype=np.float32)
         spread = np.empty((n_nodes, WIDE), dtype=np.float32)
@@ -67,12 +67,12 @@ class Messages:
 
 
 def side_by_side(means: torch.nn.Linear, variances: torch.nn.Linear) -> tuple[Tensor, Tensor]:
-    """One linear map of 64 units for two of 32."""
+    """Two linear maps of 32 units as one of 64."""
     return torch.block_diag(means.weight.T, variances.weight.T), torch.cat([means.bias, variances.bias])
 
 
 def in_groups(layer: torch.nn.Linear) -> tuple[Tensor, Tensor]:
-    """A last layer as groups of eight classes, filled up with zeros."""
+    """The last layer in groups of eight classes, padded with zeros."""
     n_classes = layer.out_features
     groups = -(-n_classes // NARROW)
     weights, bias = torch.zeros(HALF, groups * NARROW), torch.zeros(groups * NARROW)
@@ -82,7 +82,7 @@ def in_groups(layer: torch.nn.Linear) -> tuple[Tensor, Tensor]:
 
 @compiled(nogil=True)
 def _spread_both(values, indptr, senders, scale, out):
-    """out = ReLU of the sums over senders: means weigh 1/√(d_i d_j), variances 1/(d_i d_j). `values` are used up."""
+    """out = ReLU of sums over senders, weights 1/√(d_i d_j) (means), 1/(d_i d_j) (variances); overwrites `values`."""
     for j in range(len(values)):
         once, twice = scale[j], scale[j] * scale[j]
         for h in range(HALF):
@@ -100,7 +100,7 @@ def _spread_both(values, indptr, senders, scale, out):
 
 @compiled(nogil=True)
 def _spread_scores(values, indptr, senders, scale, first, out):
-    """Columns first … first + 7 of `out` = sums over senders. `values` are used up."""
+    """Columns first … first + 7 of `out` = sums over senders. Overwrites `values`."""
     for j in range(len(values)):
         for c in range(NARROW):
             values[j, c] *= scale[j]

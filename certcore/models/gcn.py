@@ -14,7 +14,7 @@ from certcore.models.field import Field
 
 
 class GCN(NodeClassifier):
-    """Kipf and Welling's network: messages weighted by 1/√(d_i d_j), so it reads the degrees of senders."""
+    """Kipf and Welling's network: messages have weights 1/√(d_i d_j), so sender degrees enter."""
 
     name = "gcn"
 
@@ -38,7 +38,7 @@ class GCN(NodeClassifier):
 
 
 class GCNMean(GCN):
-    """The same network with the mean over a node and its neighbours: no degree of a sender enters."""
+    """The same network with the mean over a node and its neighbours: sender degrees do not enter."""
 
     name = "gcn_mean"
 
@@ -54,6 +54,6 @@ class GCNMean(GCN):
 
 
 def _propagation_only(conv: GCNConv) -> GCNConv:
-    """The weights live in the model; the layer only passes messages."""
+    """A layer without weights, which only propagates; the weights are in the model."""
     conv.lin = nn.Identity()
     return conv

@@ -1,6 +1,6 @@
-"""Soft medoids for voting: two nodes that meet in many rows are compared once per sample, not once per row.
+"""Soft medoids in compiled code for voting: each pair of nodes is compared once per sample, not once per row.
 
-Training needs gradients and stays with torch; the network is the same function, up to rounding.
+Training needs gradients and uses torch. Both compute the same function, up to rounding.
 """
 
 # Numba infers the types of compiled functions from their arguments.
@@ -19,19 +19,19 @@ from certcore.common.vectors import WIDE, add_scaled_row, squared_distance
 
 @dataclass(frozen=True, eq=False)
 class Meetings:
-    """Who meets whom in the rows of a weight matrix."""
+    """Pairs of nodes that occur together in rows of a weight matrix."""
 
     matrix: sp.csr_array
     pairs: np.ndarray
-    """Pairs of nodes (first < second) that share a row, each once."""
+    """Distinct pairs of nodes (first < second) that share a row."""
     places: np.ndarray
-    """For every row, its pairs (0,1), (0,2), …, (1,2), … as places in `pairs`."""
+    """For every row, the indices in `pairs` of its pairs (0,1), (0,2), …, (1,2), …."""
     start: np.ndarray
-    """Where the places of a row begin."""
+    """Index in `places` of the first pair of each row."""
 
     @classmethod
     def of(cls, matrix: sp.csr_array) -> Meetings:
-        """Rows have sorted, distinct columns."""
+        """From a matrix whose rows have sorted, distinct columns."""
         n_nodes, lengths = matrix.shape[1], np.diff(matrix.indptr)
         start = np.concatenate([[0], np.cumsum(lengths * (lengths - 1) // 2)])
         keys = np.empty(start[-1], dtype=np.int64)
@@ -56,14 +56,14 @@ class Meetings:
 
 
 def fits(units: int) -> bool:
-    """Whether the compiled form handles this number of hidden units."""
+    """Whether the compiled code supports this number of hidden units."""
     return units == WIDE
 
 
 @compiled(nogil=True)
 def _medoids(values, pairs, places, start, indptr, indices, weights, temperature, out):
     apart = np.empty(len(pairs), dtype=np.float32)
-    floor = float32(1e-6)  # as in training, where the square root needs a slope
+    floor = float32(1e-6)  # as in training, where the square root must be differentiable
     for p in range(len(pairs)):
         apart[p] = np.sqrt(max(squared_distance(values, pairs[p, 0], pairs[p, 1]), floor))
     longest = 0

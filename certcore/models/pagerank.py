@@ -1,4 +1,4 @@
-"""Approximate personalised PageRank with short rows: what makes APPNP and SMA local."""
+"""Approximate personalised PageRank with truncated rows, which makes APPNP and SMA local."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOP = 64
 def truncated_pagerank(adjacency: sp.csr_array, iterations: int, top: int = TOP, block: int = 256) -> sp.csr_array:
     """`iterations` steps of Π ← (1 − α)·Π·Â + α·I from Π = I, all but the `top` largest entries of a row set to 0.
 
-    Â = D^-1/2 (A + I) D^-1/2. Equal entries at the cut: the one with the lower index stays.
+    Â = D^-1/2 (A + I) D^-1/2. Of equal entries, the one with the lower index is kept.
     """
     n_nodes = adjacency.shape[0]
     looped = sp.csr_array(adjacency + sp.eye_array(n_nodes), dtype=np.float64)
@@ -39,7 +39,7 @@ def truncated_pagerank(adjacency: sp.csr_array, iterations: int, top: int = TOP,
 
 
 class PagerankCache:
-    """The truncated PageRank of the adjacency seen last; adjacency is fixed, so it is nearly always the same."""
+    """The truncated PageRank of the last adjacency, which is nearly always the same."""
 
     def __init__(self, iterations: int, top: int) -> None:
         self.iterations, self.top = iterations, top
@@ -47,7 +47,7 @@ class PagerankCache:
         self.matrix: sp.csr_array | None = None
 
     def get(self, adjacency: sp.csr_array) -> sp.csr_array:
-        """The matrix for `adjacency`, computed if it is not the one from before."""
+        """The matrix for `adjacency`, computed unless it is the last one."""
         same = (
             self.adjacency is not None
             and np.array_equal(self.adjacency.indptr, adjacency.indptr)

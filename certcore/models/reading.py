@@ -1,9 +1,9 @@
-"""What a torch module reads: how many hops, and whether degrees of senders enter, derived from its code.
+"""The receptive field of a torch module, derived from its code: number of hops, and whether sender degrees enter.
 
-The module is traced with torch.fx, which runs its `forward` on stand-ins and writes down every call. Each value is then
-followed from the attributes to the scores: a layer of messages adds its hops, an operation on single rows adds none.
-What is not in the lists below (a pooling, a product that mixes rows, an unknown layer, a cache, a hook) is not guessed
-but refused with its name, and the person who knows the model declares the field.
+The module is traced with torch.fx, which runs `forward` on proxies and records every call. Each value is then followed
+from the attributes to the scores: a message-passing layer adds its hops, a row-wise operation adds none. Anything not
+in the lists below (pooling, a product that mixes rows, an unknown layer, a cache, a hook) is refused by name. The user
+then has to declare the field.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a module reads, and its calls as they were traced."""
+    """The receptive field of a module, and its traced calls."""
 
     layers: int
     degrees: bool
-    """Whether messages are weighted by the degrees of their senders."""
+    """Whether messages are weighted by sender degrees."""
     calls: fx.GraphModule
     """The same computation as a list of calls; `x` and `edge_index` are its first two inputs."""
 
@@ -54,7 +54,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class _NodeRows:
-    """One row per node, which depends on nothing beyond `hops` hops."""
+    """Values with one row per node, which depends on at most `hops` hops."""
 
     hops: int = 0
     degrees: bool = False
@@ -64,7 +64,7 @@ class _NodeRows:
 
 
 class _Word:
-    """Other values: the edges as given, and what no graph decides."""
+    """Other abstract values: the given edges, and constants that do not depend on the graph."""
 
 
 EDGES, CONSTANT = _Word(), _Word()
@@ -72,12 +72,12 @@ EDGES, CONSTANT = _Word(), _Word()
 
 @dataclass(frozen=True)
 class Layer:
-    """How one kind of message passing reads the graph in its settings."""
+    """How one type of message-passing layer reads the graph, given its settings."""
 
     hops: Callable[[Any], int] = lambda layer: 1
     degrees: Callable[[Any], bool] = lambda layer: False
     rows: int = 1
-    """How many of its first arguments are rows of nodes (GCNII takes the first layer's output along)."""
+    """How many of its first arguments have one row per node (GCNII also takes the first layer's output)."""
 
 
 def _normalised(layer: Any) -> bool:
@@ -92,7 +92,7 @@ def _steps(layer: Any) -> int:
     return int(layer.K)
 
 
-#: torch-geometric's layers of messages by their exact type; a class that inherits from one may compute anything.
+#: torch-geometric's message-passing layers by their exact type. Subclasses may compute anything.
 LAYERS: dict[type, Layer] = {
     geometric.GCNConv: Layer(degrees=_normalised),
     geometric.GCN2Conv: Layer(degrees=_normalised, rows=2),
@@ -110,14 +110,14 @@ LAYERS: dict[type, Layer] = {
     geometric.TAGConv: Layer(_steps, _normalised),
     geometric.APPNP: Layer(_steps, _normalised),
 }
-#: Sums over the messages of one receiver, and what computes them; other aggregations may be anything.
+#: Known aggregations over the messages of one receiver. Others may compute anything.
 _AGGREGATIONS: dict[str, type] = {
     "add": aggr.SumAggregation, "sum": aggr.SumAggregation, "mean": aggr.MeanAggregation, "max": aggr.MaxAggregation,
     "min": aggr.MinAggregation,
 }  # fmt: skip
-#: The linear maps inside known layers, by their exact type: adapters and parametrisations are classes of their own.
+#: Linear maps inside known layers, by their exact type. Adapters and parametrisations have other types.
 LINEAR = (nn.Linear, geometric.Linear)
-#: Modules that treat every row by itself, in evaluation mode.
+#: Modules that are row-wise in evaluation mode.
 ROWWISE = (
     nn.Linear, geometric.Linear, nn.Identity, nn.Dropout, nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.PReLU, nn.ELU, nn.CELU,
     nn.SELU, nn.GELU, nn.SiLU, nn.Mish, nn.Sigmoid, nn.Tanh, nn.Softplus, nn.Hardtanh, nn.Hardswish,
@@ -136,14 +136,14 @@ _TWO_SIDED = {
     operator.add, operator.sub, operator.mul, operator.truediv, torch.add, torch.sub, torch.mul, torch.div,
 }  # fmt: skip
 _TWO_SIDED_METHODS = frozenset(("add", "sub", "mul", "div"))
-#: Within a row, if told so: `dim` 1 or −1 of a table of rows.
+#: Operations that are row-wise if `dim` is 1 or −1. The value is the position of `dim` among the arguments.
 _ALONG = {
     torch.softmax: 1, torch.log_softmax: 1, functional.softmax: 1, functional.log_softmax: 1, functional.normalize: 2,
     torch.sum: 1, torch.mean: 1,
 }  # fmt: skip
 _ALONG_METHODS = {"softmax": 1, "log_softmax": 1, "sum": 1, "mean": 1}
 _PRODUCTS = {torch.matmul, torch.mm, operator.matmul}
-#: Where code of the libraries lies; torch-geometric also writes some of it into the folder of temporary files.
+#: Folders of library code. torch-geometric also writes generated code into the folder for temporary files.
 _HOMES = (
     *(str(Path(inspect.getfile(library)).parent) for library in (torch, torch_geometric)),
     str(Path(tempfile.gettempdir()) / "torch_geometric."),
@@ -151,11 +151,11 @@ _HOMES = (
 
 
 def read_module(module: nn.Module, x: Tensor, edge_index: Tensor) -> Reading:
-    """The reading of `module(x, edge_index)` in evaluation mode, or `Unreadable` with the reason.
+    """Derive the field of `module(x, edge_index)` in evaluation mode, or raise `Unreadable` with the reason.
 
-    A copy is traced, because a model that keeps values would keep stand-ins. The calls that were found are run on the
-    clean graph and on a thinned one: they must give what the module gives, and each value that is followed must be a
-    table with one row per node.
+    A copy is traced, because a module that stores values would store proxies. The traced calls are run on the clean
+    graph and on a thinned one. They must give the output of the module, and each followed value must have one row per
+    node.
     """
     for name, part in module.named_modules():
         where = f"{name or 'the model'} ({type(part).__name__})"
@@ -189,7 +189,7 @@ def _read(module: nn.Module, x: Tensor, edge_index: Tensor) -> Reading:
 
 
 class _Tables(fx.Interpreter):
-    """Runs traced calls and refuses values that are no tables of rows: [N] and [N, N] values broadcast elsewhere."""
+    """Runs traced calls and refuses values other than tables of rows: [N] and [N, N] broadcast across nodes."""
 
     def __init__(self, calls: fx.GraphModule, names: set[str], n_nodes: int) -> None:
         super().__init__(calls)
@@ -203,7 +203,7 @@ class _Tables(fx.Interpreter):
 
 
 class _Tracer(fx.Tracer):
-    """Traces through code of people and keeps known modules whole."""
+    """Traces through user code; known modules are recorded as single calls."""
 
     def is_leaf_module(self, module: nn.Module, name: str) -> bool:
         if type(module) in LAYERS or _is_rowwise(module) or type(module) is geometric.JumpingKnowledge:
@@ -217,7 +217,7 @@ class _Tracer(fx.Tracer):
 
 
 def require_plain(module: nn.Module, where: str, *, traced: bool = True) -> None:
-    """Refuse what a trace does not show: hooks, odd tensors, and methods of known layers that were replaced."""
+    """Refuse what a trace does not show: hooks, tensor subclasses, and replaced methods of known layers."""
     if any(hooks for name, hooks in vars(module).items() if name.endswith("_hooks") and "forward" in name):
         raise Unreadable(f"{where} has hooks, which may read anything")
     for name, tensor in [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]:
@@ -225,7 +225,7 @@ def require_plain(module: nn.Module, where: str, *, traced: bool = True) -> None
             raise Unreadable(f"{name} of {where} is a {type(tensor).__name__}, which may compute anything")
     known = type(module).__module__.startswith(("torch.", "torch_geometric."))
     if traced and (type(module) is geometric.Sequential or not known):
-        return  # traced through, as it is
+        return  # it is traced through
     for name in vars(module):
         if isinstance(inspect.getattr_static(type(module), name, None), types.FunctionType):
             raise Unreadable(f"{name} of {where} was replaced by something else")
@@ -236,14 +236,14 @@ def require_plain(module: nn.Module, where: str, *, traced: bool = True) -> None
 
 
 def _is_rowwise(module: nn.Module) -> bool:
-    """Whether a module treats every row by itself."""
+    """Whether a module is row-wise."""
     kind = type(module)
     if kind in ROWWISE:
         return True
     if kind is nn.LayerNorm:
         return len(module.normalized_shape) == 1
     if kind is nn.BatchNorm1d:
-        # Without running statistics those of the whole graph are used, also in evaluation mode.
+        # Without running statistics, batch norm uses those of the whole graph, also in evaluation mode.
         return not module.training and module.running_mean is not None and module.running_var is not None
     if kind is geometric.BatchNorm:
         return _is_rowwise(module.module)
@@ -259,7 +259,7 @@ def _is_rowwise(module: nn.Module) -> bool:
 
 
 def _follow(module: nn.Module, graph: fx.Graph) -> dict[fx.Node, Any]:
-    """Abstract values of all calls, in order; that of the output is the answer."""
+    """Abstract values of all calls, in order; the value of the output is the result."""
     values: dict[fx.Node, Any] = {}
     inputs = 0
     for node in graph.nodes:
@@ -313,7 +313,7 @@ def _call(module: nn.Module, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
         if known is functional.dropout and alone and _argument(node, "training", 2, True) is False:
             return rows
         if known in _PRODUCTS and alone:
-            return rows  # rows times a matrix of the model
+            return rows  # rows times a weight matrix
         if known is torch.cat and isinstance(first, list) and _argument(node, "dim", 1, 0) in (1, -1):
             return rows
         if known is getattr and node.args[1:] in (("shape",), ("dtype",), ("device",)):
@@ -360,7 +360,7 @@ def _call_layer(target: Any, where: str, args: list[Any], kwargs: dict[str, Any]
 
 
 def _require_known_parts(target: Any, where: str) -> None:
-    """Refuse a known layer with parts that are not its own: they may pool, or use statistics of all messages."""
+    """Refuse a known layer with foreign parts: they may pool, or use statistics of all messages."""
     known = _AGGREGATIONS.get(target.aggr) if isinstance(target.aggr, str) else None
     if known is None or type(target.aggr_module) is not known or target.flow != "source_to_target":
         raise Unreadable(f"{where} has another aggregation or direction than the plain ones")
@@ -380,7 +380,7 @@ def _require_known_parts(target: Any, where: str) -> None:
 
 
 def _rows_of(values: Any) -> _NodeRows | None:
-    """All rows among the values, together."""
+    """The join of all row values among the arguments."""
     found: _NodeRows | None = None
     for value in values:
         inner = _rows_of(value) if isinstance(value, list) else value if isinstance(value, _NodeRows) else None
@@ -395,7 +395,7 @@ def _require_flat(values: list[Any], node: fx.Node) -> None:
 
 
 def _within_rows(node: fx.Node, position: int) -> bool:
-    """Whether an operation goes along the rows of a table and leaves one row per node."""
+    """Whether an operation works along the rows of a table and keeps one row per node."""
     default = 1 if node.target is functional.normalize else None
     dim = _argument(node, "dim", position, default)
     dim = dim[0] if isinstance(dim, list | tuple) and len(dim) == 1 else dim

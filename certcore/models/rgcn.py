@@ -1,4 +1,4 @@
-"""Robust GCN: hidden units are Gaussians, and uncertain neighbours count less."""
+"""Robust GCN: hidden units are Gaussians, and neighbours with large variance have less weight."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from certcore.models.gaussian import Messages, fits, in_groups, side_by_side
 class RGCN(NodeClassifier):
     """Zhu et al.'s network: one linear layer, two convolutions, half of the units are means and half variances.
 
-    While training, scores are drawn from the last Gaussians; afterwards their means are the scores, so that a
-    prediction is a function of the graph. The KL term of the original is left out, as in the paper.
+    In training, scores are drawn from the last Gaussians. In evaluation their means are the scores, so that a
+    prediction is a deterministic function of the graph. The KL term of the original is left out, as in the paper.
     """
 
     name = "rgcn"
@@ -50,7 +50,7 @@ class RGCN(NodeClassifier):
         return mean + torch.randn_like(mean) * (torch.relu(variance) + 1e-8).sqrt()
 
     def _count(self, units: Tensor, edges: Edges) -> Tensor:
-        """The same, compiled, without gradients and draws; where edges are not smoothed the same ones come again."""
+        """Scores in compiled code, without gradients and draws; unsmoothed edges are prepared once."""
         if self._messages is None or self._messages.edges is not edges:
             self._messages = Messages.of(edges)
         hidden, last = side_by_side(self.means[0], self.variances[0]), in_groups(self.means[1])

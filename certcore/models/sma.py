@@ -1,4 +1,4 @@
-"""Soft medoid aggregation: a node listens to the most central of the nodes around it."""
+"""Soft medoid aggregation: robust averages that weight central neighbours most."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SMA(NodeClassifier):
             voting = not torch.is_grad_enabled() and fits(values.shape[2])
             medoids = self._compare_once(values, matrix) if voting else self._aggregate(values, matrix)
         else:
-            # Edges differ from copy to copy, and so do the rows of weights.
+            # With smoothed edges, the weight rows differ from copy to copy.
             medoids = torch.cat(
                 [
                     self._aggregate(values[k : k + 1], truncated_pagerank(adjacency, ITERATIONS, self.top))
@@ -73,7 +73,7 @@ class SMA(NodeClassifier):
             products = torch.bmm(around, around.transpose(1, 2))
             distances = (squares[:, :, None] + squares[:, None, :] - 2 * products).clamp(min=1e-6).sqrt()
             a = weights.repeat(copies, 1)
-            # Padding of a short row gets no weight.
+            # Padding has weight zero.
             reach = (distances * a[:, None, :]).sum(dim=2).masked_fill(a == 0, float("inf"))
             soft = functional.softmax(-reach / TEMPERATURE, dim=1)
             medoids = torch.bmm(soft[:, None, :], around)[:, 0] * a.sum(dim=1, keepdim=True)
@@ -82,20 +82,20 @@ class SMA(NodeClassifier):
         return torch.cat(parts, dim=1)[:, torch.argsort(torch.cat(order))]
 
     def _compare_once(self, values: Tensor, matrix: sp.csr_array) -> Tensor:
-        """The same in compiled code, without gradients; its preparation pays off for many samples."""
+        """`_aggregate` in compiled code, without gradients; its preparation pays off for many samples."""
         if self._meetings is None or self._meetings.matrix is not matrix:
             self._meetings = Meetings.of(matrix)
         return torch.from_numpy(self._meetings.soft_medoids(values.contiguous().numpy(), TEMPERATURE))
 
     def field(self, graph: Graph, noise: Noise) -> Field:
         if noise.adjacency:
-            # A row depends on what lies within two hops and on the degrees there, whatever is cut off.
+            # Before truncation a row depends on two hops and on the degrees there; so does which entries are kept.
             return Field(layers=ITERATIONS, edge_field=EdgeField.DEGREES)
         return Field(layers=None, node_field=truncated_support(graph, noise, ITERATIONS, self.top))
 
 
 def _buckets(matrix: sp.csr_array) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Rows of similar length together: (rows, columns, weights), filled up with the row's first column, weight 0."""
+    """Buckets of rows of similar length: (rows, columns, weights), padded with the first column and weight 0."""
     lengths = np.diff(matrix.indptr)
     result = []
     limits = [0, 2, 4, 8, 12, 16, 24, 32, 48, max(64, int(lengths.max(initial=1)))]

@@ -1,4 +1,4 @@
-"""Models on disk: tensors as safetensors, everything else as JSON in the same file. Nothing is unpickled."""
+"""Models on disk: tensors as safetensors, everything else as JSON in the same file; no pickles."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def load_model(path: str | os.PathLike[str]) -> tuple[NodeClassifier, dict[str, 
 
 
 def require_finite(model: torch.nn.Module, where: str) -> None:
-    """Refuse weights that are NaN or infinite: every comparison with them is false, and votes would be meaningless."""
+    """Refuse NaN or infinite weights: comparisons with NaN are false, so votes would be meaningless."""
     for key, value in model.state_dict().items():
         if not torch.isfinite(value).all():
             raise InputError(f"{key} of {where} contains NaN or infinite weights; train the model again")

@@ -1,1 +1,1 @@
-"""Results in notebooks: cards, pandas tables, networkx graphs and plots; each module is loaded at its first use."""
+"""Results in notebooks: HTML cards, pandas tables, networkx graphs and plots; each module is imported on first use."""

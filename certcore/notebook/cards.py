@@ -1,4 +1,4 @@
-"""What a notebook shows for a result: the sentence, the numbers beside it, a small picture. Names are escaped."""
+"""HTML cards of results for notebooks: the sentence, its numbers and a small picture. Names are escaped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def card(result: object) -> str:
 
 @card.register
 def _certificate(certificate: Certificate) -> str:
-    """The guarantee, the bracket and how it was found."""
+    """The guarantee, the bracket (best attack found, proven bound) and the solver status."""
     of = None if certificate.instance is None else _asked(certificate.instance, certificate.threat.targets)
     said = [messages.summary(certificate, of).html]
     if certificate.instance is not None:
@@ -65,21 +65,22 @@ def _asked(instance: Instance, targets: np.ndarray | None) -> int | None:
 
 @card.register
 def _model_attack(attack: ModelAttack) -> str:
-    """What an attack on the model changes in fact."""
+    """The number of labels that an attack on the model changes."""
     spent = ", ".join(f"{kind} {count:,}" for kind, count in attack.spent(attack.levels[-1]).items() if count)
-    rows = [("flips", f"{spent} (by {attack.meta.get('method', '?')})")]
-    if attack.changed is not None:
-        rows.insert(0, ("labels changed", f"{attack.changed:,} (found, not the worst)"))
-    if attack.accuracy_under_attack is not None:
-        rows.append(("accuracy under attack", f"{attack.accuracy_under_attack:.1%}"))
-    sure = "the prediction differs" if attack.plain else f"exact binomial test, Holm, α {attack.alpha}"
-    rows.append(("counted by", f"{sure}, {attack.samples:,} samples"))
-    return _card("Attack on the model", [], "", rows, "")
+    rows = [("flips", f"{spent} (by {attack.meta.get('method', '?')})"), ("test", "none" if attack.plain else "Holm")]
+    found = None if attack.instance is None else attack.found(attack.instance, attack.threat)
+    if found is None or attack.instance is None:
+        return _card("Attack on the model", [], "", rows)
+    said = messages.changed_words(found, _asked(attack.instance, attack.threat.targets))
+    counts = [(level, attack.count(attack.instance, level, found.count.targets).n_changed) for level in attack.levels]
+    if len(counts) > 1:
+        rows.append(("changed at", ", ".join(f"{level.flips:,} flips: {changed:,}" for level, changed in counts)))
+    return _card("Attack on the model", [said.html], "", rows)
 
 
 @card.register
 def _instance(instance: Instance) -> str:
-    """What is to be certified."""
+    """The graph, the targets and the base certificate."""
     facts = instance.facts()
     base = facts["base"]
     assert instance.targets is not None
@@ -100,7 +101,7 @@ def _instance(instance: Instance) -> str:
 
 @card.register
 def _curve(curve: Curve) -> str:
-    """The curve, and the guarantee at the largest value that keeps half of the targets."""
+    """The curve, and the guarantee at the largest value that keeps half of the targets certified."""
     axis = Axis.parse(curve.vary)
     said = []
     half = np.flatnonzero(2 * curve.certified >= curve.targets)
@@ -121,7 +122,7 @@ def _curve(curve: Curve) -> str:
         )
     rows.append(("relaxation", f"{curve.relaxation}, {curve.seconds:.2f} s"))
     open_points = int((~np.asarray(curve.final)).sum())
-    note = "Every count is proven by a bound of its own." if proven else "These counts are the solver's word."
+    note = "Every count is proven by a bound of its own." if proven else "These counts are the solver's claim."
     if open_points:
         note += f" At {open_points:,} values the sweep was stopped: the count is sound there but weak."
     picture = pictures.lines(curve.values.astype(float), curve.ratio, curve.naive_ratio, _label(curve.vary))
@@ -130,7 +131,7 @@ def _curve(curve: Curve) -> str:
 
 @card.register
 def _surface(surface: Surface) -> str:
-    """The map in small."""
+    """A small version of the map."""
     rows = [
         (_label(surface.x), f"{surface.x_values[0]:g} … {surface.x_values[-1]:g}"),
         (_label(surface.y), f"{surface.y_values[0]:g} … {surface.y_values[-1]:g}"),
@@ -138,7 +139,7 @@ def _surface(surface: Surface) -> str:
         ("relaxation", f"{surface.relaxation}, {surface.seconds:.2f} s"),
     ]
     done = surface.share_done
-    note = "Every count is proven." if surface.verified.all() else "These counts are the solver's word."
+    note = "Every count is proven." if surface.verified.all() else "These counts are the solver's claim."
     if done < 1:
         note += f" {done:.0%} of the cells are computed; the others carry a sound bound from their neighbours."
     picture = pictures.cells(surface.ratio, _label(surface.x), _label(surface.y))
@@ -146,7 +147,7 @@ def _surface(surface: Surface) -> str:
 
 
 def _card(title: str, said: list[str], picture: str, rows: list[tuple[str, str]], note: str = "") -> str:
-    """Everything but the title, the sentences and the picture, which are HTML already, is escaped here."""
+    """Escapes everything except title, sentences and picture, which are HTML already."""
     cell = "padding:1px 14px 1px 0;text-align:left;border:0;background:none;vertical-align:top"
     table = "".join(
         f'<tr style="background:none"><td style="{cell};opacity:.7">{html.escape(key)}</td>'
@@ -163,7 +164,7 @@ def _card(title: str, said: list[str], picture: str, rows: list[tuple[str, str]]
 
 
 def _label(name: str) -> str:
-    """What was varied, in words."""
+    """Display name of the varied parameter."""
     if name == "sigma":
         return "nodes the attacker controls (σ)"
     return f"{LABELS[name.removeprefix('local_')]}{' per node' if name.startswith('local_') else ''}"
@@ -182,5 +183,5 @@ def _number(value: float | None) -> str:
 
 
 def field_text(check: FieldCheck) -> str:
-    """What an attempt to falsify a field found."""
+    """Result of an attempt to falsify a field."""
     return str(messages.field_words(check))

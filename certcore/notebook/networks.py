@@ -1,4 +1,4 @@
-"""The attacked graph for networkx, and through it for other viewers."""
+"""The attacked graph for networkx, and through it for other graph viewers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from certcore.result.certificate import Certificate
 
 
 def attacked_graph(certificate: Certificate) -> Any:
-    """The clean graph with the best attack found on it; edges run from sender to receiver if it is directed.
+    """The clean graph with the best attack found marked on it; edges run from sender to receiver if it is directed.
 
-    Nodes carry the columns of `certificate.nodes` that they have, edges `deleted` and `added`. Only plain numbers and
-    text are in it, so that `networkx.write_graphml` and `write_gexf` can write it.
+    Nodes have the columns of `certificate.nodes` as attributes where not missing, edges `deleted` and `added`; injected
+    nodes come last. Values are plain numbers and text only, so that `networkx.write_graphml` and `write_gexf` can write
+    it.
     """
     instance = instance_of(certificate)
     graph = nx.DiGraph() if instance.graph.directed else nx.Graph()
@@ -35,6 +36,9 @@ def attacked_graph(certificate: Certificate) -> Any:
         for (receiver, sender), gone in zip(edges.tolist(), deleted.tolist())
     )
     if attack is not None:
+        for new, receiver in attack.injected.tolist():
+            graph.add_node(new, name=f"new node {new - instance.graph.n_nodes + 1}")
+            graph.add_edge(new, receiver, deleted=False, added=True)
         for receiver, sender in np.asarray(attack.added).reshape(-1, 2).tolist():
             graph.add_edge(sender, receiver, deleted=False, added=True)
     return graph
@@ -42,5 +46,5 @@ def attacked_graph(certificate: Certificate) -> Any:
 
 def _plain(value: object) -> Any:
     if isinstance(value, str):
-        return plain(value, 200)  # a name from a file: characters that no XML can hold are left out
+        return plain(value, 200)  # a name from a file: characters that XML does not allow are removed
     return value.item() if hasattr(value, "item") else value

@@ -1,4 +1,4 @@
-"""Small pictures for cards, as SVG text: no scripts, no libraries, readable on light and on dark pages."""
+"""Small pictures for cards, as SVG text: no scripts, no libraries, readable on light and dark pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GREY = "#8a8f98"
 
 
 def bracket_bar(targets: int, proven: int, naive: int, attack: int | None) -> str:
-    """All targets as one bar: proven to stay, open, left uncertified by the best attack found."""
+    """All targets as one bar: proven, open, and left uncertified by the best attack found."""
     if not targets:
         return ""
     lost = min(targets - proven, attack or 0)
@@ -31,7 +31,7 @@ def bracket_bar(targets: int, proven: int, naive: int, attack: int | None) -> st
 
 
 def lines(values: np.ndarray, together: np.ndarray, alone: np.ndarray, label: str) -> str:
-    """The certified ratio over one budget, together and node by node."""
+    """The collective and the naive certified ratio over one budget."""
     height, left, bottom = 130, 34, 20
     span = float(values[-1] - values[0]) or 1.0
 
@@ -58,7 +58,7 @@ def lines(values: np.ndarray, together: np.ndarray, alone: np.ndarray, label: st
 
 
 def cells(ratio: np.ndarray, x: str, y: str) -> str:
-    """The certified ratio over two budgets, the darker the more; at most 48 cells a side."""
+    """The certified ratio over two budgets, darker for larger ratios; at most 48 cells per side."""
     height, left, bottom = 150, 20, 20
     step = [max(1, -(-side // 48)) for side in ratio.shape]
     shown = ratio[:: step[0], :: step[1]]
@@ -77,7 +77,7 @@ def cells(ratio: np.ndarray, x: str, y: str) -> str:
 
 
 def _text(x: float, y: float, text: str, *, fill: str = "currentColor", anchor: str = "start", more: str = "") -> str:
-    """Our own words only: nothing from files is drawn here."""
+    """SVG text of our own labels only: nothing from files is drawn here."""
     return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}" text-anchor="{anchor}" font-size="11" {more}>{text}</text>'
 
 

@@ -1,4 +1,4 @@
-"""Figures of results, ready to be the last line of a cell."""
+"""Figures of results, for the last line of a notebook cell."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from certcore.sweep.surface_maps import Surface
 
 
 class Screen(go.Figure):
-    """A Plotly figure that shows itself without offering to send the chart to a cloud."""
+    """A Plotly figure that displays itself without the button that uploads to Plotly's cloud."""
 
     def show(self, *args: Any, **kwargs: Any) -> None:
         super().show(*args, **({"config": PLOTLY_CONFIG} | kwargs))
@@ -40,7 +40,7 @@ def plot(result: object, backend: str = "plotly", *, dark: bool = False) -> Any:
         return Screen(plotly(figure(result), dark=dark))
     if backend == "matplotlib":
         sheet = matplotlib(figure(result))
-        # A figure without pyplot does not show itself in a notebook otherwise.
+        # A matplotlib figure made without pyplot is otherwise not displayed in a notebook.
         setattr(sheet, "_repr_png_", partial(_png, sheet))  # noqa: B010
         return sheet
     raise InputError(f"the backend is {backend!r}; expected 'plotly' or 'matplotlib'")

@@ -18,9 +18,9 @@ from certcore.sweep.surface_maps import Surface
 
 
 class NodeFrame(pd.DataFrame):
-    """A frame; called like the method of earlier versions, it raises an error that says what to write instead.
+    """A frame; calling it, as in earlier versions, raises an error with the new form.
 
-    As CSV its names are those of `harmless`.
+    When saved as CSV its names are escaped by `harmless`.
     """
 
     def to_csv(self, *args: Any, **kwargs: Any) -> Any:
@@ -34,11 +34,11 @@ class NodeFrame(pd.DataFrame):
 
 
 def harmless(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same table with names that no spreadsheet takes for formulas, for saving to a file."""
+    """The same table for saving to a file: names are escaped so that no spreadsheet reads them as formulas."""
     columns: dict[str, Any] = {}
     for place, name in enumerate(frame.columns):
         title = for_csv(name)
-        while title in columns:  # two names that look the same
+        while title in columns:  # two names may become equal
             title += "′"
         cells = frame.iloc[:, place]
         text = not pd.api.types.is_numeric_dtype(cells.dtype)
@@ -47,7 +47,7 @@ def harmless(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def instance_of(certificate: Certificate) -> Instance:
-    """The instance a certificate is about; certificates put together by hand may have none."""
+    """The instance of a certificate; certificates built by hand may have none."""
     if certificate.instance is None:
         raise InputError(
             "this certificate does not know its instance; make it with certify(instance, …), or put it in with "
@@ -57,11 +57,11 @@ def instance_of(certificate: Certificate) -> Instance:
 
 
 def nodes_frame(certificate: Certificate) -> NodeFrame:
-    """One row per node, in the best attack found: what is done at it, what reaches it, what it would take.
+    """One row per node under the best attack found: flips at it, flips in its field, and how many would break it.
 
-    `loses` is whether the attack leaves a target uncertified (missing for nodes that are no targets), `received` the
-    flips inside its field, `needed` the fewest flips in its field that its base certificate does not cover, of the
-    types the attacker has a budget for (missing if they can never be too many).
+    `loses` is whether the attack leaves a target uncertified (missing for nodes that are no targets). `received` are
+    the flips inside its field. `needed` is the fewest flips in its field that its base certificate does not cover, of
+    the types with a budget (missing if no number of flips suffices).
     """
     instance = instance_of(certificate)
     fronts, n = instance.base.fronts(), instance.graph.n_nodes
@@ -93,7 +93,7 @@ def nodes_frame(certificate: Certificate) -> NodeFrame:
 
 
 def _needed(certificate: Certificate, fronts: Fronts) -> list[int | None]:
-    """Per node the smallest number of flips of a front point that uses only types with a budget."""
+    """Per node the smallest number of flips among its front points that only use types with a budget."""
     without = np.array(certificate.threat.budgets) == 0
     possible = (fronts.points[:, without] == 0).all(axis=1)
     owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
@@ -111,7 +111,7 @@ def frame(result: object) -> pd.DataFrame:
 
 @frame.register
 def _certificate(certificate: Certificate) -> pd.DataFrame:
-    """One row with what `certify --json` prints."""
+    """One row with the same values as `certify --json`."""
     plain = certificate.to_json()
     plain.pop("facts")
     threat = plain.pop("threat")
@@ -121,7 +121,7 @@ def _certificate(certificate: Certificate) -> pd.DataFrame:
 
 @frame.register
 def _curve(curve: Curve) -> pd.DataFrame:
-    """One row per value; the first column is named after what was varied."""
+    """One row per value; the first column is named after the varied parameter."""
     columns = curve.columns()
     values = columns.pop("value")
     return pd.DataFrame({curve.vary: values, "ratio": curve.ratio, "naive_ratio": curve.naive_ratio} | columns)
@@ -129,7 +129,7 @@ def _curve(curve: Curve) -> pd.DataFrame:
 
 @frame.register
 def _surface(surface: Surface) -> pd.DataFrame:
-    """One row per cell; the first two columns are named after what was varied."""
+    """One row per cell; the first two columns are named after the varied parameters."""
     columns = surface.columns()
     x, y = columns.pop("x"), columns.pop("y")
     return pd.DataFrame({surface.x: x, surface.y: y, "ratio": surface.ratio.ravel()} | columns)

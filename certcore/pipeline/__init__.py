@@ -1,1 +1,1 @@
-"""From a dataset or a model to an instance: every stage in one command."""
+"""Builds an instance from a dataset or a trained model: training, votes, fields and provenance."""

@@ -1,4 +1,4 @@
-"""Attacks on the model of an instance: anybody's network, or the model of a bundle, trained again."""
+"""Attacks on the model behind an instance: any network, or the model of a bundle, which is trained again."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
+from certcore.common.options import defaults_of, show_options, take
 from certcore.common.progress import StepsDone
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.domain.threat import Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
 from certcore.model_attack.run import AttackOptions, run_attack
@@ -31,40 +32,50 @@ if TYPE_CHECKING:
     from certcore.votes.fused import FusedVoter
 
 
+class AttackArguments(Budgets, total=False):
+    """The options of `attack`: budgets, and the fields of `AttackOptions`."""
+
+    method: str
+    samples: int
+    alpha: str
+    seed: int
+    time_limit: float | None
+    nested: bool
+
+
 def attack(
     model: Callable[..., Any],
     data: object,
     instance: Instance,
     threat: ThreatModel | None = None,
     *,
-    method: str = "local",
-    samples: int = 10_000,
-    alpha: str = "0.01",
-    seed: int = 0,
-    time_limit: float | None = None,
-    nested: bool = False,
     wrapper: Callable[..., Any] | None = None,
     edges: str = "edge_index",
     cancel: threading.Event | None = None,
     progress: StepsDone | None = None,
-    **budgets: Unpack[Budgets],
+    **options: Unpack[AttackArguments],
 ) -> ModelAttack:
-    """Look for a perturbation that changes as many labels of the certified classifier as possible.
+    """Search for a perturbation that changes as many labels of the certified classifier as possible.
 
-    `model` and `data` are what `smooth` was given (with the same `wrapper` and `edges`), and the budgets are those of
-    `certify`. Labels count as changed if another class beats them on the perturbed graph in `samples` new samples, at
-    confidence 1 − `alpha` over all targets together. An attack is what was found, never the worst there is. It is
-    replayed on the certificates: if it changes a label that they cover, a `SoundnessError` is raised.
+    `model` and `data` are the arguments that `smooth` was called with (with the same `wrapper` and `edges`). The
+    budgets are those of `certify`, the other options those of `AttackOptions`. A label counts as changed if another
+    class beats it on the perturbed graph in `samples` new samples, at confidence 1 − `alpha` over all targets together.
+    The result is a lower bound: a worse attack may exist. The attack is checked against the certificates: if it changes
+    a label that they cover, a `SoundnessError` is raised.
     """
     require_training_packages()
-    options = AttackOptions(method, samples, alpha, seed, time_limit, nested)
+    budgets: Any = dict(options)
+    how = take(AttackOptions, budgets)
     victim = module_victim(model, data, instance, wrapper, edges)
-    return run_attack(victim, instance, read_threat(threat, budgets), options, cancel=cancel, progress=progress)
+    return run_attack(victim, instance, read_threat(threat, budgets), how, cancel=cancel, progress=progress)
+
+
+show_options(attack, defaults_of(AttackOptions), AttackArguments.__annotations__, rest="Budgets")
 
 
 def noise_of(instance: Instance) -> Noise:
-    """The smoothing of an instance; none where its base certificate is about a plain classifier."""
-    return instance.base.noise if isinstance(instance.base, SmoothingBase) else Noise(("0",) * len(TYPES))  # type: ignore[arg-type]
+    """The smoothing noise of an instance; no noise where its base certificate is about a plain classifier."""
+    return instance.base.noise if isinstance(instance.base, SmoothingBase) else Noise(("0",) * len(FLIPS))  # type: ignore[arg-type]
 
 
 def module_victim(
@@ -74,11 +85,11 @@ def module_victim(
     wrapper: Callable[..., Any] | None = None,
     edges: str = "edge_index",
 ) -> Victim:
-    """Anybody's network on the graph of an instance, with the fastest voter and gradients that it allows."""
+    """Any network on the graph of an instance, with the fastest voter and the gradients that its modules allow."""
     from certcore.data.dataset import Dataset
     from certcore.model_attack.victim import ModuleVictim
     from certcore.models.base import NodeClassifier
-    from certcore.pipeline.smooth import _first_call, _prepared, make_module_voter
+    from certcore.pipeline.smooth import Calling, first_call, make_module_voter, prepared
     from certcore.votes.attention import Attention
     from certcore.votes.fused import FusedVoter
     from certcore.votes.module import ModuleVoter, clean_input
@@ -90,8 +101,8 @@ def module_victim(
     if isinstance(model, NodeClassifier):
         return network_victim(model, instance, "")
     dataset = Dataset("graph", graph, np.zeros(graph.n_nodes, dtype=np.int64), ("0",))
-    called = _prepared(model, wrapper, edges, "cpu", dataset, [])
-    n_classes, keeps = _first_call(called, dataset)
+    called = prepared(model, Calling(wrapper=wrapper, edges=edges), dataset, [])
+    n_classes, keeps = first_call(called, dataset)
     voter = make_module_voter(called, dataset, noise, 0, n_classes, keeps=keeps)
     if isinstance(voter, FusedVoter):
         return network_victim(_as_gcn(voter), instance, "")
@@ -100,13 +111,17 @@ def module_victim(
     if split is not None and any(isinstance(part, Attention) for part in split.rest.modules()):
         split = None  # the compiled attention has no gradients
     weights = np.eye(graph.n_attrs, dtype=np.float32) if split is None else split.weights
-    # A copy: asking a layer for gradients of its edges leaves traces by which a voter would no longer know it.
+    # A copy: computing edge gradients leaves attributes on a layer, after which a voter would not recognise it.
     rest = copy.deepcopy(called if split is None else split.rest)
-    return ModuleVictim(noise, voter.digest, lambda on, seed: replace(voter, graph=on, seed=seed), weights, rest)
+    try:
+        digest = voter.digest
+    except InputError:  # the model has no reliable identity: such an attack cannot be resumed from a file
+        digest = ""
+    return ModuleVictim(noise, digest, lambda on, seed: replace(voter, graph=on, seed=seed), weights, rest)
 
 
 def _as_gcn(voter: FusedVoter) -> NodeClassifier:
-    """A two-layer GCN of torch-geometric as ours, which takes weights of edges."""
+    """Convert a two-layer GCN of torch-geometric to our own, which accepts edge weights."""
     import torch
 
     from certcore.models.gcn import GCN
@@ -135,7 +150,7 @@ def attack_bundle(
     work: str | Path | None = None,
     **running: Any,
 ) -> ModelAttack:
-    """Attack the model of a bundle: trained again by its recorded command, or read from a file."""
+    """Attack the model of a bundle, which is trained again by its recorded command or read from a file."""
     victim = bundle_victim(instance, model, work)
     return run_attack(victim, instance, threat, options, meta={"recipe": instance.meta.get("command")}, **running)
 
@@ -143,7 +158,7 @@ def attack_bundle(
 def bundle_victim(
     instance: Instance, model: str | os.PathLike[str] | None = None, work: str | Path | None = None
 ) -> Victim:
-    """The model of a bundle as a victim."""
+    """The model of a bundle as the victim of an attack."""
     require_training_packages()
     if model is None:
         trained = trained_again(instance, work)
@@ -157,7 +172,7 @@ def bundle_victim(
 
 
 def command_of(arguments: list[str]) -> str:
-    """What to type to make the same attack again, without anybody's folders."""
+    """The shell command that repeats the attack, without local paths."""
     words, given = ["certcore"], iter(arguments)
     for word in given:
         if word in ("--work", "--model", "-o", "--output"):

@@ -1,9 +1,9 @@
-"""Try to falsify a declared receptive field: flips outside of it must not move a single score.
+"""Try to falsify a declared receptive field: flips outside of it must not change any score.
 
-Gradients point at attributes that should not matter; real flips decide. On the clean graph and on noisy ones,
-everything outside the fields of some nodes is replaced at once, edges just outside are deleted one by one and together,
-and the scores of these nodes are compared in double precision. A difference is a counterexample, which is reduced to a
-small set of flips. Finding no difference proves nothing.
+Gradients suggest attributes to test; actual flips decide. On the clean graph and on noisy ones, everything outside the
+fields of some nodes is replaced at once. Edges just outside are deleted one by one and together. The scores of these
+nodes are compared in double precision. A difference is a counterexample, which is reduced to a small set of flips.
+Finding no difference proves nothing.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from certcore.models.called import Called
     from certcore.models.reading import Reading
 
-#: Scores that differ by less, relative to the largest one, are called equal: rounding in double or single precision.
+#: Smaller relative differences of scores (to the largest score) are attributed to rounding, by precision.
 _ROUNDING = {"float64": 1e-9, "float32": 5e-5}
-#: Flips named in a counterexample that cannot be made smaller.
+#: Number of flips that are listed for a counterexample that cannot be reduced further.
 _NAMED = 4
-#: Nodes are checked one by one until about so many attributes have been read.
+#: Nodes are checked one by one until about this many attributes have been read.
 _CELLS = 2 * 10**7
-#: Edges just outside a field that are deleted one by one.
+#: Number of edges just outside a field that are deleted one by one.
 _SINGLY = 3
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A counterexample: flips outside the field of `node` that change what the model says about it."""
+    """A counterexample: flips outside the field of `node` that change the model's scores for it."""
 
     node: int
     flips: tuple[str, ...]
@@ -58,7 +58,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class FieldCheck:
-    """What an attempt to falsify a field found; `str` says it in a sentence."""
+    """Result of an attempt to falsify a field; `str` gives it as a sentence."""
 
     layers: int
     edge_field: EdgeField
@@ -67,7 +67,7 @@ class FieldCheck:
     graphs: int
     violation: Violation | None = None
     fault: Fault | None = None
-    """What makes the model no function of the graph."""
+    """Why the model is not a function of the graph (random or stateful), if it is not."""
 
     @property
     def passed(self) -> bool:
@@ -85,12 +85,12 @@ class FieldCheck:
             raise InputError(str(self))
 
     def to_json(self) -> dict[str, Any]:
-        """What goes into the provenance of an instance."""
+        """The entry for the provenance of an instance."""
         return {"comparisons": self.comparisons, "graphs": self.graphs, "passed": self.passed}
 
 
 class CheckOptions(Asked, total=False):
-    """Further options of `check_field`; those of an import (`Asked`) are among them."""
+    """Further options of `check_field`, including those of an import (`Asked`)."""
 
     nodes: int
     graphs: int
@@ -113,9 +113,9 @@ def check_field(
     """Try to falsify that `model` reads no more than `layers` hops of `data` by the rule `edge_field`.
 
     Without `layers` the field is derived from the model's modules, where that is possible. The model is used in the
-    mode it is in: batch normalisation in training mode is detected. `nodes` predictions (24) are compared on the
+    mode it is in, so batch normalisation in training mode is detected. `nodes` predictions (24) are compared on the
     clean graph and on `graphs` − 1 (2) noisy ones, whose flip probabilities are `attr_add`, `attr_del` and `adj_del`.
-    It is a falsifier, not a proof: a model that passes may still read more.
+    Passing the check is no proof: the model may still read more.
     """
     from certcore.models.called import Called
     from certcore.votes.state import require_plain_torch, untouched
@@ -134,7 +134,7 @@ def check_field(
         found = falsify(
             called, dataset.graph, *asked_for[:2], noise, derived=asked_for[2], nodes=nodes, graphs=graphs, seed=seed
         )
-        if found:  # a smaller field than the modules show is wrong, also where no flip was found
+        if found:  # a field smaller than the one derived is wrong even if no flip shows it
             declared_field(called, dataset.graph, layers, edge_field)
     return found
 
@@ -142,9 +142,9 @@ def check_field(
 def declared_field(
     called: Called, graph: Graph, layers: int | None, edge_field: str | None, *, smaller: bool = False
 ) -> tuple[int, EdgeField, bool]:
-    """Layers and edge rule: as declared, or derived from the modules, or refused with the choices there are.
+    """Number of layers and edge rule: declared, or derived from the modules, or an error that lists the choices.
 
-    A declaration below what can be derived is refused as well, unless `smaller` allows it, for falsifying it.
+    A declaration smaller than the derived field is an error as well, unless `smaller` allows it (to falsify it).
     """
     rule = None if edge_field is None else EdgeField.parse(edge_field, "edge_field")
     if layers is not None:
@@ -180,8 +180,8 @@ def declared_field(
 
 
 def _require_all_that_is_read(layers: int, rule: EdgeField, reading: Reading, graph: Graph) -> None:
-    """Refuse a declared field that leaves out what the modules read."""
-    # One more layer makes up for the degrees of senders, unless edges have a direction.
+    """Refuse a declared field that is smaller than the one derived from the modules."""
+    # On undirected graphs one more layer also covers the degrees of senders.
     enough = rule is EdgeField.DEGREES or not reading.degrees or (layers > reading.layers and not graph.directed)
     if layers < reading.layers or not enough:
         raise InputError(
@@ -205,7 +205,7 @@ def falsify(
     seed: int = 0,
     keeps: bool = False,
 ) -> FieldCheck:
-    """The check itself, on a graph of ours; a model that `keeps` values is copied for every comparison."""
+    """The check itself, on our own graph class; a model that `keeps` values is copied for every comparison."""
     random = np.random.default_rng(seed)
     model = _Model(called, graph)
     fault = model.fault(_draw(graph, noise, random))
@@ -227,7 +227,7 @@ def falsify(
 
 
 def _probes(graph: Graph, count: int, random: np.random.Generator) -> np.ndarray:
-    """Nodes to look at: some with many edges, some with few, the rest by chance."""
+    """Nodes to check: some of high degree, some of low degree, the rest at random."""
     order = np.argsort(-graph.incident, kind="stable")
     linked = order[graph.incident[order] > 0]
     chosen = [*linked[: count // 4], *linked[-(count // 4) :], *random.permutation(graph.n_nodes)]
@@ -236,21 +236,29 @@ def _probes(graph: Graph, count: int, random: np.random.Generator) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class _Draw:
-    """One graph to start from: attributes, and which of the clean graph's edges it has."""
+    """A clean or noisy graph that a comparison starts from: attributes, and which of the clean edges are kept."""
 
     x: np.ndarray
     kept: np.ndarray
 
     @classmethod
     def clean(cls, graph: Graph) -> _Draw:
-        return cls(graph.attributes.toarray().astype(bool), np.ones(graph.n_edges, dtype=bool))
+        return cls(_table(graph), np.ones(graph.n_edges, dtype=bool))
 
 
 def _draw(graph: Graph, noise: Noise, random: np.random.Generator) -> _Draw:
     add, delete, _, unlink = (float(theta) for theta in noise.fractions)
-    clean = graph.attributes.toarray().astype(bool)
-    flips = random.random(clean.shape) < np.where(clean, delete, add)
-    return _Draw(clean ^ flips, random.random(graph.n_edges) >= unlink)
+    clean = _table(graph)
+    if graph.real:  # noise on the scale of the standard deviation of the attributes
+        x = clean + clean.std() * random.standard_normal(clean.shape)
+    else:
+        x = clean ^ (random.random(clean.shape) < np.where(clean, delete, add))
+    return _Draw(x, random.random(graph.n_edges) >= unlink)
+
+
+def _table(graph: Graph) -> np.ndarray:
+    """The attributes as a dense array, binary or real-valued."""
+    return graph.attributes.toarray().astype(np.float64 if graph.real else bool)
 
 
 class _Model:
@@ -267,7 +275,7 @@ class _Model:
         try:
             self.called = self.called.double()
             self.scores(clean.x, clean.kept)
-        except InputError:  # it makes single-precision tensors of its own
+        except InputError:  # it creates single-precision tensors itself
             self.called, self.fresh, self.dtype = _copy(called), _copy(called), torch.float32
             self.scores(clean.x, clean.kept)
 
@@ -277,7 +285,7 @@ class _Model:
         pairs = self.graph.edges[kept]
         if not self.graph.directed:
             pairs = np.concatenate([pairs, pairs[:, ::-1]])
-        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]  # the order in which samples come
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]  # the order of edges in samples
         # Rows are (receiver, sender); messages run from the first row of an edge_index to the second.
         return torch.from_numpy(x).to(self.dtype), torch.from_numpy(np.ascontiguousarray(pairs[:, ::-1].T))
 
@@ -293,7 +301,7 @@ class _Model:
         return result
 
     def gradient(self, x: np.ndarray, kept: np.ndarray, nodes: np.ndarray, seed: int) -> np.ndarray:
-        """How a random mix of the scores of some nodes moves with every attribute; zeros if it cannot be had."""
+        """Gradient of a random combination of the scores of some nodes by every attribute; zeros if there is none."""
         import torch
 
         values, edges = self.tensors(x, kept)
@@ -302,7 +310,7 @@ class _Model:
             scores = self._as_given().scores(values, edges)[torch.from_numpy(nodes)]
             mix = torch.randn(scores.shape, dtype=scores.dtype, generator=torch.Generator().manual_seed(seed))
             (found,) = torch.autograd.grad((scores * mix).sum(), values, allow_unused=True)
-        except Exception:  # a model without gradients is still looked at by flips
+        except Exception:  # a model without gradients is still tested by flips
             found = None
         return np.zeros(x.shape) if found is None else found.abs().numpy()
 
@@ -311,13 +319,13 @@ class _Model:
         return _ROUNDING[str(self.dtype).rpartition(".")[2]]
 
     def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """By how much rows of scores differ; 0 where it is rounding."""
+        """Largest difference between rows of scores; 0 where rounding explains it."""
         scale = max(1e-12, float(np.abs(one).max(initial=0)), float(np.abs(other).max(initial=0)))
         change = np.abs(one - other).max(axis=1)
         return np.where(change > self.rounding * scale, change, 0.0)
 
     def fault(self, noisy: _Draw) -> Fault | None:
-        """Whether scores depend on chance or on earlier calls: then the model is no function of the graph."""
+        """Whether scores are random or depend on earlier calls: then the model is not a function of the graph."""
         clean = _Draw.clean(self.graph)
         first, second = self.scores(clean.x, clean.kept), self.scores(clean.x, clean.kept)
         if self.differs(first, second).any():
@@ -330,7 +338,7 @@ class _Model:
 
 
 def _copy(called: Called) -> Called:
-    """A copy on the CPU to experiment with: running statistics and caches of the original stay as they are."""
+    """A copy on the CPU for experiments: running statistics and caches of the original do not change."""
     try:
         return copy.deepcopy(called).cpu()
     except Exception as error:
@@ -352,7 +360,7 @@ class _Search:
         self.compared = 0
 
     def run(self, where: str) -> Violation | None:
-        """First all nodes together, then as many one by one as the size of the graph allows."""
+        """Check all nodes together first, then as many one by one as the size of the graph allows."""
         together = np.arange(len(self.probes))
         singly = max(2, _CELLS // max(1, self.draw.x.size))
         for group in [together, *self.random.permutation(together)[:singly, None]]:
@@ -382,11 +390,11 @@ class _Search:
     def _attempts(
         self, group: np.ndarray, rows: np.ndarray, columns: np.ndarray, outside: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Sets of flips outside: attribute bits (row, column) and edges."""
+        """Sets of flips outside the fields: attribute bits (row, column) and edges."""
         none, graph = np.zeros((0, 2), dtype=np.int64), self.model.graph
         bits = none
         if graph.n_attrs and len(rows):
-            # Whole rows become others; a tenth of the bits is enough to move any sum.
+            # All rows outside the field change; flipping a tenth of their bits is enough to change any sum.
             drawn = self.random.random((len(rows), graph.n_attrs)) < 0.1
             bits = np.stack([rows[drawn.nonzero()[0]], drawn.nonzero()[1]], axis=1)
         ends = ~outside[graph.edges[columns]]
@@ -407,17 +415,20 @@ class _Search:
         return sets
 
     def _changes(self, bits: np.ndarray, edges: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        """How far the scores of the nodes move: bits flipped, edges there against edges gone, all else equal."""
+        """Difference of the nodes' scores when bits are flipped and edges deleted, everything else equal."""
         self.compared += 1
         with_edges, without = self.draw.kept.copy(), self.draw.kept.copy()
         with_edges[edges], without[edges] = True, False
         x = self.draw.x.copy()
-        x[bits[:, 0], bits[:, 1]] ^= True
+        if x.dtype == bool:
+            x[bits[:, 0], bits[:, 1]] ^= True
+        else:  # real-valued attributes are shifted by their largest absolute value
+            x[bits[:, 0], bits[:, 1]] += max(1.0, float(np.abs(x).max(initial=0)))
         before = self.model.scores(self.draw.x, with_edges)[nodes]
         return self.model.differs(before, self.model.scores(x, without)[nodes])
 
     def _smallest(self, node: int, bits: np.ndarray, edges: np.ndarray, where: str) -> Violation:
-        """Halve the set of flips as long as one half still moves the scores."""
+        """Bisect the set of flips as long as one half still changes the scores."""
         alone = np.array([node])
         smaller = True
         while smaller:
@@ -433,7 +444,7 @@ class _Search:
 
 
 def _halves(bits: np.ndarray, edges: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """A set of flips in two smaller ones, if there are any."""
+    """Split a set of flips into two smaller ones, if possible."""
     if len(bits) and len(edges):
         return [(bits, edges[:0]), (bits[:0], edges)]
     if len(bits) > 1:
@@ -442,6 +453,8 @@ def _halves(bits: np.ndarray, edges: np.ndarray) -> list[tuple[np.ndarray, np.nd
 
 
 def _bit(draw: _Draw, node: int, attribute: int) -> str:
+    if draw.x.dtype != bool:
+        return f"changing attribute {attribute} of node {node}"
     what = "deleting" if draw.x[node, attribute] else "adding"
     return f"{what} attribute {attribute} of node {node}"
 

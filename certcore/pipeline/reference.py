@@ -1,4 +1,4 @@
-"""An instance from the inputs of the papers' own code: a boolean grid, a list of types, receptive-field matrices."""
+"""An instance from the inputs of the papers' own code: boolean grid, list of types, receptive-field matrices."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def from_reference(
     edge_field: str = EdgeField.DEGREES,
     targets: Any = None,
 ) -> Instance:
-    """The instance of a boolean grid (nodes × one axis per type) and N × N fields, one per type.
+    """The instance of a boolean grid (nodes × one axis per type) and N × N receptive fields, one per type.
 
-    Fields are matrices for attribute types; with edge types `layers` and `edge_field` take their place. Attributes and
-    adjacency are needed: only existing bits can be deleted. Arrays only; what is pickled is refused.
+    Fields are matrices for attribute types; for edge types give `layers` and `edge_field` instead. Attributes and
+    adjacency are needed because only existing bits can be deleted. Pickled objects are refused.
     """
     table = _plain(grid, "the grid")
     if table.dtype != bool:
         raise InputError(f"the grid has type {table.dtype}; expected booleans, true where a budget is certified")
-    axes = tuple(str(kind) for kind in types)  # the types are called the same there
+    axes = tuple(str(kind) for kind in types)  # the type names are the same there
     strange = [kind for kind in axes if kind not in TYPES]
     if strange:
         raise InputError(f"{strange[0]!r} is no perturbation type; expected {', '.join(TYPES)}")
@@ -49,7 +49,7 @@ def from_reference(
         raise InputError("explicit fields say nothing about edges; give layers= and edge_field= for edge types")
     if len(fields) != len(axes):
         raise InputError(f"there are {len(fields)} fields for {len(axes)} types; expected one N × N matrix per type")
-    # A flip of either type counts as inside where it is inside for one of them: more than needed, never less.
+    # A node is in the field if it is for either attribute type: a larger field is always sound.
     union = sum((sp.csr_array(_plain(one, "a field")) != 0 for one in fields[1:]), sp.csr_array(_first(fields)) != 0)
     return Instance(dataset.graph, base, layers=None, node_field=sp.csr_array(union), targets=targets)
 
@@ -59,7 +59,7 @@ def _first(fields: Sequence[Any]) -> Any:
 
 
 def _plain(value: object, what: str) -> Any:
-    """Numbers as an array or sparse matrix; files and objects are refused."""
+    """Numbers as an array or sparse matrix; files and other objects are refused."""
     if sp.issparse(value):
         return value
     if isinstance(value, str | bytes) or hasattr(value, "__fspath__"):

@@ -1,13 +1,12 @@
-"""From a trained torch network and a graph to an instance: noise by name, votes, field, everything checked."""
+"""From a trained torch network and a graph to an instance: noise, votes, and a checked receptive field."""
 
 from __future__ import annotations
 
 import copy
-import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -16,53 +15,104 @@ from certcore import __version__
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
 from certcore.common.exact import Probability
+from certcore.common.options import defaults_of, show_options, take
 from certcore.common.reading import whole_number
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Asked, Dataset, numbered_classes
 from certcore.data.split import TEST
 from certcore.domain.edge_field import EdgeField
+from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
+from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance
 from certcore.models.registry import require_training_packages
 from certcore.pipeline.check_field import FieldCheck, declared_field, falsify
+from certcore.pipeline.moved import INPUT, Moved, Place
 from certcore.votes.run import Voter, Votes, collect_votes
 from certcore.votes.threads import one_thread
 
 if TYPE_CHECKING:
     from certcore.models.called import Called
 
-#: Nodes of the short check of the field.
+#: Number of nodes in the short check of the field.
 _NODES = 8
-#: Graphs of the short check of the field.
+#: Number of graphs in the short check of the field.
 _GRAPHS = 2
 
 
-class SmoothOptions(Asked, total=False):
-    """Further options of `smooth`; those of an import (`Asked`) are among them."""
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """Number of samples, confidence, seed, checkpoint and parallel workers, as for `collect_votes`."""
 
+    samples: int = 100_000
+    selection: int = 1_000
+    alpha: Probability = 0.01
+    base_rule: str = "binary"
+    seed: int = 0
+    checkpoint: str | os.PathLike[str] | None = None
+    key: str | None = None
+    """An identifier of the model, needed for a checkpoint or several processes if the model has no digest."""
+    fresh: bool = False
+    jobs: int | None = 1
+    scheduler: str | None = None
+    progress: bool | None = None
+    """Whether to show a progress bar; None: on a terminal and in a notebook."""
+
+    def __post_init__(self) -> None:
+        whole_number(self.samples, "the number of samples", 1, 10**9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """The declared receptive field, and whether to try to falsify it."""
+
+    layers: int | None = None
+    edge_field: str | None = None
+    check: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calling:
+    """How the model is called, and on how many samples at once."""
+
+    wrapper: Callable[..., Any] | None = None
+    edges: str = "edge_index"
+    batch_size: int | None = None
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moving:
+    """Where Gaussian noise is drawn, and on which lattice (a power of two such as `2^-9`; by default from s)."""
+
+    noise_at: str = INPUT
+    lattice: str | None = None
+
+
+class SmoothOptions(Asked, total=False):
+    """The options of `smooth`: those of an import (`Asked`), and of `Sampling`, `Field`, `Calling` and `Moving`."""
+
+    samples: int
     selection: int
+    alpha: Probability
     base_rule: str
     seed: int
+    checkpoint: str | os.PathLike[str] | None
+    key: str | None
+    fresh: bool
+    jobs: int | None
+    scheduler: str | None
+    progress: bool | None
+    layers: int | None
+    edge_field: str | None
     check: bool
-    targets: str | Sequence[int] | np.ndarray | None
     wrapper: Callable[..., Any] | None
     edges: str
     batch_size: int | None
     device: str
-    jobs: int | None
-    scheduler: str | None
-    checkpoint: str | os.PathLike[str] | None
-    fresh: bool
-    progress: bool | None
-    name: str
-
-
-_DEFAULTS: SmoothOptions = {
-    "selection": 1_000, "base_rule": "binary", "seed": 0, "check": True, "targets": None, "wrapper": None,
-    "edges": "edge_index", "batch_size": None, "device": "cpu", "jobs": 1, "scheduler": None, "checkpoint": None,
-    "fresh": False, "progress": None, "name": "",
-}  # fmt: skip
+    noise_at: str
+    lattice: str | None
 
 
 def smooth(
@@ -73,102 +123,150 @@ def smooth(
     attr_del: Probability = 0,
     adj_add: Probability = 0,
     adj_del: Probability = 0,
-    samples: int = 100_000,
-    alpha: Probability = 0.01,
-    layers: int | None = None,
-    edge_field: str | None = None,
+    attr_std: Probability | None = None,
+    targets: str | Sequence[int] | np.ndarray | None = None,
+    name: str = "",
     **options: Unpack[SmoothOptions],
 ) -> Instance:
-    """Smooth a trained network by randomly flipping bits of the graph, and return the instance to certify.
+    """Smooth a trained network by random noise on the graph, and return the instance to certify.
 
-    `attr_add`, `attr_del`, `adj_add`, `adj_del` are flip *probabilities*. The model is any torch module (or function)
-    that is called as `model(x, edge_index)` and returns scores. `edges` may be `"edge_weight"` (a third argument of
-    ones) or `"adjacency"` (a sparse tensor instead of edge_index), and `wrapper(model, x, edge_index)` calls anything
-    else. The data are a torch-geometric `Data`, a networkx graph, or (x, edge_index[, labels]); nothing in them is
-    changed unless asked for (`binarize`, `undirected`, `directed`, `simplify`, `largest_component`). Targets are the
-    test nodes if there is a test mask, all nodes otherwise. Further options are those of `SmoothOptions`.
+    `attr_add`, `attr_del`, `adj_add`, `adj_del` are flip *probabilities*. `attr_std` is the standard deviation of
+    Gaussian noise on real-valued attributes, alone or with `adj_del`. It is drawn on a lattice at the input (the
+    attributes are rounded to it, `meta["rounding"]`), or with `noise_at="first_map"` after the first linear map of a
+    recognised network, which needs fewer draws and rounds no attribute. The model is any torch module or function
+    called as `model(x, edge_index)` that returns scores; `edges` and `wrapper` are for other calls (see `Called`). The
+    data are a torch-geometric `Data`, a networkx graph, or (x, edge_index[, labels]); nothing in them is changed unless
+    asked for. Targets are the test nodes if there is a test mask, all nodes otherwise.
 
-    A module is copied, its copy set to evaluation mode, and caches of its layers turned off. Modules behind a function
-    have to be in evaluation mode already. What a model keeps from one call to the next is set aside, or it is refused.
+    A module is copied, its copy set to evaluation mode, and caches of its layers turned off. Modules called inside a
+    function have to be in evaluation mode already. A model that keeps state between calls is copied for every
+    call, or refused.
 
-    The field (`layers`, `edge_field`) is derived from the modules where that is certain, and has to be declared
-    otherwise; a smaller one is refused. With `check` a short form of `check_field` tries to falsify it.
+    The receptive field (`layers`, `edge_field`) is derived from the modules where that is certain, and has to be
+    declared otherwise; a smaller one is refused. With `check` a short form of `check_field` tries to falsify it.
 
-    Networks whose modules are recognised are counted in batches and, where possible, on sparse attributes, after a
-    comparison with the model's own answers (where they differ a slower way is taken, and `meta["votes_note"]` says so);
-    others one sample at a time, or in batches of `batch_size` after the same comparison. With a `checkpoint` file an
-    interrupted run continues; `jobs` processes or the Dask cluster at `scheduler` share the samples.
+    Networks whose modules are recognised vote in batches and, where possible, on sparse attributes. This fast path is
+    first compared with the model's own scores; where they differ a slower one is used, and `meta["votes_note"]` says
+    so. Other models vote one sample at a time, or in batches of `batch_size` after the same comparison. With a
+    `checkpoint` file an interrupted run continues; `jobs` processes or the Dask cluster at `scheduler` share the
+    samples. Both identify modules by weights and code. Functions, and modules that call functions, need a `key`, which
+    must change whenever they change.
     """
     require_training_packages()
     from certcore.votes.state import require_plain_torch, untouched
 
     require_plain_torch()
-    noise = _noise((attr_add, attr_del, adj_add, adj_del))
-    whole_number(samples, "the number of samples", 1, 10**9)
-    o = _DEFAULTS | options
-    asked: Any = {key: value for key, value in options.items() if key not in _DEFAULTS}
-    dataset, labelled = as_dataset(data, o["name"], **asked)
-    where, notes = _targets(dataset, o["targets"]), list[str]()
-    with untouched((model, o["wrapper"])):
-        called = _prepared(model, o["wrapper"], o["edges"], o["device"], dataset, notes)
-        n_classes, keeps = _first_call(called, dataset)
-        found = declared_field(called, dataset.graph, layers, edge_field)
-        checked = _checked(called, dataset, found, noise, o, keeps)
-        voter = make_module_voter(
-            called, dataset, noise, o["seed"], n_classes, batch_size=o["batch_size"], device=o["device"], keeps=keeps,
-            notes=notes,
-        )  # fmt: skip
-        votes = _counted(voter, samples, o)
-    base = SmoothingBase(
-        votes.estimation, votes.prediction, votes.n_samples, str(alpha), noise.theta, rule=o["base_rule"],
-        graph=dataset.graph,
-    )  # fmt: skip
-    meta = _meta(model, dataset, labelled, noise, votes, o["seed"], found, checked, o["name"], notes)
+    asked: Any = dict(options)
+    sampling, field, calling = take(Sampling, asked), take(Field, asked), take(Calling, asked)
+    moving = take(Moving, asked)
+    noise = _noise((attr_add, attr_del, adj_add, adj_del), attr_std, moving)
+    if noise.attr_std is not None and not isinstance(data, Dataset | Graph):
+        asked |= {"keep_values": True}  # Gaussian noise needs the real values
+    dataset, labelled = as_dataset(data, name, **asked)
+    where, notes = _targets(dataset, targets), list[str]()
+    with untouched((model, calling.wrapper)):
+        called = prepared(model, calling, dataset, notes)
+        n_classes, keeps = first_call(called, dataset)
+        found = declared_field(called, dataset.graph, field.layers, field.edge_field)
+        checked = _checked(called, dataset, found, noise, field.check, sampling.seed, keeps)
+        voter, dataset, moved = _voter(called, dataset, noise, (sampling, calling, moving), n_classes, keeps, notes)
+        votes = _counted(voter, sampling)
+    base = _base(votes, dataset, noise, moved, found, sampling)
+    meta = _meta(model, dataset, labelled, noise, votes, sampling.seed, found, checked, name, notes)
+    if moved is not None:
+        meta |= moved.facts
+        dataset = replace(dataset, graph=moved.graph)
     return _instance(dataset, labelled, base, found, where, n_classes, meta)
 
 
-def _shown_signature() -> inspect.Signature:
-    """What notebooks and `help` show: all options by name, instead of `**options`."""
-    written = inspect.signature(smooth)
-    named = [one for one in written.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    for name, kind in SmoothOptions.__annotations__.items():
-        kind = getattr(kind, "__forward_arg__", kind)
-        default = dict(_DEFAULTS).get(name, False)
-        named.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
-    return written.replace(parameters=named)
+show_options(
+    smooth,
+    defaults_of(Sampling, Field, Calling, Moving) | dict.fromkeys(Asked.__annotations__, False),
+    SmoothOptions.__annotations__,
+)
 
 
-smooth.__signature__ = _shown_signature()  # type: ignore[attr-defined]
+def _voter(
+    called: Called,
+    dataset: Dataset,
+    noise: Noise,
+    options: tuple[Sampling, Calling, Moving],
+    n_classes: int,
+    keeps: bool,
+    notes: list[str],
+) -> tuple[Voter, Dataset, Moved | None]:
+    """The voter, its graph (rounded to the lattice of the noise), and where Gaussian noise is drawn."""
+    from certcore.votes.module import ModuleVoter
+
+    sampling, calling, moving = options
+    moved = None
+    if noise.attr_std is not None and moving.noise_at == INPUT:
+        moved = Moved.at_input(dataset.graph, noise)
+        dataset = replace(dataset, graph=moved.graph)
+    settings: Any = {"batch_size": calling.batch_size, "device": calling.device, "keeps": keeps, "notes": notes}
+    if noise.attr_std is not None and moved is None:
+        voter, moved = first_map_voter(called, dataset, noise, sampling.seed, n_classes, **settings)
+    else:
+        voter = make_module_voter(called, dataset, noise, sampling.seed, n_classes, **settings)
+    if isinstance(voter, ModuleVoter):
+        voter = replace(voter, key=sampling.key)
+    if moved is not None:
+        moved.require_exact(sampling.samples, sampling.alpha)
+    return voter, dataset, moved
+
+
+def _base(
+    votes: Votes,
+    dataset: Dataset,
+    noise: Noise,
+    moved: Moved | None,
+    found: tuple[int, EdgeField, bool],
+    sampling: Sampling,
+) -> SmoothingBase:
+    if moved is None:
+        return SmoothingBase(
+            votes.estimation, votes.prediction, votes.n_samples, str(sampling.alpha), noise.theta,
+            rule=sampling.base_rule, graph=dataset.graph,
+        )  # fmt: skip
+    everybody = np.arange(dataset.graph.n_nodes)
+    fields = hop_fields(dataset.graph, everybody, *found[:2], need_edges=False).nodes
+    return moved.base(votes, sampling.alpha, sampling.base_rule, fields)
 
 
 def _checked(
-    called: Called, dataset: Dataset, found: tuple[int, EdgeField, bool], noise: Noise, o: SmoothOptions, keeps: bool
+    called: Called,
+    dataset: Dataset,
+    found: tuple[int, EdgeField, bool],
+    noise: Noise,
+    wanted: bool,
+    seed: int,
+    keeps: bool,
 ) -> FieldCheck | None:
-    """The short check of the field, which raises if it is falsified; None if only chance and memory were looked for.
+    """The short check of the field, which raises if it is falsified; None if only randomness and state were tested.
 
-    If noise adds edges, every field is the whole graph.
+    If noise adds edges, every receptive field is the whole graph.
     """
-    flips = bool(o["check"] and noise.fractions[2] == 0)
+    flips = bool(wanted and noise.fractions[2] == 0)
     checked = falsify(
         called, dataset.graph, *found[:2], noise, derived=found[2], nodes=_NODES,
-        graphs=_GRAPHS if flips else 0, seed=o["seed"], keeps=keeps,
+        graphs=_GRAPHS if flips else 0, seed=seed, keeps=keeps,
     )  # fmt: skip
     checked.require()
     return checked if flips else None
 
 
-def _counted(voter: Voter, samples: int, o: SmoothOptions) -> Votes:
-    """The votes; refused if the model answers the first sample otherwise after it has voted."""
+def _counted(voter: Voter, sampling: Sampling) -> Votes:
+    """The votes; refused if the model's scores for the first sample are different after voting."""
     first = _first_answer(voter)
     votes = collect_votes(
         voter,
-        selection=o["selection"],
-        estimation=samples,
-        checkpoint=o["checkpoint"],
-        fresh=o["fresh"],
-        jobs=o["jobs"],
-        scheduler=o["scheduler"],
-        progress=_shown() if o["progress"] is None else o["progress"],
+        selection=sampling.selection,
+        estimation=sampling.samples,
+        checkpoint=sampling.checkpoint,
+        fresh=sampling.fresh,
+        jobs=sampling.jobs,
+        scheduler=sampling.scheduler,
+        progress=_shown() if sampling.progress is None else sampling.progress,
     )
     _require_same_answer(voter, first)
     return votes
@@ -210,9 +308,9 @@ def make_module_voter(
     keeps: bool = False,
     notes: list[str] | None = None,
 ) -> Voter:
-    """The fastest way that answers like the model itself, see `smooth`; `notes` tell which ones did not.
+    """The fastest voter with the same scores as the model itself, see `smooth`; `notes` lists those that differed.
 
-    A model that `keeps` values from one call to the next is copied for every call.
+    A model that `keeps` values between calls is copied for every call.
     """
     from certcore.models.reading import Unreadable, read_module
     from certcore.votes.agree import fused_agrees, module_agrees
@@ -254,7 +352,7 @@ def make_module_voter(
 
 
 def _first_answer(voter: Any) -> Any:
-    """What a network says about the first sample, before it votes; nothing for voters that hold plain arrays."""
+    """Scores of a network for the first sample, before it votes; None for voters that hold plain arrays."""
     import torch
 
     from certcore.votes.module import ModuleVoter
@@ -267,7 +365,7 @@ def _first_answer(voter: Any) -> Any:
 
 
 def _require_same_answer(voter: Voter, first: Any) -> None:
-    """Refuse votes of a model that answers the same sample otherwise after it has voted."""
+    """Refuse votes of a model whose scores for the same sample are different after voting."""
     if first is not None and not bool((_first_answer(voter) == first).all()):
         raise InputError(
             "the model says something else about the same graph after it has voted than before, so its votes are not "
@@ -275,7 +373,54 @@ def _require_same_answer(voter: Voter, first: Any) -> None:
         )
 
 
-def _noise(given: tuple[Probability, ...]) -> Noise:
+def first_map_voter(
+    called: Called,
+    dataset: Dataset,
+    noise: Noise,
+    seed: int,
+    n_classes: int,
+    *,
+    batch_size: int | None = None,
+    device: str = "cpu",
+    keeps: bool = False,
+    notes: list[str] | None = None,
+) -> tuple[Voter, Moved]:
+    """The voter with noise after the first linear maps, if the modules show them; an error otherwise."""
+    from certcore.models.reading import Unreadable, read_module
+    from certcore.votes.agree import behind_agrees
+    from certcore.votes.module import ModuleVoter, clean_input, fitting_batch
+    from certcore.votes.recognise import fused_voter
+    from certcore.votes.split import split_first
+
+    graph = dataset.graph
+    try:
+        reading = read_module(copy.deepcopy(called).cpu(), *clean_input(graph))
+        split = split_first(called, *clean_input(graph), reading)
+    except Unreadable:
+        split = None
+    if split is None or keeps or device != "cpu":
+        raise InputError(
+            "the first linear maps of this model cannot be told from its modules (or it does not run on the CPU), so "
+            "noise cannot be drawn behind them; leave noise_at out"
+        )
+    moved = Moved.behind(graph, split.weights, noise)
+    assert moved.cut is not None
+    batch = batch_size or fitting_batch(graph.n_nodes, split.width)
+    voter = ModuleVoter(graph, moved.noise, seed, called, n_classes, batch, True, behind=True)
+    fused = fused_voter(reading, graph, moved.noise, seed) if batch_size is None else None
+    if fused is not None:
+        behind = replace(fused, graph=moved.drawn, weights1=moved.cut.rest)
+        if behind_agrees(behind, moved.cut, called):
+            return behind, moved
+        if notes is not None:
+            notes.append("the fused kernel gave other scores than the model, so it was not used")
+    if not behind_agrees(voter, moved.cut, called):
+        raise InputError("the network behind its first map gives other scores than the model; leave noise_at out")
+    return voter, moved
+
+
+def _noise(given: tuple[Probability, ...], attr_std: Probability | None, moving: Moving) -> Noise:
+    Place.parse(moving.noise_at, "noise_at")
     for kind, value in zip(FLIPS, given):
         counts = isinstance(value, int | np.integer) and not isinstance(value, bool) and value != 0
         if counts or (isinstance(value, float) and value > 1):
@@ -283,33 +428,32 @@ def _noise(given: tuple[Probability, ...]) -> Noise:
                 f"smooth(…, {kind}={value}) is no flip probability; expected a number from 0 to 1 such as 0.6 (1.0 if "
                 f"you mean one). How many flips an attacker has is for certify(instance, {kind}={value})"
             )
-    noise = Noise.to_draw(given)
+    std = None if attr_std is None else str(attr_std)
+    if std is None and moving != Moving():
+        raise InputError("noise_at and lattice are about Gaussian noise; give attr_std as well, or leave them out")
+    noise = Noise(tuple(map(str, given)), std, moving.lattice)  # type: ignore[arg-type]
+    noise.check_drawable()
+    if std is not None and noise.fractions[2]:
+        raise InputError("beside attr_std edges are only deleted by noise; set adj_add to 0")
     if not (noise.attributes or noise.adjacency):
         raise InputError(
             "nothing is smoothed: all four flip probabilities are 0; give some, for example attr_add=0.002, "
-            "attr_del=0.6"
+            "attr_del=0.6, or attr_std=0.1 for attributes that are numbers"
         )
     return noise
 
 
-def _prepared(
-    model: Callable[..., Any],
-    wrapper: Callable[..., Any] | None,
-    edges: str,
-    device: str,
-    dataset: Dataset,
-    notes: list[str],
-) -> Called:
-    """A copy in evaluation mode and without caches: training the model further does not change whose votes are counted.
+def prepared(model: Callable[..., Any], calling: Calling, dataset: Dataset, notes: list[str]) -> Called:
+    """A copy in evaluation mode and without caches: training the original further does not affect the votes.
 
-    A function is not copied: what it refers to has to be in evaluation mode already.
+    A function is not copied: the modules that it refers to have to be in evaluation mode already.
     """
     from torch import nn
 
     from certcore.models.called import Called
     from certcore.votes.state import require_evaluation, without_caches
 
-    called = Called(model, wrapper, edges)
+    called = Called(model, calling.wrapper, calling.edges)
     try:
         called = copy.deepcopy(called)
     except Exception as error:
@@ -317,7 +461,7 @@ def _prepared(
             f"the model cannot be copied ({type(error).__name__}: {error}); expected a torch module, or a function"
         ) from error
     if isinstance(called.model, nn.Module):
-        called.model.eval()  # its own, if it has one
+        called.model.eval()  # the module inside, if there is one
     called.eval()
     require_evaluation(called)
     before = copy.deepcopy(called)
@@ -326,9 +470,10 @@ def _prepared(
         _require_same_without_caches(before, called, dataset)
         notes.append(f"cached=True of {', '.join(layers)} was turned off, for samples have other edges than the graph")
     try:
-        return called.to(device)
+        return called.to(calling.device)
     except (RuntimeError, AssertionError) as error:
-        raise InputError(f"the device {device!r} cannot be used ({str(error).partition(chr(10))[0]})") from error
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"the device {calling.device!r} cannot be used ({reason})") from error
 
 
 def _require_same_without_caches(before: Called, called: Called, dataset: Dataset) -> None:
@@ -346,17 +491,17 @@ def _require_same_without_caches(before: Called, called: Called, dataset: Datase
         )
 
 
-def _first_call(called: Called, dataset: Dataset) -> tuple[int, bool]:
-    """The number of classes, and whether the model keeps values from one call to the next."""
+def first_call(called: Called, dataset: Dataset) -> tuple[int, bool]:
+    """The number of classes, and whether the model keeps values between calls."""
     import torch
 
     from certcore.votes.module import clean_input
-    from certcore.votes.state import first_call, require_nothing_kept
+    from certcore.votes.state import call_twice, require_nothing_kept
 
     x, index = clean_input(dataset.graph)
     device = next((p.device for p in called.parameters()), torch.device("cpu"))
     try:
-        scores, keeps, beyond = first_call(called, x.to(device), index.to(device))
+        scores, keeps, beyond = call_twice(called, x.to(device), index.to(device))
     except InputError:
         raise
     except Exception as error:

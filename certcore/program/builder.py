@@ -23,7 +23,7 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray | int]
 
 
 class Builder:
-    """Builds the usual program: the flips inside a field must add up to a point of the front."""
+    """Builds the usual program: flips inside a field cover a convex combination of the group's front points."""
 
     def __init__(self, problem: Problem, relaxation: Relaxation, extent: tuple[int, ...]) -> None:
         self.problem, self.relaxation = problem, relaxation
@@ -78,12 +78,14 @@ class Builder:
             matrix=matrix,
             rhs=rhs,
             field_capacity={} if self.relaxation.has_indicators else {k: self._supply(k) for k in self.types},
+            units=np.ones(len(TYPES), dtype=np.int64),
+            unit=self.unit,
         )
 
     # Columns.
 
     def _groups(self, fronts: LiveFronts) -> None:
-        """Merge the targets that are in the program, and list the points of every group."""
+        """Merge targets with equal fronts and fields into groups, and list the front points of every group."""
         problem = self.problem
         alive = np.flatnonzero(fronts.alive)
         nodes, edges = problem.fields.nodes[alive], problem.fields.edges
@@ -97,6 +99,7 @@ class Builder:
         self.groups = Groups(of_target, alive[representative] if count else _EMPTY, weight)
         self.node_field = nodes[representative]
         self.edge_field = edges[alive[representative]] if edges is not None else None
+        self.unit = problem.fields.unit
 
         front = fronts.front_of_target[alive[representative]]
         sizes = np.diff(fronts.indptr)[front]
@@ -115,7 +118,7 @@ class Builder:
         return int(total)
 
     def _flips(self) -> Flips:
-        """Sites that lie in some field, type by type."""
+        """Flip columns of all types, for sites that lie in some field."""
         parts = [(k, *self._attribute_flips(k)) for k in self.attributes]
         if self.edge_field is not None:
             parts.append((ADJ_DEL, *self._edge_flips(self.edge_field)))
@@ -138,7 +141,7 @@ class Builder:
         return sites, np.full(len(sites), -1), problem.node_costs[sites], cap
 
     def _edge_flips(self, field: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The same for edge deletions; with σ an undirected edge has one column for each end that may pay."""
+        """The same for edge deletions; with σ, an undirected edge has one column for each end that may pay."""
         problem, edges = self.problem, self.graph.edges
         free = problem.free[edges].all(axis=1)
         sites = np.flatnonzero(free & (np.bincount(field.indices, minlength=len(edges)) > 0))
@@ -165,7 +168,7 @@ class Builder:
         self.blocks.add("global", np.zeros(len(self.types)), (row[self.flips.kind], self.flip_columns, self.flips.cost))
 
     def _local_rows(self) -> None:
-        """Edges deleted at a node are at most its local budget; rows that cannot bind are left out."""
+        """At most the local budget of a node is deleted there; rows that cannot bind are omitted."""
         n, edges, sites = self.graph.n_nodes, self.graph.edges, self.flips.site[self.is_edge]
         limits = self.problem.local_limits[ADJ_DEL]
         standing = np.bincount(edges[np.unique(sites)].ravel(), minlength=n)
@@ -178,7 +181,7 @@ class Builder:
         self.blocks.add("local", limits[bound], (entry[mask], columns[mask], 1))
 
     def _payer_rows(self) -> np.ndarray:
-        """Flips at m (or paid by m) ≤ a_m · capacity of m; returns the types and nodes of the rows."""
+        """Flips at m (or paid for by m) ≤ a_m · capacity of m; returns the types and nodes of the rows."""
         n, flips = self.graph.n_nodes, self.flips
         payer = np.where(self.is_edge, flips.payer, flips.site)
         paid = payer >= 0
@@ -193,7 +196,7 @@ class Builder:
         return np.stack([kinds, nodes])
 
     def _pair_rows(self) -> None:
-        """Undirected: an edge is deleted at most once, by one of its ends. Directed: one of its ends is an attacker."""
+        """Undirected: an edge is deleted at most once, paid for by one end. Directed: one end is an attacker."""
         columns = self.flip_columns[self.is_edge]
         if self.two_payers:
             half = len(columns) // 2
@@ -207,7 +210,7 @@ class Builder:
         )
 
     def _field_rows(self, k: int) -> None:
-        """The flips that the chosen points need lie in the field: one row per group (paper's form: per point)."""
+        """The chosen points need no more flips than lie in the field: one row per group (paper's form: per point)."""
         inside, points = self._inside(k), self.points
         flips = self.flip_columns[self.flips.kind == k]
         need = np.flatnonzero(points.amount[:, k] > 0)
@@ -217,12 +220,12 @@ class Builder:
         self.blocks.add(
             f"field{k}",
             np.zeros(count),
-            (row, self.point_columns[need], points.amount[need, k]),
-            (np.repeat(np.arange(count), np.diff(inside.indptr)), flips[inside.indices], -1),
+            (row, self.point_columns[need], points.amount[need, k] * self.unit),
+            (np.repeat(np.arange(count), np.diff(inside.indptr)), flips[inside.indices], -inside.data.astype(np.int64)),
         )
 
     def _choose_rows(self) -> None:
-        """Σ_p s_p ≤ 1 for each group; in the paper's form its indicator is at most Σ_p s_p."""
+        """Σ_p s_p ≤ 1 for each group; in the paper's form, the indicator of the group ≤ Σ_p s_p."""
         count, owner = len(self.groups), self.points.group
         if not self.relaxation.has_indicators:
             self.blocks.add("choose", np.ones(count), (owner, self.point_columns, 1))
@@ -244,11 +247,11 @@ class Builder:
     def _supply(self, k: int) -> FieldCapacity:
         if k == ADJ_DEL:
             return edge_supply(self.problem, self.edge_field)
-        return attribute_supply(self.node_field, self.problem.capacities[k], self.has_sigma)
+        return attribute_supply(self.node_field, self.problem.capacities[k], self.has_sigma, self.unit)
 
     def _coefficients(self, nodes: np.ndarray, payers: np.ndarray, matrix: sp.csr_array) -> Attackers:
         kinds, of_node = payers
-        # Node costs are costs of attribute flips; an edge counts 1 for its attacker.
+        # Node costs apply to attribute flips; each edge uses one unit of its attacker's capacity.
         costs = np.where(np.isin(kinds, node_types()), self.problem.node_costs[of_node], 1)
         rows, columns, entries = _EMPTY, self.attacker_column[of_node], _EMPTY
         if len(kinds):
@@ -262,7 +265,7 @@ class Builder:
         )  # fmt: skip
 
     def _touch(self, nodes: np.ndarray) -> sp.csr_array | None:
-        """Groups × attackers: the nodes of a field if attributes are in play, and both ends of its edges."""
+        """Groups × attackers: nodes of the field (if attributes are in play) and both ends of its edges."""
         parts = [self.node_field] if self.attributes else []
         if self.edge_field is not None:
             edges, count = self.graph.edges, self.graph.n_edges
@@ -305,7 +308,7 @@ class _RowBlocks:
 
 
 def _entry_positions(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Where in `matrix.data` the entries (rows[i], columns[i]) are; every one exists."""
+    """Positions in `matrix.data` of the entries (rows[i], columns[i]), all of which must exist."""
     owner = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     keys = owner * matrix.shape[1] + matrix.indices
     return np.searchsorted(keys, rows.astype(np.int64) * matrix.shape[1] + columns)

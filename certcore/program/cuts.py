@@ -1,8 +1,8 @@
-"""Cutting planes: rows that every integer attack fulfils, added only where a relaxed solution violates them.
+"""Cutting planes: rows that every integer attack satisfies, added only where a relaxed solution violates them.
 
-A family makes rows from tags (here: whole numbers), checks the tags that a proof contains, and finds the rows that a
-relaxed solution violates (separation). A further family is a further entry at the end of `FAMILIES`: proofs name
-families by their number. Both families tighten the constraint on σ.
+A family builds rows from tags (integers), checks the tags in a proof, and finds the rows that a relaxed solution
+violates (separation). Proofs name families by their number, so new families go to the end of `FAMILIES`. Both families
+here tighten the constraint on σ.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import scipy.sparse as sp
 
 from certcore.program.structure import Structure
 
-#: Rows that are violated by less are not added.
+#: Rows with a smaller violation are not added.
 TOLERANCE = 1e-6
-#: The most rows of one family that are added in a round.
+#: Maximum number of rows of one family added in a round.
 MAX_NEW = 4000
 _NOTHING = np.zeros(0, dtype=np.int64)
 
 
 class Rows(NamedTuple):
-    """matrix · x ≤ rhs, in whole numbers."""
+    """matrix · x ≤ rhs with integer data."""
 
     matrix: sp.csr_array
     rhs: np.ndarray
@@ -33,16 +33,16 @@ class Family(Protocol):
     """Rows of one kind, valid for all budgets and every σ of the structure."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
-        """Whether all tags (at least 0) name rows of this family."""
+        """Whether every tag (all are at least 0) names a row of this family."""
 
     def rows(self, structure: Structure, index: np.ndarray) -> Rows: ...
 
     def violated(self, structure: Structure, x: np.ndarray, present: np.ndarray) -> np.ndarray:
-        """Tags of rows that x violates by more than the tolerance, without those present, the worst ones first."""
+        """Tags of rows not present that x violates by more than the tolerance, largest violation first."""
 
 
 class LinkCut:
-    """A deleted edge that i pays for needs the whole attacker i: d_ij ≤ a_i. The tag is the flip's column."""
+    """d_ij ≤ a_i: if i pays for deleting edge ij, i is an attacker. The tag is the flip's column."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
         inside = structure.attackers.touch is not None and bool((index < len(structure.flips)).all())
@@ -72,7 +72,7 @@ class LinkCut:
 
 
 class ReachCut:
-    """A broken target needs an attacker who can flip something in its field: Σ_p s_p ≤ Σ a_i. The tag is the group."""
+    """Σ_p s_p ≤ Σ a_i: breaking a group needs an attacker who can flip something in its field. The tag is the group."""
 
     def fits(self, structure: Structure, index: np.ndarray) -> bool:
         return structure.attackers.touch is not None and bool((index < len(structure.groups)).all())
@@ -98,18 +98,18 @@ class ReachCut:
         return _worst(gap)
 
 
-#: All families; a proof names them by their position here.
+#: All families; proofs name them by their position here.
 FAMILIES: tuple[Family, ...] = (LinkCut(), ReachCut())
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Which rows of which families are in the program, in the order of their rows."""
+    """The cuts in the program, in the order of their rows."""
 
     family: np.ndarray
     """Position in `FAMILIES`."""
     index: np.ndarray
-    """The family's own tag."""
+    """The tag within the family."""
 
     @classmethod
     def none(cls) -> Cuts:
@@ -123,7 +123,7 @@ class Cuts:
         return self.index[self.family == family]
 
     def plus(self, other: Cuts) -> Cuts:
-        """These rows followed by the others: rows are only appended, so that the positions of dual values stay."""
+        """These cuts followed by `other`: appending keeps the positions of the dual values."""
         return Cuts(np.concatenate([self.family, other.family]), np.concatenate([self.index, other.index]))
 
     def fit(self, structure: Structure) -> bool:
@@ -142,7 +142,7 @@ class Cuts:
 
 
 def violated(structure: Structure, x: np.ndarray, present: Cuts) -> Cuts:
-    """The rows of all families that x violates and that are not present."""
+    """Cuts of all families that x violates and that are not present."""
     found = [family.violated(structure, x, present.of(number)) for number, family in enumerate(FAMILIES)]
     numbers = np.repeat(np.arange(len(found), dtype=np.int8), [len(index) for index in found])
     return Cuts(numbers, np.concatenate(found))

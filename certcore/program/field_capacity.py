@@ -1,4 +1,4 @@
-"""Upper limits on the perturbation of one type inside a field: points that need more cannot be reached."""
+"""Upper limits on the flips of one type inside a field; front points that need more cannot be reached."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.errors import InputError
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.program.problem import Problem
 
@@ -22,22 +23,29 @@ class FieldCapacity:
     total: np.ndarray
     indptr: np.ndarray | None = None
     running: np.ndarray | None = None
+    unit: int = 1
+    """Denominator of the weights in the sums; the limit is rounded down to whole flips."""
 
     def limit(self, sigma: int | None) -> np.ndarray:
         """The most flips that each group's field can contain."""
         if sigma is None or self.indptr is None or self.running is None:
-            return self.total
+            return self.total // self.unit
         take = np.minimum(np.diff(self.indptr), sigma)
         last = self.indptr[:-1] + take - 1
-        padded = np.concatenate([self.running, [0]])  # index -1 for empty takes
+        padded = np.concatenate([self.running, [0]])  # index -1 (empty prefix) gives 0
         best = np.where(take > 0, padded[np.where(take > 0, last, -1)], 0)
-        return np.minimum(self.total, best)
+        return np.asarray(np.minimum(self.total, best) // self.unit)
 
 
-def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool) -> FieldCapacity:
-    """Attribute flips: the capacities of the nodes in the field."""
-    total = np.asarray(psi @ capacity.astype(np.int64))
-    return _with_sigma(capacity[psi.indices].astype(np.int64), psi.indptr, total) if has_sigma else FieldCapacity(total)
+def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool, unit: int = 1) -> FieldCapacity:
+    """Attribute flips: the weighted sum of the capacities of the nodes in the field."""
+    capacity, weighted = capacity.astype(np.int64), psi.astype(np.int64)
+    if unit > 1 and float((psi.astype(np.float64) @ capacity.astype(np.float64)).max(initial=0.0)) >= 2.0**62:
+        raise InputError("weights times flips are too large to be added exactly; expected a smaller field_unit")
+    total = np.asarray(weighted @ capacity)
+    if not has_sigma:
+        return FieldCapacity(total, unit=unit)
+    return _with_sigma(capacity[psi.indices] * weighted.data, psi.indptr, total, unit)
 
 
 def edge_supply(problem: Problem, big_psi: sp.csr_array) -> FieldCapacity:
@@ -54,18 +62,18 @@ def edge_supply(problem: Problem, big_psi: sp.csr_array) -> FieldCapacity:
         shape=(count, graph.n_nodes),
     )
     standing = sp.csr_array(big_psi.astype(np.int64) @ ends.tocsr())
-    # At a node at most its capacity, and at most as many edges of this field as end there.
+    # A node contributes at most its capacity, and at most its number of incident edges in this field.
     at_node = np.minimum(standing.data, problem.capacities[ADJ_DEL][standing.indices])
     total = np.minimum(total, _segment_sums(at_node, standing.indptr) // 2)
     return _with_sigma(at_node, standing.indptr, total) if has_sigma else FieldCapacity(total)
 
 
-def _with_sigma(values: np.ndarray, indptr: np.ndarray, total: np.ndarray) -> FieldCapacity:
+def _with_sigma(values: np.ndarray, indptr: np.ndarray, total: np.ndarray, unit: int = 1) -> FieldCapacity:
     owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     order = np.lexsort((-values, owner))
     running = np.cumsum(values[order])
     before = np.concatenate([[0], running])[indptr[:-1]]
-    return FieldCapacity(total, np.asarray(indptr), running - np.repeat(before, np.diff(indptr)))
+    return FieldCapacity(total, np.asarray(indptr), running - np.repeat(before, np.diff(indptr)), unit)
 
 
 def _segment_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:

@@ -10,13 +10,13 @@ import scipy.sparse as sp
 
 from certcore.domain.fronts import Fronts
 
-#: Matrix entries that are compared at a time, which limits the memory used.
+#: Number of matrix entries compared at a time; limits memory.
 MARKS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class LiveFronts:
-    """Fronts cut down to the types in play and the budgets within an extent, for the targets."""
+    """The targets' fronts, restricted to perturbation types with a budget and to points within the extent."""
 
     front_of_target: np.ndarray
     indptr: np.ndarray
@@ -26,12 +26,12 @@ class LiveFronts:
 
     @property
     def alive(self) -> np.ndarray:
-        """Targets with at least one point, the zero point aside: those the program is about."""
+        """Targets with at least one nonzero front point: those in the program."""
         return (np.diff(self.indptr)[self.front_of_target] > 0) & ~self.fallen
 
 
 def live_fronts(fronts: Fronts, targets: np.ndarray, extent: np.ndarray) -> LiveFronts:
-    """Drop points beyond the extent (the paper's set L) and unify fronts that have become equal."""
+    """Drop points beyond the extent (the paper's set L), then merge fronts that have become equal."""
     keep = (fronts.points <= extent).all(axis=1)
     owner = np.repeat(np.arange(fronts.n_fronts), np.diff(fronts.indptr))
     counts = np.bincount(owner[keep], minlength=fronts.n_fronts)
@@ -51,15 +51,15 @@ def live_fronts(fronts: Fronts, targets: np.ndarray, extent: np.ndarray) -> Live
 def merge_rows(labels: np.ndarray, rows: list[sp.csr_array]) -> tuple[np.ndarray, np.ndarray]:
     """Group positions with equal labels and equal rows in every matrix.
 
-    Returns the representative position of each group and the group of each position. Rows are compared by a hash
-    first; the members of a group are then compared with their representative entry by entry, so a collision can
-    never merge what differs.
+    Returns the representative position of each group and the group of each position. Rows are hashed first. The members
+    of a group are then compared with its representative entry by entry, so a hash collision cannot merge different
+    rows.
     """
     rng = np.random.default_rng(20210501)
     columns = [labels.astype(np.uint64)]
     for matrix in rows:
         salt = rng.integers(0, 2**64, size=(matrix.shape[1] + 1), dtype=np.uint64)
-        columns += [_row_sums(salt, matrix), np.diff(matrix.indptr).astype(np.uint64)]
+        columns += [_row_sums(salt, matrix), np.diff(matrix.indptr).astype(np.uint64)]  # hashes weights too
     _, first, group = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     order = np.argsort(first)
@@ -76,37 +76,40 @@ def merge_rows(labels: np.ndarray, rows: list[sp.csr_array]) -> tuple[np.ndarray
 
 
 def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
-    """Columns of `influence` (groups × sites) not contained in another allowed column; of equal ones, the first.
+    """Columns of `influence` (groups × sites) not dominated by another allowed column; of equal columns, the first.
 
-    If another site influences all groups that a site influences, costs the same and has a limit that never binds, the
-    adversary does not need the first one.
+    A site dominates another if it influences the same groups with at least the same weights, at the same cost, and has
+    a limit that never binds. The adversary never needs a dominated site.
     """
     by_site = sp.csr_array(influence.T.tocsr())
     by_site.sort_indices()
     sizes = np.diff(by_site.indptr)
     keep = allowed & (sizes > 0)
     sites = np.flatnonzero(keep)
-    # A dominating site has an entry in every row of the dominated one: the smallest row gives all candidates.
+    # A dominating site has an entry in every row of the dominated site, so the smallest of these rows has all
+    # candidates.
     row_sizes = np.diff(influence.indptr).astype(np.int64)
     width = influence.shape[0]
     if not len(sites):
         return keep
     filled = np.flatnonzero(sizes)
     smallest = np.zeros(len(sizes), dtype=np.int64)
-    rank = row_sizes * width + np.arange(width)  # by size, then by number
+    rank = row_sizes * width + np.arange(width)  # by size, then by index
     smallest[filled] = np.minimum.reduceat(rank[by_site.indices], by_site.indptr[filled]) % width
     smallest = smallest[sites]
     lengths = row_sizes[smallest]
     left = np.repeat(sites, lengths)
-    right = influence.indices[_ranges(influence.indptr[smallest], lengths)]
+    right = influence.indices[ranges(influence.indptr[smallest], lengths)]
     possible = keep[right] & (left != right)
-    larger = (sizes[right] > sizes[left]) | ((sizes[right] == sizes[left]) & (right < left))
+    # A dominating site has a larger total weight, or is the first of two equal sites.
+    total = sizes if (by_site.data == 1).all() else np.asarray(by_site.sum(axis=1))
+    larger = (total[right] > total[left]) | ((total[right] == total[left]) & (right < left))
     left, right = left[possible & larger], right[possible & larger]
-    # A signature of 256 bits rules most pairs out: every group sets one bit, and a subset sets no other bits.
+    # Signatures of 256 bits rule out most pairs: each group sets one bit, so a subset sets a subset of the bits.
     for signature in _signatures(by_site):
         stays = (signature[left] & ~signature[right]) == 0
         left, right = left[stays], right[stays]
-    # One dominating site is enough: the largest candidate is compared first, and in most cases it dominates.
+    # One dominating site is enough. The largest candidate is compared first, because it usually dominates.
     order = np.lexsort((-sizes[right], left))
     left, right = left[order], right[order]
     first = np.append(True, left[1:] != left[:-1])[: len(left)]
@@ -119,9 +122,10 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
 
 
 def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Whether all groups of site left[i] are groups of site right[i].
+    """Whether all groups of site left[i] are groups of site right[i], with no smaller weights.
 
-    The groups of a block of sites on the right are marked, and those of the left sites are looked up among them.
+    Works in blocks: the weights of the right sites are written to a dense array and compared with those of the left
+    sites.
     """
     sizes, width = np.diff(by_site.indptr).astype(np.int64), by_site.shape[1]
     order = np.argsort(right, kind="stable")
@@ -129,28 +133,32 @@ def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.nd
     wholes, of = np.unique(right[order], return_inverse=True)
     result = np.zeros(len(left), dtype=bool)
     step = max(1, MARKS // max(width, 1))
-    marked = np.zeros(min(step, len(wholes)) * width, dtype=bool)
+    plain = bool((by_site.data == 1).all())
+    marked = np.zeros(min(step, len(wholes)) * width, dtype=bool if plain else by_site.data.dtype)
     read = np.concatenate([[0], np.cumsum(sizes[left])])
     for first in range(0, len(wholes), step):
         block = wholes[first : first + step]
         inside = _entries_of(by_site, block, sizes) + np.repeat(np.arange(len(block)) * width, sizes[block])
-        marked[inside] = True
+        marked[inside] = True if plain else by_site.data[ranges(by_site.indptr[block], sizes[block])]
         at, stop = np.searchsorted(of, [first, first + step]).tolist()
-        while at < stop:  # in blocks that fit into memory
+        while at < stop:  # blocks bound the memory
             end = min(stop, max(at + 1, int(np.searchsorted(read, read[at] + MARKS, side="right")) - 1))
             part, lengths = left[at:end], sizes[left[at:end]]
             asked = _entries_of(by_site, part, sizes) + np.repeat((of[at:end] - first) * width, lengths)
-            result[at:end] = np.logical_and.reduceat(marked[asked], read[at:end] - read[at])
+            found = marked[asked]
+            if not plain:
+                found = found >= by_site.data[ranges(by_site.indptr[part], lengths)]
+            result[at:end] = np.logical_and.reduceat(found, read[at:end] - read[at])
             at = end
-        marked[inside] = False
-    found = np.zeros(len(left), dtype=bool)
-    found[order] = result
-    return found
+        marked[inside] = 0
+    in_order = np.zeros(len(left), dtype=bool)
+    in_order[order] = result
+    return in_order
 
 
 def _entries_of(matrix: sp.csr_array, rows: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """The columns of all entries of several rows, one row after the other."""
-    return np.asarray(matrix.indices[_ranges(matrix.indptr[rows], sizes[rows])])
+    return np.asarray(matrix.indices[ranges(matrix.indptr[rows], sizes[rows])])
 
 
 def _signatures(by_site: sp.csr_array) -> Iterator[np.ndarray]:
@@ -165,7 +173,7 @@ def _signatures(by_site: sp.csr_array) -> Iterator[np.ndarray]:
         yield signature
 
 
-def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """All positions of several index ranges, one after the other."""
     total = int(lengths.sum())
     offsets = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
@@ -173,8 +181,8 @@ def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _row_sums(salt: np.ndarray, matrix: sp.csr_array) -> np.ndarray:
-    ones = sp.csr_array((np.ones(matrix.nnz, dtype=np.uint64), matrix.indices, matrix.indptr), shape=matrix.shape)
-    return np.asarray(ones @ salt[: matrix.shape[1]])
+    weights = sp.csr_array((matrix.data.astype(np.uint64), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return np.asarray(weights @ salt[: matrix.shape[1]])
 
 
 def _differ(matrix: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -182,7 +190,7 @@ def _differ(matrix: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.nda
     sizes = np.diff(matrix.indptr)
     unequal = sizes[left] != sizes[right]
     lengths = np.where(unequal, 0, sizes[left])
-    a = matrix.indices[_ranges(matrix.indptr[left], lengths)]
-    b = matrix.indices[_ranges(matrix.indptr[right], lengths)]
+    a, b = ranges(matrix.indptr[left], lengths), ranges(matrix.indptr[right], lengths)
+    other = (matrix.indices[a] != matrix.indices[b]) | (matrix.data[a] != matrix.data[b])
     owner = np.repeat(np.arange(len(left)), lengths)
-    return unequal | (np.bincount(owner[a != b], minlength=len(left)) > 0)
+    return unequal | (np.bincount(owner[other], minlength=len(left)) > 0)

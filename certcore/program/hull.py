@@ -1,9 +1,9 @@
-"""Dominated points: they lie on or above the segment between two other points of their group.
+"""Dominated points: points on or above the segment between two other points of their group.
 
-In the tight program a group reaches Σ s_p · P_p with Σ s_p ≤ 1, so a point on or above the segment between two
-reachable points adds nothing. Leaving its column out makes the solver's program smaller and keeps its optimum. Only
-the solver sees the smaller program: the bound is proven with all points. If the reduced costs of both ends of the
-segment are at most 0, so is that of a point above it.
+In the tight program a group may use any Σ s_p · P_p with Σ s_p ≤ 1, so a dominated point adds nothing. Leaving out its
+column makes the solver's program smaller and does not change the optimum. Only the solver uses the smaller program; the
+bound is proven with all points. If both end points of the segment have reduced costs of at most 0, so has a point above
+the segment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_POINTS = 64
 
 
 class Hull:
-    """For one structure: which of the reachable points the solver needs."""
+    """For one structure, finds the reachable points that the solver needs."""
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
@@ -29,7 +29,7 @@ class Hull:
             self._above = self._segments()
 
     def _segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """All triples of point columns (left, middle, right) of one group with the middle above the segment."""
+        """All triples of point columns (left, middle, right) of one group with the middle on or above the segment."""
         all_points = self.structure.points
         starts = all_points.first
         sizes = np.diff(np.append(starts, len(all_points)))

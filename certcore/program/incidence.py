@@ -1,4 +1,4 @@
-"""Which flips lie in which fields, stored by row and by column without coefficients: most of a large program."""
+"""Sparse incidence of flips and fields, with weights, stored by row and by column: most of a large program's memory."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import scipy.sparse as sp
 
 
 class Incidence:
-    """A pattern of field rows × flips: `into` sums flips over each field, `reach` sums values of fields over flips."""
+    """Field rows × flips, weighted: `into` sums flips over each field, `reach` sums field values over each flip."""
 
     def __init__(self, pattern: sp.csr_array) -> None:
         self.shape = pattern.shape
         self.starts, self.flips = _narrow(pattern.indptr), pattern.indices.astype(np.int32, copy=False)
-        ones = np.ones(len(self.flips), dtype=np.float64)
-        self.pattern = sp.csr_array((ones, self.flips, self.starts), shape=self.shape)
+        weights = pattern.data.astype(np.float64)
+        self.pattern = sp.csr_array((weights, self.flips, self.starts), shape=self.shape)
         by_flip = sp.csr_array(self.pattern.T)
         self.flip_starts, self.fields = _narrow(by_flip.indptr), by_flip.indices.astype(np.int32, copy=False)
-        # Both directions share one array of ones.
-        self._columns = sp.csr_array((ones, self.fields, self.flip_starts), shape=(self.shape[1], self.shape[0]))
+        # Without weights, both directions share one array of ones.
+        weights = weights if (weights == 1).all() else by_flip.data
+        self._columns = sp.csr_array((weights, self.fields, self.flip_starts), shape=(self.shape[1], self.shape[0]))
 
     @property
     def entries(self) -> int:
@@ -28,15 +29,15 @@ class Incidence:
         return np.asarray(self.pattern @ flips)
 
     def into_from(self, flips: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The same if only these flips are not 0, with these values."""
+        """The same as `into` if all other flips are 0."""
         return np.asarray(self._columns[flips].T @ values)
 
     def reach(self, values: np.ndarray) -> np.ndarray:
-        """For each flip the sum of the values of the field rows it is in."""
+        """For each flip, the sum of the values of the field rows that contain it."""
         return np.asarray(self._columns @ values)
 
     def reach_from(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The same if only these field rows have values other than 0."""
+        """The same as `reach` if all other field rows have the value 0."""
         return np.asarray(self.pattern[rows].T @ values)
 
 

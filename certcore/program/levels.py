@@ -1,18 +1,18 @@
-"""Rows of the strong form: inequalities that hold for whole numbers of flips but not for fractions.
+"""Rows of the strong form: inequalities that hold for integer numbers of flips but not for fractions.
 
-A *set* U is a choice of sites of one type. Its level column z_{U,t} says "at least t flips lie in U" (b(U) ≥ t), for
-t = 1 … L. The tight program may break every target by a fraction of its own; the levels tie targets with overlapping
-fields to the same whole number b(U). Every row is made from a *tag*, a short list of numbers, and holds for every
-whole-number perturbation within the budgets (`docs/soundness.md` has the proofs):
+A *set* U consists of sites of one type, with b(U) flips in total. Its level column z_{U,t} is 1 if b(U) ≥ t, for t = 1
+… L. In the tight program, each target can be broken by its own fraction. Levels tie targets with overlapping fields to
+the same integer b(U). Every row is built from a *tag*, a short list of numbers, and holds for every integer
+perturbation within the budgets (proofs in `docs/explanation/soundness.md`):
 
     monotone  z_{t+1} ≤ z_t                          least     Σ z ≤ b(U)
     most      b(U) ≤ Σ z + (R_U − L) z_L             in        a target that needs q flips has them in U or outside
-    conflict  flips in U are missing elsewhere       cover     what sites of small capacity cannot carry alone
+    conflict  flips in U are missing elsewhere       cover     flips needed beyond what sites of small capacity hold
     shift     the same for several points and types
 
-Here F_g are the sites with a flip column in the field of group g, u_{g,q} is the sum of the points of g that need at
-least q, and R bounds the *number* of flips: the budget over the least cost, within U also the capacities. Tags may
-come from an untrusted proof, so one that does not fit its conditions exactly is refused.
+F_g are the sites with a flip column in the field of group g. u_{g,q} is the sum of the points of g that need at least q
+flips. R bounds the *number* of flips by the budget divided by the least cost, and R_U also by the capacities in U. Tags
+may come from an untrusted proof, so a tag that does not satisfy its conditions exactly is refused.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from certcore.program.problem import Problem
 from certcore.program.program import Program
 
 Tag = Sequence[Any]
-"""A family's name and its numbers, exactly as a proof lists them."""
+"""The name of a row family and its parameters, exactly as a proof lists them."""
 Row = tuple[np.ndarray, np.ndarray, int]
 """Columns, coefficients, right-hand side."""
 
-#: The largest weight in a tag, such that products stay within 64 bits.
+#: The largest weight in a tag; keeps products within 64 bits.
 MAX_WEIGHT = 2**20
-#: The largest shift in a tag, for the same reason.
+#: The largest shift in a tag; keeps products within 64 bits.
 MAX_SHIFT = 2**31
 _INFINITE = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
 class LevelSet:
-    """A set of sites of one type and how many levels it has."""
+    """A set of sites of one type and its number of levels."""
 
     kind: int
     sites: np.ndarray
@@ -53,7 +53,7 @@ class LevelSet:
 
 
 class Sites:
-    """The sites of one type that have a flip column, with their capacities, and which fields they lie in."""
+    """The sites of one type that have a flip column: their capacities and the fields that contain them."""
 
     def __init__(self, problem: Problem, program: Program, kind: int) -> None:
         s = program.structure
@@ -61,7 +61,7 @@ class Sites:
         self.columns = np.flatnonzero(s.flips.kind == kind)
         self.site, of_column = np.unique(s.flips.site[self.columns], return_inverse=True)
         self.of_column = of_column.reshape(-1)
-        """Position in `site` of each column: with σ an undirected edge has one for each end that may pay."""
+        """Position in `site` of each column; with σ, an undirected edge has one column for each end that can pay."""
         self._position = {site: position for position, site in enumerate(self.site.tolist())}
         self.cap = np.zeros(len(self.site), dtype=np.int64)
         self.cap[self.of_column] = s.flips.cap[self.columns]
@@ -77,12 +77,12 @@ class Sites:
         self.ends = problem.instance.graph.edges[self.site] if kind == ADJ_DEL else None
 
     def near(self, group: int) -> np.ndarray:
-        """Columns (of this type) in the field of a group."""
+        """Columns of this type in the field of a group."""
         start, stop = self.field.indptr[group : group + 2]
         return self.field.indices[start:stop]
 
     def positions(self, sites: object) -> np.ndarray:
-        """The positions of sites in `site`; refuses all but a strictly increasing list of sites with a column."""
+        """Positions of sites in `site`; refuses anything but a strictly increasing list of sites with a column."""
         wanted = [_whole(value, 0, 2**62) for value in _list(sites)]
         positions = [self._position.get(value, -1) for value in wanted]
         if not positions or positions[0] < 0 or any(a >= b for a, b in pairwise(positions)):
@@ -90,18 +90,18 @@ class Sites:
         return np.array(positions, dtype=np.int64)
 
     def capacity(self, positions: np.ndarray) -> int:
-        """The most flips at these sites together, within the global budget."""
+        """The largest total number of flips at these sites within the global budget."""
         return min(self.most, int(np.minimum(self.cap[positions], self.most).sum()))
 
 
 class _Set:
-    """A set as the rows use it: its first level column, its largest count R_U, and which columns lie in it."""
+    """A set as the rows use it: its first level column, the limit R_U, and the columns inside it."""
 
     def __init__(self, kind: int, start: int, levels: int, most: int, inside: np.ndarray) -> None:
         self.kind, self.start, self.levels, self.most, self.inside = kind, start, levels, most, inside
 
     def between(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """z_first + … + z_last: levels beyond R_U are 0, other ones above the last column are replaced by it."""
+        """z_first + … + z_last; levels above R_U are 0, and other levels without a column are replaced by z_L."""
         last = min(last, self.most)
         if last < first:
             return _NO_COLUMNS, _NO_COLUMNS
@@ -114,7 +114,7 @@ _NO_COLUMNS = np.zeros(0, dtype=np.int64)
 
 
 class Levels:
-    """Level columns after the columns of a tight program at one budget point, and rows over both, made from tags."""
+    """Level columns appended to a tight program at one budget point, and the strong rows built from tags."""
 
     def __init__(self, problem: Problem, program: Program) -> None:
         self.program = program
@@ -123,7 +123,7 @@ class Levels:
         self.n_nodes = problem.instance.graph.n_nodes
         self.sets: list[_Set] = []
         self.count = self.structure.columns.count
-        """Columns of the program and levels so far."""
+        """Number of columns so far: those of the program and the levels."""
         ends = np.append(self.structure.points.first, len(self.structure.points))
         self._points = list(zip(ends[:-1].tolist(), ends[1:].tolist()))
         self._families: dict[str, Callable[..., Row]] = {
@@ -149,7 +149,7 @@ class Levels:
         return len(self.sets) - 1
 
     def row(self, tag: Tag) -> Row:
-        """The row that a tag stands for; a column may occur more than once, its coefficients then add up."""
+        """The row of a tag; if a column occurs more than once, its coefficients add up."""
         name, *numbers = _list(tag)
         family = self._families.get(name) if isinstance(name, str) else None
         if family is None:
@@ -159,7 +159,7 @@ class Levels:
         return family(*numbers)
 
     def rows(self, tags: Sequence[Tag]) -> Rows:
-        """The rows of all tags over all columns, in whole numbers."""
+        """The rows of all tags over all columns, with integer data."""
         made = [self.row(tag) for tag in tags]
         lengths = [len(columns) for columns, _, _ in made]
         owner = np.repeat(np.arange(len(made)), lengths)
@@ -223,7 +223,7 @@ class Levels:
         return _join((self._needing(g, kind.kind, q), q - capacity), (outside, -1))
 
     def _block(self, kind: Sites, block: list[Any]) -> tuple[np.ndarray, int]:
-        """The sites of a block and how many flips they hold: one site, or edges at a node with a local limit."""
+        """The sites of a block and its capacity: one site, or edges at a node with a local budget."""
         positions = kind.positions(block[-1] if block else None)
         if len(block) == 1 and len(positions) == 1:
             capacity = int(kind.cap[positions[0]])
@@ -276,7 +276,7 @@ class Levels:
         return _each(self.kinds[levels.kind].columns[levels.inside])
 
     def _needing(self, group: int, kind: int, need: int) -> tuple[np.ndarray, np.ndarray]:
-        """u_{g,q}: the points of a group that need at least so many flips of a type."""
+        """u_{g,q}: the point columns of a group that need at least `need` flips of a type."""
         start, stop = self._points[group]
         points = np.flatnonzero(self.structure.points.amount[start:stop, kind] >= need)
         return _each(self.structure.columns.points.start + start + points)
@@ -296,7 +296,7 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class StrongProgram:
-    """A tight program with level columns after its columns and strong rows after its rows."""
+    """A tight program with level columns and strong rows appended."""
 
     program: Program
     levels: int
@@ -331,7 +331,7 @@ def _join(*parts: tuple[tuple[np.ndarray, np.ndarray], int], rhs: int = 0) -> Ro
 
 
 def _whole(value: object, low: int, high: int) -> int:
-    """A whole number within its limits; anything else is refused."""
+    """Check that a value is an integer within limits; refuses anything else."""
     if type(value) is not int or not low <= value <= high:
         raise InputError(f"{str(value)[:20]!r} is no whole number from {low} to {high}")
     return value

@@ -1,4 +1,4 @@
-"""A threat model applied to an instance: who is a target, what can reach it, what exists to be flipped."""
+"""A threat model applied to an instance: the targets, their fields, and the flips that exist."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from functools import cached_property
 
 import numpy as np
 
-from certcore.base.division import DivisionBase
+from certcore.base.ballots import BallotsBase
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, UNLIMITED
 from certcore.domain.threat import ThreatModel
-from certcore.instance.division import Division, division_of
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An instance under a threat model, checked and resolved; the start of every certificate."""
+    """An instance under a threat model, validated; the starting point of every certificate."""
 
     instance: Instance
     threat: ThreatModel
     like: Problem | None = field(default=None, repr=False)
-    """A problem that differs in global budgets and σ only; what depends on neither is taken from it."""
+    """A problem that differs only in global budgets and σ; cached data that depend on neither are reused."""
 
     def __post_init__(self) -> None:
-        threat, graph = self.threat, self.instance.graph
+        graph = self.instance.graph
+        threat = self.threat.bound_to(self.instance.scale)
+        object.__setattr__(self, "threat", threat)
         threat.check(graph)
         if self.instance.base.local is not None:
             self.instance.base.local.check(threat.budgets, threat.local_limits(graph))
@@ -35,6 +36,23 @@ class Problem:
             raise InputError(
                 "this instance has explicit node fields, which hold for attribute budgets only; "
                 "set the edge budgets to 0, or give layers and edge_field"
+            )
+        self._check_new_nodes()
+
+    def _check_new_nodes(self) -> None:
+        threat, new = self.threat, [TABLE[k] for k in self.in_play if TABLE[k].brings_nodes]
+        if not new:
+            return
+        if not isinstance(self.instance.base, BallotsBase):
+            raise InputError(
+                f"this base certificate says nothing about {new[0].plural}; set {new[0].name} to 0, or use ballots, "
+                "which do: `certcore bundle cora decoupled ballots`, or certcore.ballots(scores, data) for your own "
+                "model"
+            )
+        if threat.sigma is not None and threat.adj_add + threat.adj_del:
+            raise InputError(
+                f"σ together with edge budgets and {new[0].plural} is not supported, because a new node pays for its "
+                "own edges; leave out one of the three"
             )
 
     @cached_property
@@ -51,33 +69,31 @@ class Problem:
 
     @property
     def in_play(self) -> tuple[int, ...]:
-        """The perturbation types with a positive budget; points that need another type cannot be reached."""
+        """The perturbation types with a positive budget; front points that need another type cannot be reached."""
         return tuple(k for k in range(len(TYPES)) if self.threat.budgets[k] > 0)
 
     @property
     def real_amounts(self) -> bool:
-        """Whether a type in play has real amounts; arguments that need whole numbers of flips do not hold then."""
+        """Whether a type in play is measured in real amounts; arguments that need integer flips do not apply then."""
         return any(not TABLE[k].whole for k in self.in_play)
 
     @property
     def has_strong_rows(self) -> bool:
-        """Whether rows of the strong form are valid: not for division voting and not for real amounts."""
-        return not (self.by_division or self.real_amounts)
+        """Whether strong rows are valid: not for ballots, real amounts or weighted fields."""
+        return self.instance.field_unit == 1 and not (self.by_ballots or self.real_amounts)
 
     @property
     def whole_graph(self) -> bool:
         return whole_graph(self.instance, self.threat)
 
     @property
-    def by_division(self) -> bool:
-        return by_division(self.instance, self.threat)
+    def by_ballots(self) -> bool:
+        return isinstance(self.instance.base, BallotsBase)
 
-    @cached_property
-    def division(self) -> Division:
-        """The fields of the votes, one row per target; for division voting only."""
-        if self.like is not None and self.like.by_division:
-            return self.like.division
-        return division_of(self.instance, self.targets)
+    @property
+    def ballots(self) -> BallotsBase:
+        assert isinstance(self.instance.base, BallotsBase)
+        return self.instance.base
 
     @cached_property
     def fields(self) -> Fields:
@@ -95,7 +111,7 @@ class Problem:
 
     @cached_property
     def capacities(self) -> np.ndarray:
-        """(types, N): flips each node can take, by local budget, existence and protection."""
+        """(types, N): how many flips each node can take, by local budget, existing bits and protection."""
         if self.like is not None:
             return self.like.capacities
         return self.threat.capacities(self.instance.graph)
@@ -109,13 +125,13 @@ class Problem:
 
     @cached_property
     def node_costs(self) -> np.ndarray:
-        """What an attribute flip at each node costs."""
+        """The cost of an attribute flip at each node."""
         costs = self.threat.node_costs
         return np.ones(self.instance.graph.n_nodes, np.int64) if costs is None else np.asarray(costs)
 
     @cached_property
     def edge_costs(self) -> np.ndarray:
-        """What the deletion of each edge costs."""
+        """The cost of deleting each edge."""
         costs = self.threat.edge_costs
         return np.ones(self.instance.graph.n_edges, np.int64) if costs is None else np.asarray(costs)
 
@@ -130,23 +146,13 @@ class Problem:
 
 
 def whole_graph(instance: Instance, threat: ThreatModel) -> bool:
-    """Whether every field is the whole graph: edges may be added, by the attacker or by the smoothing."""
+    """Whether every field is the whole graph, because the attacker or the smoothing may add edges."""
     adding = any(budget and entry.adds_edges for budget, entry in zip(threat.budgets, TABLE))
-    return (adding and not by_division(instance, threat)) or instance.base.global_fields
-
-
-def by_division(instance: Instance, threat: ThreatModel) -> bool:
-    """Whether division voting decides, which keeps fields local under edge additions: only edges have budgets.
-
-    With attribute budgets the usual program is valid: a deletion changes at most one vote, and the base certificate
-    treats every attribute flip as uncertified.
-    """
-    edges = threat.adj_add + threat.adj_del
-    return isinstance(instance.base, DivisionBase) and 0 < edges == sum(threat.budgets)
+    return (adding and not isinstance(instance.base, BallotsBase)) or instance.base.global_fields
 
 
 def whole_graph_totals(problem: Problem) -> np.ndarray:
-    """The largest perturbation of each type that any admissible graph can contain."""
+    """The largest total perturbation of each type in any admissible graph."""
     graph, threat = problem.instance.graph, problem.threat
     totals = np.array(threat.budgets, dtype=np.int64)
     sigma = graph.n_nodes if threat.sigma is None else min(threat.sigma, graph.n_nodes)
@@ -154,15 +160,15 @@ def whole_graph_totals(problem: Problem) -> np.ndarray:
         caps = np.sort(problem.capacities[k])[::-1]
         totals[k] = min(totals[k], int(caps[:sigma].sum()))
         if not TABLE[k].at_nodes:
-            # Every flipped edge takes one from the capacity of both its ends. The σ sum is not halved: an edge
-            # between an attacker and another node is charged to the attacker once.
+            # Every flipped edge uses one unit of capacity at both ends. The σ sum is not halved: an edge between an
+            # attacker and another node uses the attacker's capacity only once.
             totals[k] = min(totals[k], int(caps.sum()) // 2)
         totals[k] = min(totals[k], _affordable(problem, k))
     return np.minimum(totals, UNLIMITED)
 
 
 def _affordable(problem: Problem, kind: int) -> int:
-    """How many flips of a type the global budget pays for at most: the cheapest ones first."""
+    """The largest number of flips of a type that the global budget pays for, cheapest first."""
     graph, threat = problem.instance.graph, problem.threat
     budget = threat.budgets[kind]
     if kind == ADJ_DEL and threat.edge_costs is not None:

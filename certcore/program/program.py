@@ -1,4 +1,4 @@
-"""A structure with its numbers filled in: maximise objective · x subject to matrix · x ≤ rhs, 0 ≤ x ≤ upper."""
+"""A structure at one budget point: maximise objective · x subject to matrix · x ≤ rhs, 0 ≤ x ≤ upper."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from certcore.program.cuts import Cuts
 from certcore.program.structure import Structure, affordable
 
 BudgetPoint = tuple[tuple[int, ...], int | None]
-"""The global budgets, and σ."""
+"""A budget point: the global budgets, and σ."""
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The adversary's linear program in integers, at one budget point; its arrays are computed at their first use.
+    """The adversary's linear program with integer data at one budget point; its arrays are computed lazily.
 
-    Only right-hand sides, upper bounds and attackers' coefficients depend on the budget point. `cuts` come last.
+    Only right-hand sides, upper bounds and attackers' coefficients depend on the budget point. The rows of `cuts` come
+    last.
     """
 
     structure: Structure
@@ -41,12 +42,12 @@ class Program:
 
     @cached_property
     def open(self) -> np.ndarray:
-        """The front points that the budgets, and what their fields can take, allow."""
+        """The front points that the budgets and the field capacities allow."""
         return self.structure.open_points(self.amounts, self.sigma)
 
     @cached_property
     def coefficients(self) -> np.ndarray:
-        """How much one attacker can pay for, for each entry of `structure.attackers`."""
+        """For each entry of `structure.attackers`, how many flips one attacker can pay for."""
         attackers = self.structure.attackers
         return attackers.caps if self.structure.relaxation.has_indicators else attackers.coefficients(self.amounts)
 
@@ -65,7 +66,7 @@ class Program:
     def rhs(self) -> np.ndarray:
         structure = self.structure
         rhs = structure.rhs.copy()
-        rhs[structure.rows["global"]] = self.amounts[list(structure.types)]
+        rhs[structure.rows["global"]] = (self.amounts * structure.units)[list(structure.types)]
         if structure.has_sigma:
             rhs[structure.rows["sigma"]] = self.sigma
         return np.concatenate([rhs, self.cuts.rows(structure).rhs]) if len(self.cuts) else rhs
@@ -87,9 +88,9 @@ class Program:
 
     @property
     def constant(self) -> int:
-        """Targets that are uncertified without any attack and count as attacked."""
+        """Targets that are uncertified without any attack; they count as attacked."""
         return self.structure.constant
 
     def same_rhs_range(self, other: Program) -> bool:
-        """Whether only right-hand sides differ: the optimum is then concave between the two budget points."""
+        """Whether only right-hand sides differ; the optimum is then concave between the two budget points."""
         return np.array_equal(self.open, other.open) and np.array_equal(self.coefficients, other.coefficients)

@@ -1,4 +1,4 @@
-"""The forms of the adversary's program."""
+"""The available forms (relaxations) of the adversary's program."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from certcore.common.errors import InputError
 
 
 class Relaxation(Choice):
-    """Which program is solved."""
+    """Which form of the program is solved."""
 
     PAPER = "paper"
-    """As published: every point has an indicator of its own."""
+    """The program as published: every front point has its own indicator."""
     TIGHT = "tight"
-    """With the convex hull of each front: never weaker than the paper's form, and faster."""
+    """Uses the convex hull of each front: never weaker than the paper's form, and faster."""
     STRONG = "strong"
-    """The tight program with further rows that hold for whole numbers of flips, found by separation; proven."""
+    """The tight program with further valid rows for integer flips, added by separation; its bounds are proven."""
     EXACT = "exact"
     """The integer program; its bound is an unverified solver claim."""
 
     @property
     def relaxed(self) -> Relaxation:
-        """The linear program underneath: itself, or the tight one that a search or an integer program adds to."""
+        """The linear program it is based on: itself, or the tight one for `strong` and `exact`."""
         return Relaxation.TIGHT if self.is_timed else self
 
     @property
@@ -32,12 +32,12 @@ class Relaxation(Choice):
 
     @property
     def is_timed(self) -> bool:
-        """Whether it runs until a time limit, at each budget point separately."""
+        """Whether it is solved anew at each budget point until a time limit."""
         return self in (Relaxation.STRONG, Relaxation.EXACT)
 
     @property
     def has_indicators(self) -> bool:
-        """Whether a group has an indicator column beside its points, so that several points may be chosen together."""
+        """Whether a group has an indicator column beside its points, so that several points can be chosen together."""
         return self is Relaxation.PAPER
 
     def seconds(self, time_limit: float | None) -> float:

@@ -1,10 +1,10 @@
-"""The program without budgets: columns, rows and coefficients that do not change with the budgets.
+"""The part of the program that does not depend on the budgets: columns, rows and constant coefficients.
 
-Columns: flips (attribute flips per node, edge deletions per edge), attackers (with σ), points (one per front
-point of each group of targets) and, in the paper's form only, one indicator per group. Rows are all of the form
-coefficients · variables ≤ right-hand side, with integer data, so that a bound can be proven in exact arithmetic.
+Columns: flips (attribute flips per node, edge deletions per edge), attackers (with σ), points (one per front point of
+each group of targets) and, in the paper's form only, one indicator per group. All rows have the form coefficients ·
+variables ≤ right-hand side with integer data, so a bound can be proven in exact arithmetic.
 
-Only this module and `certcore.program.builder` know where a block of columns or rows begins; all others use
+Only this module and `certcore.program.builder` depend on the offsets of the blocks. All others use
 `structure.columns.points` or `structure.rows["global"]`.
 """
 
@@ -25,14 +25,14 @@ from certcore.program.relaxation import Relaxation
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Targets with equal fronts and equal fields, merged."""
+    """Targets merged by equal fronts and equal fields."""
 
     of_target: np.ndarray
-    """Group of each target, by position; -1 for targets that are not in the program."""
+    """Group of each target, by position; -1 for targets outside the program."""
     representative: np.ndarray
     """One target of each group, by position."""
     weight: np.ndarray
-    """How many targets it stands for."""
+    """Number of targets in the group."""
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -40,7 +40,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Front points of the groups; those of one group are adjacent."""
+    """Front points of the groups; points of one group are adjacent."""
 
     group: np.ndarray
     amount: np.ndarray
@@ -61,7 +61,7 @@ class Flips:
     site: np.ndarray
     """Node (attribute flips) or position in `Graph.edges` (edge deletions)."""
     payer: np.ndarray
-    """With σ on undirected graphs: the node that pays for the flip; otherwise -1."""
+    """With σ on undirected graphs: the end that pays for the deletion; otherwise -1."""
     cost: np.ndarray
     cap: np.ndarray
 
@@ -70,7 +70,7 @@ class Flips:
 
 
 def affordable(budgets: np.ndarray, kinds: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """How many flips each budget allows at these costs; rounded up for real amounts, where fractions count."""
+    """How many flips each budget allows at these costs; rounded up for real amounts, whose flips may be fractional."""
     paid = budgets[kinds] // costs
     if any(budget and not entry.whole for budget, entry in zip(budgets.tolist(), TABLE)):
         real = np.array([not entry.whole for entry in TABLE])
@@ -80,25 +80,25 @@ def affordable(budgets: np.ndarray, kinds: np.ndarray, costs: np.ndarray) -> np.
 
 @dataclass(frozen=True, eq=False)
 class Attackers:
-    """Nodes with an attacker variable (with σ only), and their coefficients −min(capacity, what the budget allows)."""
+    """Nodes with an attacker variable (with σ only), and their coefficients −min(capacity, flips the budget allows)."""
 
     nodes: np.ndarray
     entries: np.ndarray
-    """Positions of the coefficients in `Structure.matrix.data`; `rows` and `columns` are those of the matrix."""
+    """Positions of the coefficients in `Structure.matrix.data`; `rows` and `columns` are their matrix indices."""
     rows: np.ndarray
     columns: np.ndarray
     caps: np.ndarray
     kinds: np.ndarray
     costs: np.ndarray
     touch: sp.csr_array | None = field(repr=False)
-    """Groups × attackers: which nodes can flip something in the field of a group (for the σ cuts of the tight form)."""
+    """Groups × attackers that can flip something in the group's field (for the σ cuts of the tight form)."""
 
     def coefficients(self, budgets: np.ndarray) -> np.ndarray:
-        """How many flips one attacker can make at most: its capacity, or what the global budget allows."""
+        """The most flips of one attacker: its capacity or what the global budget allows, whichever is less."""
         return np.minimum(self.caps, affordable(budgets, self.kinds, self.costs))
 
     def steady_from(self, kind: int) -> int:
-        """The budget of one type from which on the coefficients equal the capacities."""
+        """The smallest budget of one type from which on the coefficients equal the capacities."""
         return int((self.caps * self.costs)[self.kinds == kind].max(initial=0))
 
 
@@ -111,7 +111,7 @@ class Columns:
     points: slice
     indicators: slice
     inner: slice
-    """Division voting only: columns for changed votes and for the ends of added pairs."""
+    """Ballots only: ends of added edges paid for at the other end, and changes used against single targets."""
 
     @classmethod
     def of(cls, flips: int, attackers: int, points: int, indicators: int, inner: int = 0) -> Columns:
@@ -126,12 +126,12 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Everything about a program that does not depend on the values of the global budgets and of σ."""
+    """The part of a program that does not depend on the values of the global budgets and of σ."""
 
     relaxation: Relaxation
     types: tuple[int, ...]
     extent: tuple[int, ...]
-    """The largest budgets it holds for."""
+    """The largest budgets for which the structure is valid."""
     constant: int
     """Targets that are uncertified without any attack: they count as attacked and are not in the program."""
     groups: Groups
@@ -141,11 +141,20 @@ class Structure:
     has_sigma: bool
     columns: Columns
     rows: dict[str, slice]
-    """Blocks of rows: `global`, `local`, `sigma`, `payer`, `pair`, `field0`, … by type, `choose`."""
+    """Row blocks by name: `global`, `local`, `sigma`, `payer`, `pair`, `field0`, … (one per type), `choose`."""
     matrix: sp.csr_array
     rhs: np.ndarray
-    """Right-hand sides; those of `global` and `sigma` rows are 0 here and are filled in with the budgets."""
+    """Right-hand sides; those of `global` and `sigma` rows are 0 here and are set at each budget point."""
     field_capacity: dict[int, FieldCapacity] = field(repr=False)
+    units: np.ndarray = field(repr=False)
+    """(types,): how many flips one unit of a global budget pays for; 1 except for ballots."""
+    unit: int = field(default=1, kw_only=True)
+    """Common denominator of the flip weights in field rows; a point's coefficient is its need times this."""
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether there are field rows, which the method for large programs needs."""
+        return self.columns.inner.start == self.columns.inner.stop
 
     @cached_property
     def objective(self) -> np.ndarray:
@@ -159,21 +168,21 @@ class Structure:
 
     @cached_property
     def global_row(self) -> np.ndarray:
-        """For each type the row of its global budget (0 for types that are not in play)."""
+        """For each type the index of its global budget row (0 for types not in play)."""
         row = np.zeros(len(TYPES), dtype=np.int64)
         row[list(self.types)] = np.arange(self.rows["global"].start, self.rows["global"].stop)
         return row
 
     @cached_property
     def steady_columns(self) -> sp.csr_array:
-        """The matrix transposed, without the attackers' coefficients, which change with the budgets."""
+        """The transposed matrix without the attackers' coefficients, which depend on the budgets."""
         data = self.matrix.data.copy()
         data[self.attackers.entries] = 0
         return sp.csr_array(sp.csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape).T)
 
     @cached_property
     def field_rows(self) -> slice:
-        """The rows of all fields, type after type."""
+        """The field rows of all types, type after type."""
         return slice(self.rows["choose"].start - sum(self._lengths), self.rows["choose"].start)
 
     @property
@@ -185,14 +194,22 @@ class Structure:
         """Field rows × flips."""
         starts = self.matrix.indptr[self.field_rows.start : self.field_rows.stop + 1]
         columns = self.matrix.indices[starts[0] : starts[-1]]
-        flips = columns < self.columns.flips.stop  # they are the first columns
+        flips = columns < self.columns.flips.stop  # flips are the first columns
         before = np.concatenate([[0], np.cumsum(flips)])[starts - starts[0]]
         shape = (len(starts) - 1, self.columns.flips.stop)
-        return Incidence(sp.csr_array((np.ones(before[-1], dtype=np.int8), columns[flips], before), shape=shape))
+        weights = np.ones(before[-1], dtype=np.int8)
+        if self.unit > 1:
+            weights = -self.matrix.data[starts[0] : starts[-1]][flips]
+        return Incidence(sp.csr_array((weights, columns[flips], before), shape=shape))
+
+    @cached_property
+    def needs(self) -> np.ndarray:
+        """(points, types): the coefficient of a point in its field row."""
+        return self.points.amount if self.unit == 1 else self.points.amount * self.unit
 
     @cached_property
     def field_of_point(self) -> np.ndarray:
-        """(points, types): the field row, counted from the first one, of what a point needs; -1 for no need."""
+        """(points, types): the point's field row, relative to the first one; -1 if it needs no such flips."""
         row = np.full((len(self.points), len(self.types)), -1)
         first = 0
         for i, (k, length) in enumerate(zip(self.types, self._lengths)):
@@ -204,7 +221,7 @@ class Structure:
 
     @cached_property
     def row_group(self) -> np.ndarray:
-        """For each row the group whose points stand in it; -1 for rows of budgets and limits."""
+        """For each row the group whose points have entries in it; -1 for rows of budgets and limits."""
         owner = np.full(self.matrix.shape[0], -1)
         for k in self.types:
             need = self.points.group[self.points.amount[:, k] > 0]
@@ -218,7 +235,7 @@ class Structure:
         return float(np.abs(self.steady_columns.data).max(initial=1))
 
     def open_points(self, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
-        """Points within the budgets and, except in the paper's form, within the capacity of the field."""
+        """Points within the budgets and, except in the paper's form, within the field capacity."""
         possible: np.ndarray = np.all(self.points.amount <= amounts, axis=1)
         for k, field_capacity in self.field_capacity.items():
             possible &= self.points.amount[:, k] <= field_capacity.limit(sigma)[self.points.group]
@@ -229,19 +246,19 @@ class Structure:
         return np.zeros(0, dtype=np.int64)
 
     def attacked(self, x: np.ndarray) -> np.ndarray:
-        """The fraction (0 to 1) to which a solution breaks each group."""
+        """The fraction (0 to 1) of each group that a solution breaks."""
         if self.relaxation.has_indicators:
             return x[self.columns.indicators]
         return np.bincount(self.points.group, weights=x[self.columns.points], minlength=len(self.groups))
 
     def any_open(self, open_: np.ndarray) -> np.ndarray:
-        """Groups with a point among the open ones."""
+        """Groups with at least one open point."""
         if not len(self.groups):
             return np.zeros(0, dtype=bool)
         return np.maximum.reduceat(open_, self.points.first)
 
     def reach(self, kind: int, value: np.ndarray) -> np.ndarray:
-        """For each flip, the values of the groups in whose fields it lies, summed (0 for flips of other types)."""
+        """For each flip, the sum of the values of the groups whose fields contain it (0 for flips of other types)."""
         first, stop = self.rows[f"field{kind}"].start, self.rows[f"field{kind}"].stop
         values = np.zeros(self.field_rows.stop - self.field_rows.start)
         begin = first - self.field_rows.start

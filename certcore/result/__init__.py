@@ -1,1 +1,1 @@
-"""Results: certificates, attacks and their allocations, and the state of each node in an attack."""
+"""Results: certificates, attacks with their allocations, and the state of each node in an attack."""

@@ -1,9 +1,9 @@
-"""A better attack by simulated annealing.
+"""Improves an attack by simulated annealing.
 
-In every step some flips are taken back and spent again, each at the site with the largest gain plus noise that shrinks
-with the temperature. The gain counts broken targets, and for other targets a share of the way to a front point. The
-gains of all sites are kept as sums over the groups whose field contains the site, and updated with each flip.
-Soundness does not depend on this: attacks are replayed before they are used.
+Every step takes back some flips and spends them again, each at the site with the largest gain plus noise that shrinks
+with the temperature. The gain counts broken targets, and a part of the progress of other targets towards a front point.
+The gain of a site is the sum over the groups whose field contains it, updated with each flip. Soundness does not depend
+on this module: attacks are replayed before they are used.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, columns_of, inadmissible, replay
 from certcore.result.sites import AttackSites
 
-#: (share, power, temperature) of successive runs: an unbroken target counts share · way ** power, where way is the part
-#: of the distance to a front point that is done; the run starts at this temperature, in targets.
+#: (share, power, temperature) of successive runs. An unbroken target counts share · progress ** power, where progress
+#: is the fraction of the distance to a front point. The temperature, in targets, is that at the start of the run.
 STYLES = ((0.5, 3.0, 2.0), (0.8, 6.0, 4.0), (0.3, 2.0, 1.5), (0.6, 10.0, 3.0), (0.4, 4.0, 1.0))
 #: The temperature at the end of a run.
 COLD = 0.08
-#: From this part of a run on, (nearly) only broken targets count.
+#: From this fraction of a run on, (nearly) only broken targets count.
 POLISH = 0.75
-#: Probability that several flips are spent at one site at a time.
+#: Probability of spending several flips at one site at a time.
 BLOCKS = 0.4
-#: Probability that all flips are taken back.
+#: Probability of taking back all flips.
 AFRESH = 0.02
-#: Steps from the best attack before the search returns to it.
+#: Number of steps before the search returns to the best attack.
 BURST = 25
-#: Steps of the first run for each flip that the budgets allow.
+#: Steps of the first run, per flip that the budgets allow.
 STEPS = 30
-#: The most steps of a run.
+#: Maximum number of steps of a run.
 MAX_STEPS = 6000
-#: Size of the table of random numbers; a step reads its noise from a random position in it.
+#: Size of the table of random numbers; each step reads its noise from a random position.
 NOISE = 2**16
 
 
 class Annealer:
-    """The search for one threat model; it can be stopped and continued, and can start from known attacks."""
+    """The search for one threat model; can be stopped, continued, and started from known attacks."""
 
     def __init__(self, problem: Problem, structure: Structure, *, seed: int = 0) -> None:
         self.problem, self.structure = problem, structure
@@ -55,13 +55,13 @@ class Annealer:
         self.best_amount = np.zeros(len(self.sites.site), dtype=np.int64)
         self.runs = 0
         self.useful = bool(len(self.sites.site) and len(structure.groups) and problem.threat.sigma != 0)
-        """Whether there is a site, a group and an attacker."""
+        """Whether at least one site, group and attacker exists."""
         self._going: Iterator[int] | None = None
-        """The run that is under way."""
+        """The current run."""
         self._hint: np.ndarray | None = None
         self._waiting = False
 
-    # Made at their first use: if the first attack meets the bound, they are not needed.
+    # Built lazily: not needed if the first attack meets the bound.
 
     @cached_property
     def _work(self) -> _AttackState:
@@ -77,7 +77,7 @@ class Annealer:
         return -1 if self.best is None else int(self.best.attacked.sum())
 
     def offer(self, attack: Allocation | None) -> None:
-        """An attack from elsewhere (greedy, another budget): kept if it is within the threat model and the best."""
+        """Offer a known attack (greedy, other budgets); it is kept if it is admissible and the best so far."""
         if attack is None or inadmissible(self.problem, attack) is not None:
             return
         again = replay(self.problem, attack.attributes, attack.deleted, attack.added, attack.attackers)
@@ -86,7 +86,7 @@ class Annealer:
             self.best_amount = self.sites.amounts_of(again)
 
     def hint(self, x: np.ndarray) -> None:
-        """A relaxed solution: its whole parts, filled up greedily, are an attack, and the next run starts from them."""
+        """Round a relaxed solution down, complete it greedily to an attack, and start the next run from it."""
         if not self.useful:
             return
         whole = self.sites.whole_parts(self.structure, x)
@@ -103,7 +103,7 @@ class Annealer:
     def run(
         self, *, steps: int | None = None, seconds: float = math.inf, stop: Callable[[], bool] | None = None
     ) -> None:
-        """Anneal for so many steps, or seconds, or until `stop()`; the next call continues."""
+        """Anneal for a number of steps or seconds, or until `stop()`; the next call continues."""
         if not self.useful:
             return
         deadline = time.perf_counter() + seconds
@@ -116,7 +116,7 @@ class Annealer:
                 self._going = None
 
     def _steps(self, state: _AttackState) -> Iterator[int]:
-        """The steps of one run: in turn bursts around the best attack and annealing from high to low temperature."""
+        """The steps of one run: bursts around the best attack alternate with annealing to low temperature."""
         share, power, hot = STYLES[self.runs // 2 % len(STYLES)]
         units = int(sum(self.problem.threat.budgets[k] for k in self.structure.types))
         length = min(MAX_STEPS, max(200, STEPS * units) * (1 + self.runs // (2 * len(STYLES))))
@@ -161,7 +161,7 @@ class Annealer:
 
 
 class _AttackState:
-    """The present flips, the budgets left, and the gain of one more flip of each type for each group."""
+    """The current flips, the remaining budgets, and the gain of one more flip of each type for each group."""
 
     def __init__(self, problem: Problem, structure: Structure, sites: AttackSites, rng: np.random.Generator) -> None:
         self.problem, self.structure, self.sites, self.rng = problem, structure, sites, rng
@@ -181,13 +181,14 @@ class _AttackState:
         self.whole = np.maximum((self.need * self.effort).sum(axis=2), 1e-12)
         self.site_gain = np.zeros(len(sites.site))
         self.mine = [_SitesOfType(sites, k, self.site_gain) for k in self.types]
-        # The sites of each type in the field of each group: one line per type and group, type after type.
+        # The sites of each type in the field of each group: one row per type and group, ordered by type.
         seen = [columns_of(mine.by_site) for mine in self.mine]
         before = np.cumsum([0, *(part.nnz for part in seen)])
         self.first_line = np.arange(len(seen))[:, None] * shape[0]
         self.starts = np.concatenate([part.indptr[:-1] + first for part, first in zip(seen, before)] or [before[:0]])
         self.ends = np.concatenate([part.indptr[1:] + first for part, first in zip(seen, before)] or [before[:0]])
         self.seen_from = np.concatenate([mine.all[part.indices] for mine, part in zip(self.mine, seen)] or [before[:0]])
+        self.seen_share = np.concatenate([part.data for part in seen] or [np.zeros(0)])
         self.noise = rng.gumbel(size=NOISE + len(sites.site))
         self.reset(np.zeros(len(sites.site), dtype=np.int64))
 
@@ -213,17 +214,17 @@ class _AttackState:
 
     @property
     def broken(self) -> int:
-        """Targets of the program that the present flips break."""
+        """Number of program targets that the current flips break."""
         return int(self.weight @ self.reached)
 
     # Gains.
 
     def _revalue(self, rows: np.ndarray | None = None) -> None:
-        """Update the gains of some groups (None: all) and of the sites in their fields."""
+        """Recompute the gains of some groups (None: all) and of the sites in their fields."""
         chosen = slice(None) if rows is None else rows
         missing = np.maximum(self.need[chosen] - self.inside[chosen][:, None, :], 0.0)
         open_ = missing @ self.effort
-        # As it is now, and with one flip more of each type.
+        # Values at the current flips, and with one more flip of each type.
         ahead = np.empty((1 + len(self.types), *open_.shape))
         ahead[0] = open_
         np.subtract(open_, (self.effort * (missing > 0)).transpose(2, 0, 1), out=ahead[1:])
@@ -240,7 +241,7 @@ class _AttackState:
         self._spread(rows, change)
 
     def _spread(self, groups: np.ndarray, change: np.ndarray) -> None:
-        """Add changes in the gains of some groups to the sites in their fields."""
+        """Add changes of groups' gains to the sites in their fields."""
         moved = change.ravel().nonzero()[0]
         if not len(moved):
             return
@@ -251,10 +252,13 @@ class _AttackState:
         total = lengths.cumsum()
         entries = (stop - total).repeat(lengths) + np.arange(total[-1])
         seen = self.seen_from[entries]
-        self.site_gain += np.bincount(seen, weights=change.repeat(lengths), minlength=len(self.site_gain))
+        change = change.repeat(lengths)
+        if self.sites.weighted:
+            change = change * self.seen_share[entries]
+        self.site_gain += np.bincount(seen, weights=change, minlength=len(self.site_gain))
 
     def _value(self, open_: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How much each group counts: 1 if broken, else a share of the way to its nearest point."""
+        """The value of each group: 1 if broken, else a part of the progress towards its nearest point."""
         way = (1.0 - open_ / whole).max(axis=-1)
         reached = way > 1.0 - 1e-9
         soft = self.share * np.maximum(way, 0.0) ** self.power
@@ -312,27 +316,27 @@ class _AttackState:
                 self._spend(site, count if TABLE[k].whole or count > 1 else self._completing(number, site))
 
     def _block(self, kind: int) -> int:
-        """How many flips to spend at one site together: for targets that need many, a single one gains little."""
+        """How many flips to spend at one site together; for targets that need many, a single flip gains little."""
         left = int(self.left[kind])
         if kind == ADJ_DEL or left == 1:
             return 1
         return (left, left // 2, (left + 1) // 2, int(self.rng.integers(1, left + 1)))[int(self.rng.integers(4))]
 
     def _completing(self, number: int, site: int) -> int:
-        """The amount that breaks one more target near a site: real amounts have too many units for single steps."""
+        """The amount that breaks one more target near a site; real amounts have too many units for single steps."""
         rows = self.sites.rows_of(site)
         missing = (self.need[rows] - self.inside[rows][:, None, :])[:, :, number]
         least = missing[missing > 0].min(initial=np.inf)
         return max(1, int(min(least, self._fits(site))))
 
     def _gain_of(self, number: int, count: int) -> np.ndarray:
-        """The gain of so many more flips of a type for each group."""
+        """The gain of `count` more flips of a type for each group."""
         missing = np.maximum(self.need - self.inside[:, None, :], 0.0)
         missing[:, :, number] = np.maximum(missing[:, :, number] - count, 0.0)
         return np.asarray((self._value(missing @ self.effort, self.whole)[0] - self.value) * self.weight)
 
     def _has_attacker(self, site: int) -> bool:
-        """With σ: make sure that an end of the site is an attacker; False if no further one is allowed."""
+        """With σ: make one end of the site an attacker if none is; False if σ attackers exist already."""
         if self.sigma is None:
             return True
         ends = self.sites.ends[site]
@@ -368,12 +372,12 @@ class _AttackState:
         if k == ADJ_DEL:
             self.local_left[self.sites.ends[site]] -= count
         rows = self.sites.rows_of(site)
-        self.inside[rows, self.types.index(k)] += count
+        self.inside[rows, self.types.index(k)] += count * self.sites.counts_of(site)
         return rows
 
 
 class _SitesOfType:
-    """The sites of one type, which are adjacent, and the gain of one more flip at each of them."""
+    """The sites of one type, which are adjacent, and the gain of one more flip at each."""
 
     def __init__(self, sites: AttackSites, kind: int, site_gain: np.ndarray) -> None:
         self.all = np.flatnonzero(sites.kind == kind)

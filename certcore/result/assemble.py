@@ -1,4 +1,4 @@
-"""From a proven bound to a certificate: count, attack, proof and what belongs to them."""
+"""From a proven bound to a certificate: count, attack, proof and metadata."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def from_answer(
 ) -> Certificate:
     """Turn a proven bound into a certificate; for `exact`, solve the integer program as well.
 
-    `attacks` are known attacks from which the search for one starts; None: no attack is searched for. A proof can be
-    made only if the structure was built for the budgets of the problem and no larger ones, as a checker rebuilds it.
+    The attack search starts from the known `attacks`; None: no attack is searched for. A proof requires a structure
+    that was built for exactly the budgets of the problem, because a checker rebuilds it for these.
     """
     bound, written = _proof(problem, structure, answer) if proof else (answer.bound, None)
     attack = None
@@ -59,8 +59,8 @@ def from_answer(
         with_bound(problem, relaxation, bound, answer.status, started),
         verified=relaxation.is_proven,
         attack=attack,
-        # The program for division voting has no columns for where the flips are.
-        fractional=None if answer.x is None or problem.by_division else fractional(problem, structure, answer.x),
+        # The program for ballots has no columns for both ends of added edges.
+        fractional=None if answer.x is None or problem.by_ballots else fractional(problem, structure, answer.x),
         proof=written,
         size=program_size(problem, structure),
         facts=result_facts(problem.instance),
@@ -74,7 +74,7 @@ def from_answer(
 
 
 def from_totals(problem: Problem, relaxation: Relaxation, *, started: float, attack: bool, proof: bool) -> Certificate:
-    """Whole-graph fields: the certificate reduces to totals, which need no solver."""
+    """The certificate if all fields are the whole graph: only totals matter, and no solver is needed."""
     bound = Fraction(whole_graph_attacked(problem))
     certificate = replace(
         with_bound(problem, relaxation, bound, Status.OPTIMAL, started),
@@ -88,7 +88,7 @@ def from_totals(problem: Problem, relaxation: Relaxation, *, started: float, att
 def with_bound(
     problem: Problem, relaxation: Relaxation, bound: Fraction, status: Status, started: float
 ) -> Certificate:
-    """A certificate that uses the proven bound only, whatever the relaxation is."""
+    """A certificate from the proven bound only, for any relaxation."""
     count = certified_count(len(problem.targets), bound)
     return Certificate(
         targets=len(problem.targets),
@@ -123,7 +123,7 @@ def _improved(
     time_limit: float,
     cancel: threading.Event | None,
 ) -> Certificate:
-    """Solve the integer program. Its dual bound is an unverified solver claim, kept beside the verified bound."""
+    """Solve the integer program. Its dual bound is an unverified solver claim, stored beside the verified bound."""
     structure = build_structure(problem, Relaxation.EXACT)
     model = factory(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
     solution = model.solve(time_limit=max(time_limit, 0.1), cancel=cancel, method=Method.BRANCH_AND_BOUND)
@@ -143,7 +143,7 @@ def _improved(
 
 
 def program_size(problem: Problem, structure: Structure) -> ProgramSize:
-    """Our program's size next to the paper's formula: 13·Σ|P| + 8N + 2e + 5 rows, 5·Σ|P| + 4N + e columns."""
+    """Our program's size and the paper's formula: 13·Σ|P| + 8N + 2e + 5 rows, 5·Σ|P| + 4N + e columns."""
     fronts, graph = problem.fronts, problem.instance.graph
     inside: np.ndarray = np.all(fronts.points <= np.array(problem.threat.budgets), axis=1)
     total = 0
@@ -160,7 +160,7 @@ def program_size(problem: Problem, structure: Structure) -> ProgramSize:
 
 
 def result_facts(instance: Instance) -> dict[str, Any]:
-    """What every result states: the instance, its confidence, versions."""
+    """Metadata of every result: the instance, its confidence, versions."""
     import highspy
 
     return instance.facts() | {

@@ -1,7 +1,7 @@
 """Integer attacks: round the relaxed solution, improve greedily, replay.
 
-An attack is a lower bound on the targets that these base certificates leave uncertified; together with the proven
-upper bound it brackets the optimum. It is no proof that the model's labels flip.
+An attack is a lower bound on the number of targets that these base certificates leave uncertified. Together with the
+proven upper bound it brackets the optimum. It does not prove that the model's labels change.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, empty_edges, inadmissible, replay
 from certcore.result.anneal import Annealer
-from certcore.result.division_attack import division_attack
+from certcore.result.ballots_attack import ballots_attack
 from certcore.result.sites import AttackSites
 
+#: Tolerance for rounding errors in sums of weights; attacks are replayed in exact integers.
+ROUNDING = 1e-9
 #: Annealing steps for the attack of a certificate.
 STEPS = 300
 #: Time limit for these steps, in seconds.
@@ -38,8 +40,8 @@ def find_attack(
     best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
     if problem.whole_graph:
         candidates = [_spend_everything(problem)]
-    elif problem.by_division:
-        candidates = [division_attack(problem, time_limit)]
+    elif problem.by_ballots:
+        candidates = [ballots_attack(problem, time_limit)]
     elif structure is None or not len(structure.groups) or not len(structure.flips) or problem.threat.sigma == 0:
         return best
     else:
@@ -71,7 +73,7 @@ class _AttackSearch:
         self.is_edge, self.by_site, self.ends = sites.is_edge, sites.by_site, sites.ends
 
     def attacker_sets(self, x: np.ndarray | None) -> list[np.ndarray | None]:
-        """Candidate sets of σ attackers: by the relaxed solution, and by how many targets they reach."""
+        """Candidate sets of σ attackers: by the relaxed solution, and by the number of targets they reach."""
         sigma = self.problem.threat.sigma
         if sigma is None:
             return [None]
@@ -86,13 +88,13 @@ class _AttackSearch:
         return [np.sort(chosen) for chosen in sets]
 
     def run(self, x: np.ndarray | None, power: float, attackers: np.ndarray | None, deadline: float) -> Allocation:
-        """One greedy run from the rounded-down relaxed solution (or from nothing)."""
+        """One greedy run from the relaxed solution rounded down (or from no flips)."""
         problem, structure = self.problem, self.structure
         graph, threat = problem.instance.graph, problem.threat
         self.amount = np.zeros(len(self.site), dtype=np.int64)
         self.left = np.array(threat.budgets, dtype=np.int64)
         self.local_left = problem.local_limits[ADJ_DEL].copy()
-        self.inside = np.zeros((len(structure.groups), len(TYPES)), dtype=np.int64)
+        self.inside = np.zeros((len(structure.groups), len(TYPES)), dtype=float if self.sites.weighted else np.int64)
         allowed = np.ones(len(self.site), dtype=bool)
         if attackers is not None:
             is_attacker = np.zeros(graph.n_nodes, dtype=bool)
@@ -115,7 +117,7 @@ class _AttackSearch:
         self.amount[site] += count
         self.left[k] -= count * self.cost[site]
         rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
-        self.inside[rows, k] += count
+        self.inside[rows, k] += count * self.sites.counts_of(site)
         if self.is_edge[site]:
             self.local_left[self.ends[site]] -= count
 
@@ -137,7 +139,7 @@ class _AttackSearch:
                 self._spend(site, count)
 
     def _deficits(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each group the point that is closest (in shares of the remaining budget) and the flips it still needs."""
+        """For each group, the closest front point (in shares of the remaining budget) and the flips it still needs."""
         points = self.structure.points
         missing = np.maximum(points.amount - self.inside[points.group], 0)
         effort = np.where(missing > 0, missing / np.maximum(self.left, 1e-9), 0.0)
@@ -174,7 +176,7 @@ class _AttackSearch:
     def _reclaim(self) -> bool:
         """Take back flips that no attacked group needs; returns whether there were any."""
         points = self.structure.points
-        reached = (points.amount <= self.inside[points.group]).all(axis=1)
+        reached = (points.amount <= self.inside[points.group] + ROUNDING).all(axis=1)
         need = np.zeros((len(self.structure.groups), len(TYPES)), dtype=np.int64)
         groups, first = np.unique(points.group[reached], return_index=True)
         need[groups] = points.amount[reached][first]
@@ -183,7 +185,11 @@ class _AttackSearch:
             k = self.kind[site]
             rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
             needed = rows[need[rows, k] > 0]
-            slack = int((self.inside[needed, k] - need[needed, k]).min()) if len(needed) else int(self.amount[site])
+            slack = (
+                int((self.inside[needed, k] - need[needed, k] + ROUNDING).min())
+                if len(needed)
+                else int(self.amount[site])
+            )
             slack = min(slack, int(self.amount[site]))
             if slack > 0:
                 self._spend(site, -slack)
@@ -199,12 +205,12 @@ def improved_attack(
     *,
     enough: float = math.inf,
 ) -> Allocation:
-    """The greedy attack, improved by a short annealing that also starts from known attacks at other budgets.
+    """The greedy attack, improved by a short annealing run that also starts from known attacks at other budgets.
 
-    No attack breaks more targets than the proven bound (`enough`): one that breaks as many is the best there is.
+    `enough` is the proven bound: an attack that breaks as many targets is optimal, so the search stops.
     """
     greedy = find_attack(problem, structure, x)
-    if structure is None or problem.whole_graph or problem.by_division:
+    if structure is None or problem.whole_graph or problem.by_ballots:
         return greedy
     annealer = Annealer(problem, structure)
     annealer.offer(greedy)
@@ -216,7 +222,7 @@ def improved_attack(
 
 
 def _spend_everything(problem: Problem) -> Allocation:
-    """With whole-graph fields only totals count: flip as much of every type as the threat model allows."""
+    """If all fields are the whole graph, only totals matter: flip as much of every type as is allowed."""
     graph, threat = problem.instance.graph, problem.threat
     totals = whole_graph_totals(problem)
     caps = problem.capacities
@@ -247,7 +253,7 @@ def _spend_everything(problem: Problem) -> Allocation:
 
 
 def _additions(problem: Problem, attackers: np.ndarray) -> np.ndarray:
-    """As many new edges as the budget and the local limits allow, each with an attacker at one end."""
+    """As many new edges as the budget and the local budgets allow, each with an attacker at one end."""
     graph = problem.instance.graph
     left = problem.threat.adj_add
     local_left = problem.capacities[ADJ_ADD].copy()

@@ -1,8 +1,7 @@
-"""Where an allocation spends its flips, whose fields those places lie in, and how close every other target is.
+"""The sites of an allocation, the targets whose fields contain them, and the margin of every other target.
 
-A *site* is a place that is changed: a node whose attributes are flipped, a deleted edge or an added one. The same
-questions are answered for a replayed attack, in whole numbers, and for the relaxed adversary, in fractions as the
-linear program has them.
+A *site* is a node whose attributes are flipped, a deleted or added edge, or a new node. Results are integers for a
+replayed attack, and fractions from the linear program for the relaxed adversary.
 """
 
 from __future__ import annotations
@@ -12,48 +11,51 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TABLE, TYPES, UNLIMITED, node_types
-from certcore.instance.fields import as_pattern, product_of_patterns
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT, TABLE, TYPES, UNLIMITED, node_types
+from certcore.instance.fields import as_pattern
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, columns_of
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING, TargetState
 
-#: Margin of a target that no number of flips of the types in play would leave uncertified.
+#: Margin of a target that no number of flips of the types in play leaves uncertified.
 NEVER = -1
-#: Margin of a node that is no target.
+#: Margin of a node that is not a target.
 NO_TARGET = -2
 
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """The sites of one allocation and the targets; rows of `ends` and `amounts` are sites, most flips first.
+    """The sites of one allocation and its targets; rows of `ends` and `amounts` are sites, most flips first.
 
-    `inside` is sites × targets: whose field a site lies in (None: every site lies in every field). `received` is what
-    each target's field got, `needed` the point of its front that was reached, or the nearest one. `margin` is how many
-    further flips of the types in play inside its field would leave it uncertified (0: it is, `NEVER`: none would).
+    `inside` is sites × targets: whose field contains a site (None: every field contains every site). `received` is the
+    perturbation inside each target's field. `needed` is the front point that was reached, or the nearest one. `margin`
+    is how many further flips inside its field leave the target uncertified (0: it is uncertified; `NEVER`: no number
+    does).
     """
 
     ends: np.ndarray
-    """(sites, 2): both ends of an edge; twice the same node where attributes are flipped."""
+    """(sites, 2): the ends of an edge; the same node twice for attribute flips and for new nodes.
+
+    New nodes are numbered after those of the graph.
+    """
     amounts: np.ndarray
-    """(sites, types): flips by type; unrounded fractions in the relaxed adversary."""
+    """(sites, types): flips by type; unrounded fractions for the relaxed adversary."""
     targets: np.ndarray
     inside: sp.csr_array | None
     received: np.ndarray
     needed: np.ndarray
     margin: np.ndarray
     broken: np.ndarray
-    """How far each target is broken: 0 or 1 in an attack, the fraction u in the relaxed adversary."""
+    """The broken fraction of each target: 0 or 1 in an attack, u in the relaxed adversary."""
     lost: np.ndarray
-    """Targets that lose their certificate in this attack; those uncertified before it are not among them."""
+    """Targets that lose their certificate in this attack, without those uncertified before it."""
     uses: np.ndarray
-    """(targets, types): by flips of which types a target is lost; no type for a target that is not.
+    """(targets, types): the types of flips by which a target is broken; no type for other targets.
 
-    In an attack: the types in which a point of its front that the received flips have reached is positive. Of several
-    reached points each would be enough, so that all their types count; a type that none of them needs does not. In the
-    relaxed adversary every type in play counts for every target that is broken by some fraction.
+    In an attack, a type counts if it is positive in a reached front point. If several points are reached, the types of
+    all of them count. In the relaxed adversary, all types in play count for every target that is partly broken.
     """
 
     @property
@@ -66,18 +68,18 @@ class Reach:
         return np.asarray(self.amounts.sum(axis=1))
 
     def reached_by(self, site: int) -> np.ndarray:
-        """Numbers of the targets in whose field a site lies."""
+        """Indices of the targets whose field contains a site."""
         if self.inside is None:
             return np.arange(len(self.targets))
         return self.inside.indices[self.inside.indptr[site] : self.inside.indptr[site + 1]]
 
     def broken_by(self, site: int) -> np.ndarray:
-        """Numbers of those among them that it helps to break: it spends a type by which they are lost (`uses`)."""
+        """Indices of those targets that the site helps to break: it spends a type by which they are broken (`uses`)."""
         reached = self.reached_by(site)
         return reached[self._by(self.amounts[site] > 0)[reached]]
 
     def _by(self, types: np.ndarray) -> np.ndarray:
-        """Which targets are lost by one of these types."""
+        """Which targets are broken by one of these types."""
         return np.asarray(self.uses[:, types].any(axis=1))
 
     def reaches(self) -> np.ndarray:
@@ -87,7 +89,7 @@ class Reach:
         return np.diff(self.inside.indptr)
 
     def breaks(self) -> np.ndarray:
-        """How many targets each site helps to break, as `broken_by` has them."""
+        """How many targets each site helps to break, as in `broken_by`."""
         found = np.zeros(len(self.ends), dtype=np.int64)
         kinds, kind_of = np.unique(self.amounts > 0, axis=0, return_inverse=True)
         for k, types in enumerate(kinds):
@@ -97,7 +99,7 @@ class Reach:
 
 
 def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False) -> Reach | None:
-    """Sites, fields and margins of the replayed attack or of the relaxed adversary; None if there is none."""
+    """Sites, fields and margins of the replayed attack or of the relaxed adversary; None if it does not exist."""
     allocation = certificate.fractional if relaxed else certificate.attack
     if allocation is None:
         return None
@@ -107,14 +109,14 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
     state = certificate.states(problem.fronts, integer=not relaxed)[problem.targets]
     lost = np.asarray(state == TargetState.LOST, dtype=bool)
     counted = lost | np.asarray(state == TargetState.PARTLY, dtype=bool)
-    # Added and deleted pairs change a vote in the same way, and fractions do not say by which type.
-    alike = relaxed or problem.by_division
+    # Ballots add up gains of all types, and fractions do not show which type breaks a target.
+    alike = relaxed or problem.by_ballots
     uses = np.array([problem.threat.budgets]) != 0 if alike else _used(problem, allocation)
     return Reach(
         ends=ends,
         amounts=amounts,
         targets=problem.targets,
-        inside=None if problem.whole_graph else _inside(problem, ends),
+        inside=None if problem.whole_graph else _inside(problem, ends, allocation.injected),
         received=allocation.inside,
         needed=needed,
         margin=margin,
@@ -125,7 +127,7 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
 
 
 def margins(instance: Instance, certificate: Certificate, *, relaxed: bool = False) -> np.ndarray:
-    """For every node how many further flips inside its field would leave it uncertified; `NO_TARGET` for others."""
+    """For every node, how many further flips inside its field leave it uncertified; `NO_TARGET` for other nodes."""
     allocation = certificate.fractional if relaxed else certificate.attack
     assert allocation is not None
     problem = Problem(instance, certificate.threat)
@@ -135,23 +137,26 @@ def margins(instance: Instance, certificate: Certificate, *, relaxed: bool = Fal
 
 
 def sites(allocation: Allocation, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The changed places of an allocation, most flips first: their ends, and their flips by type."""
+    """The sites of an allocation, most flips first: their ends, and their flips by type."""
     flipped = np.flatnonzero(allocation.attributes.sum(axis=0) > NOTHING)
     gone = np.flatnonzero(np.asarray(allocation.deleted) > NOTHING)
     added = np.asarray(allocation.added, dtype=np.int64).reshape(-1, 2)
-    ends = np.concatenate([np.repeat(flipped[:, None], 2, axis=1), edges[gone].reshape(-1, 2), added])
+    new = np.unique(allocation.injected[:, 0])
+    at_nodes = np.repeat(np.concatenate([flipped, new])[:, None], 2, axis=1)
+    ends = np.concatenate([at_nodes[: len(flipped)], edges[gone].reshape(-1, 2), added, at_nodes[len(flipped) :]])
     amounts = np.zeros((len(ends), len(TYPES)), dtype=allocation.attributes.dtype)
     amounts[: len(flipped), list(node_types())] = allocation.attributes[:, flipped].T
     amounts[len(flipped) : len(flipped) + len(gone), ADJ_DEL] = np.asarray(allocation.deleted)[gone]
     amounts[len(flipped) + len(gone) :, ADJ_ADD] = 1
+    amounts[len(ends) - len(new) :] = np.eye(len(TYPES), dtype=amounts.dtype)[INJECT]
     order = np.argsort(-amounts.sum(axis=1), kind="stable")
     return ends[order], amounts[order]
 
 
-def _inside(problem: Problem, ends: np.ndarray) -> sp.csr_array:
-    """Sites × targets: in whose field each site lies."""
-    if problem.by_division:
-        return _near_votes(problem, ends)
+def _inside(problem: Problem, ends: np.ndarray, injected: np.ndarray) -> sp.csr_array:
+    """Sites × targets: whose field contains each site."""
+    if problem.by_ballots:
+        return _receivers(problem, ends, injected)
     edges, is_edge = problem.instance.graph.edges, ends[:, 0] != ends[:, 1]
     rows = sp.csr_array((len(ends), len(problem.targets)), dtype=np.int8)
     parts = [(problem.fields.nodes, ends[~is_edge, 0], np.flatnonzero(~is_edge))]
@@ -170,32 +175,43 @@ def _inside(problem: Problem, ends: np.ndarray) -> sp.csr_array:
     return result
 
 
-def _near_votes(problem: Problem, ends: np.ndarray) -> sp.csr_array:
-    """Sites × targets: whose vote, that of the pair's group, a flipped pair can change."""
-    division, number = problem.division, np.arange(len(ends))
-    group = division.hash.of(ends)
-    rows = sp.csr_array((len(ends), len(problem.targets)), dtype=np.int32)
-    for t in np.unique(group):
-        here = number[group == t]
-        places = (np.ones(2 * len(here), np.int32), (np.repeat(here, 2), ends[here].ravel()))
-        at_ends = sp.csr_array(sp.coo_array(places, shape=(len(ends), problem.instance.graph.n_nodes)))
-        rows = rows + product_of_patterns(at_ends, sp.csr_array(division.near[t].T))
-    return as_pattern(rows)
+def _receivers(problem: Problem, ends: np.ndarray, injected: np.ndarray) -> sp.csr_array:
+    """Sites × targets for ballots: a rewritten node affects itself and its receivers, an edge its receiving ends.
+
+    A new node affects the nodes it is joined to.
+    """
+    graph, count = problem.instance.graph, len(ends)
+    is_edge = ends[:, 0] != ends[:, 1]
+    shape = (count, graph.n_nodes)
+    old = np.flatnonzero(ends[:, 0] < graph.n_nodes)
+    at = sp.csr_array(sp.coo_array((np.ones(len(old), np.int32), (old, ends[old, 0])), shape=shape))
+    rows = at + sp.csr_array(at.multiply(~is_edge[:, None])) @ sp.csr_array(graph.adjacency.T.astype(np.int32))
+    if not graph.directed:
+        other = sp.coo_array((np.ones(len(old), np.int32), (old, ends[old, 1])), shape=shape)
+        rows = rows + sp.csr_array(other)
+    if len(injected):
+        site_of = np.zeros(int(injected[:, 0].max()) + 1, dtype=np.int64)
+        new = np.flatnonzero(ends[:, 0] >= graph.n_nodes)
+        site_of[ends[new, 0]] = new
+        joined = sp.coo_array(
+            (np.ones(len(injected), np.int32), (site_of[injected[:, 0]], injected[:, 1])), shape=shape
+        )
+        rows = rows + sp.csr_array(joined)
+    return as_pattern(sp.csr_array(rows)[:, problem.targets])
 
 
 def nearest_points(problem: Problem, received: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each target the front point that fewest further flips would reach, and how many flips those are.
+    """For each target, the front point with the fewest missing flips, and that number.
 
-    Points that need a type without budget, or more flips than there is something to flip in the field, are out of
-    reach. A reached point needs no further flip; of several the first one is taken. Without any point the row is zero
-    and the margin `NEVER`.
+    Points that need a type without budget, or more flips than exist in the field, are excluded. A reached point misses
+    no flips; of several, the first is returned. A target without any point gets a zero row and the margin `NEVER`.
     """
     nodes, budgets = problem.targets, problem.threat.budgets
     owner, points = _points(problem)
     possible = (points[:, np.asarray(budgets) == 0] == 0).all(axis=1) & (points <= _held(problem)[owner]).all(axis=1)
     owner, points = owner[possible], points[possible]
     missing = np.ceil(np.maximum(points - received[owner], 0).sum(axis=1) - NOTHING).astype(np.int64)
-    # A lost target has reached a point within the budgets: that one is named.
+    # On ties, points within the budgets come first: a broken target has reached one of these.
     beyond = (points > np.asarray(budgets)).any(axis=1)
     order = np.lexsort((np.arange(len(owner)), beyond, missing, owner))
     first = order[np.unique(owner[order], return_index=True)[1]] if len(order) else order
@@ -206,7 +222,7 @@ def nearest_points(problem: Problem, received: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _points(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """The points of all fronts, one after the other, and the number of the target that each belongs to."""
+    """The points of all fronts, concatenated, and the target of each point."""
     fronts = problem.fronts
     front = fronts.front_of_node[problem.targets]
     sizes = np.diff(fronts.indptr)[front]
@@ -216,7 +232,7 @@ def _points(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _used(problem: Problem, attack: Allocation) -> np.ndarray:
-    """(targets, types): the types in which some reached point of a front is positive."""
+    """(targets, types): the types that are positive in some reached front point."""
     owner, points = _points(problem)
     reached = (points <= attack.inside[owner]).all(axis=1)
     used = np.zeros((len(problem.targets), len(TYPES)), dtype=bool)
@@ -225,14 +241,9 @@ def _used(problem: Problem, attack: Allocation) -> np.ndarray:
 
 
 def _held(problem: Problem) -> np.ndarray:
-    """(targets, types): how many flips of each type exist in a field, whatever the budgets are."""
+    """(targets, types): how many flips of each type exist in a field, regardless of the budgets."""
     graph, count = problem.instance.graph, len(problem.targets)
     most = np.full((count, len(TYPES)), UNLIMITED, dtype=np.int64)
-    if problem.by_division:  # what counts are votes that can change: by deletions only where there are edges
-        most[:, ADJ_DEL] = problem.division.touched(graph, np.arange(graph.n_edges), np.zeros((0, 2), int))[1].sum(
-            axis=1
-        )
-        return most
     everybody = np.ones(graph.n_nodes, dtype=bool)
     exists = {k: TABLE[k].capacity(graph, everybody).astype(np.int64) for k in node_types()}
     if problem.whole_graph:
@@ -240,8 +251,8 @@ def _held(problem: Problem) -> np.ndarray:
         for k, at_node in exists.items():
             most[:, k] = min(int(at_node.sum()), UNLIMITED)
         return most
-    for k, at_node in exists.items():
-        most[:, k] = problem.fields.nodes @ at_node
+    for k, at_node in exists.items() if not problem.by_ballots else ():  # a rewritten node may show any ballot
+        most[:, k] = problem.fields.nodes.astype(np.int64) @ at_node // problem.fields.unit
     if problem.fields.edges is not None:
         most[:, ADJ_DEL] = np.diff(problem.fields.edges.indptr)
     return most

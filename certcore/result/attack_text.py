@@ -1,4 +1,4 @@
-"""An integer attack as one line of text, to be replayed: `attr_del@17x3,adj_del@3-5,attacker@17`."""
+"""An integer attack as one line of text that can be replayed: `attr_del@17x3,adj_del@3-5,attacker@17`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from certcore.base.ballots import BallotsBase
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import TYPES, node_types
 from certcore.domain.threat import ThreatModel
@@ -15,16 +16,18 @@ from certcore.result.allocation import Allocation, inadmissible, replay
 
 _FLIP = re.compile(r"(\w+)@(\d{1,9})(?:x(\d{1,9}))?")
 _EDGE = re.compile(r"(adj_add|adj_del)@(\d{1,9})-(\d{1,9})")
+#: An edge of a new node (`inject`), or the class of a rewritten or new node's full ballot (`shows`).
+_BALLOT = re.compile(r"(inject|shows)@(\d{1,9})-(\d{1,9})")
 _ATTACKER = re.compile(r"attacker@(\d{1,9})")
 
 
 def _names() -> list[str]:
-    """The types that are spent at nodes."""
+    """Names of the types that are spent at nodes."""
     return [TYPES[k] for k in node_types()]
 
 
 def attack_text(instance: Instance, threat: ThreatModel, attack: Allocation) -> str:
-    """Everything an attack does, and whom it controls where that is limited."""
+    """All changes of an attack and, with σ, its attacker nodes."""
     parts = []
     for row, name in enumerate(_names()):
         for node in np.flatnonzero(attack.attributes[row]).tolist():
@@ -33,17 +36,20 @@ def attack_text(instance: Instance, threat: ThreatModel, attack: Allocation) -> 
     deleted = instance.graph.edges[np.asarray(attack.deleted) > 0]
     for name, edges in (("adj_del", deleted), ("adj_add", np.asarray(attack.added).reshape(-1, 2))):
         parts += [f"{name}@{i}-{j}" for i, j in edges.tolist()]
+    for name, pairs in (("inject", attack.injected), ("shows", attack.shown)):
+        parts += [f"{name}@{i}-{j}" for i, j in np.asarray(pairs).reshape(-1, 2).tolist()]
     if threat.sigma is not None:
         parts += [f"attacker@{node}" for node in np.flatnonzero(np.asarray(attack.attackers) > 0.5).tolist()]
     return ",".join(parts) or "nothing"
 
 
 def read_attack(instance: Instance, threat: ThreatModel, text: str) -> Allocation:
-    """Replay an attack given as text; one that the threat model does not allow is refused."""
+    """Replay an attack given as text; refuses one that the threat model does not allow."""
     graph = instance.graph
     attributes = np.zeros((len(_names()), graph.n_nodes), dtype=np.int64)
     deleted = np.zeros(graph.n_edges, dtype=np.int64)
     added: list[tuple[int, int]] = []
+    ballots: dict[str, list[tuple[int, int]]] = {"inject": [], "shows": []}
     control = np.zeros(graph.n_nodes)
     number = {tuple(edge): k for k, edge in enumerate(graph.edges.tolist())}
 
@@ -64,6 +70,12 @@ def read_attack(instance: Instance, threat: ThreatModel, text: str) -> Allocatio
                 if edge is None:
                     raise InputError(f"the attack deletes the edge {i}-{j}, which is not in the graph")
                 deleted[edge] += 1
+        elif match := _BALLOT.fullmatch(part):
+            if int(match[2]) >= graph.n_nodes + threat.inject:
+                raise InputError(
+                    f"the attack names node {match[2]}, which is neither in the graph nor among the new ones"
+                )
+            ballots[match[1]].append((int(match[2]), int(match[3])))
         elif match := _ATTACKER.fullmatch(part):
             control[known(match[1])] = 1
         else:
@@ -75,8 +87,23 @@ def read_attack(instance: Instance, threat: ThreatModel, text: str) -> Allocatio
         control[attributes.sum(axis=0) > 0] = 1
         control[graph.edges[deleted > 0].ravel()] = 1
     problem = Problem(instance, threat)
-    found = replay(problem, attributes, deleted, np.array(added, dtype=np.int64).reshape(-1, 2), control)
+    pairs = [np.array(one, dtype=np.int64).reshape(-1, 2) for one in (added, ballots["inject"], ballots["shows"])]
+    _check_ballots(instance, *pairs[1:])
+    found = replay(problem, attributes, deleted, pairs[0], control, *pairs[1:])
     reason = inadmissible(problem, found)
     if reason is not None:
         raise InputError(f"the attack is not within the threat model: {reason}")
     return found
+
+
+def _check_ballots(instance: Instance, injected: np.ndarray, shown: np.ndarray) -> None:
+    """Refuse edges of new nodes to nodes that do not exist, and classes that do not exist."""
+    if not len(injected) + len(shown):
+        return
+    if not isinstance(instance.base, BallotsBase):
+        raise InputError("the attack adds nodes or rewrites ballots, which only instances with ballots know")
+    n = instance.graph.n_nodes
+    if len(injected) and ((injected[:, 0] < n).any() or (injected[:, 1] >= n).any()):
+        raise InputError("the attack joins a new node to no node of the graph; expected inject@NEW-NODE")
+    if len(shown) and (shown[:, 1] >= instance.base.n_classes).any():
+        raise InputError(f"the attack shows a class above {instance.base.n_classes - 1}; expected shows@NODE-CLASS")

@@ -1,4 +1,4 @@
-"""What a certification returns."""
+"""The result of a certification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProgramSize:
-    """Rows, columns and entries of the program solved, and what the paper's formula gives for the same task."""
+    """Rows, columns and entries of the solved program, and the size by the paper's formula."""
 
     rows: int
     columns: int
@@ -37,16 +37,16 @@ class ProgramSize:
 class Certificate(Display):
     """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
 
-    `certified` is the same number unless the relaxation is `exact`; then it may be larger, an unverified solver claim.
-    The count is a statement about all targets together. It does not say *which* labels stay: apart from targets that
-    are certified on their own, one that no found attack breaks may still be broken by another one.
+    `certified` is the same number, except for the relaxation `exact`: it may then be a larger, unverified solver claim.
+    The count is a statement about all targets together. It does not say *which* labels stay: a target that no found
+    attack breaks may still be broken by another attack, unless it is certified on its own.
     """
 
     targets: int
     certified: int
     naive_certified: int
     bound: Fraction
-    """Upper limit on how many targets can be left uncertified: proven if `verified`, else a solver claim."""
+    """Upper bound on the number of uncertified targets: proven if `verified`, else a solver claim."""
     verified_certified: int
     """The count proven in exact integers; equals `certified` unless the relaxation is `exact`."""
     relaxation: str
@@ -64,31 +64,37 @@ class Certificate(Display):
     rounds: int | None = None
     """Rounds of a strong search; the same number of rounds without a time limit gives the same result."""
     instance: Instance | None = field(default=None, repr=False)
-    """What was certified."""
+    """The certified instance."""
 
     def __post_init__(self) -> None:
         found = self.attack_found
         if self.instance is not None and found is not None and self.certified > self.targets - found:
-            remember(self.instance, self.threat, found)  # later counts are compared with it as well
+            remember(self.instance, self.threat, found)  # later counts are checked against it
             own = KnownAttack(self.threat, found)
             raise contradiction(self.instance, self.threat, self.targets, self.certified, own)
         check(self)
 
+    def show(self) -> Any:
+        """Show the interactive workbench in a notebook; it needs no running kernel (requires `anywidget`)."""
+        return view("widget", self)
+
     def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
-        """The count, if an attack leaves fewer targets that this attacker can make."""
+        """The refuted count and its threat model, if the attack is within it and leaves fewer targets."""
         over = self.certified > self.targets - attack.attacked
         return (self.threat, self.certified) if over and attack.within(instance, self.threat) else None
 
     @property
     def closed(self) -> bool:
-        """Whether a replayed attack breaks as many targets as are proven to be breakable at most."""
+        """Whether a replayed attack breaks as many targets as the proven bound allows."""
         found = self.attack_found
         return found is not None and self.targets - self.verified_certified <= found
 
     def __repr__(self) -> str:
-        budgets = [f"{kind}={budget}" for kind, budget in zip(TYPES, self.threat.budgets) if budget]
+        budgets = [f"{kind}={self.threat.shown(k)}" for k, kind in enumerate(TYPES) if self.threat.budgets[k]]
+        if self.threat.inject and self.threat.inject_edges is not None:
+            budgets.append(f"inject_edges={self.threat.inject_edges}")
         text = f"{self.verified_certified} of {self.targets} certified" + (
-            f", {self.certified} on the solver's word" if self.unproven else ""
+            f", {self.certified} on the solver's claim" if self.unproven else ""
         )
         return f"<Certificate {', '.join(budgets) or 'no attack'}: {text}; {self.relaxation}, {self.status}>"
 
@@ -109,12 +115,12 @@ class Certificate(Display):
 
     @property
     def unproven(self) -> int:
-        """How many certified labels are an unverified solver claim."""
+        """How many certified labels rest on an unverified solver claim."""
         return max(0, self.certified - self.verified_certified)
 
     @property
     def attack_found(self) -> int | None:
-        """Targets broken by the best replayed integer attack, if one was looked for."""
+        """Targets broken by the best replayed integer attack; None if no attack was searched for."""
         return None if self.attack is None else int(self.attack.attacked.sum())
 
     def to_json(self) -> dict[str, Any]:
@@ -151,9 +157,9 @@ class Certificate(Display):
     def node_columns(self, fronts: Fronts, edges: np.ndarray, *, integer: bool = True) -> dict[str, np.ndarray]:
         """Per node: state, whether it is hit, flips spent at it by type, flips inside its field, attacker share.
 
-        `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). `lost` is how
-        far a target is broken by it (0 for those that were uncertified before) and `inside` what its field received:
-        both are None for nodes that are no targets.
+        `integer=True` describes the replayed attack, `False` the relaxed adversary (which is no attack). `lost` is the
+        broken fraction of a target (0 if it was uncertified before). `inside` is the perturbation inside its field.
+        Both are None for nodes that are not targets.
         """
         allocation = self.attack if integer else self.fractional
         n = fronts.n_nodes

@@ -1,4 +1,4 @@
-"""What one attack does at a node, and which other targets the flips there help to break."""
+"""The effect of an attack at one node, and the other targets that flips there help to break."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ByType = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Influence:
-    """One node in one attack: flips at it, flips inside its field and where they are, and whom it helps to break.
+    """One node in one attack: flips at it, flips inside its field, and the targets it helps to break.
 
-    An edge counts at both of its ends in `spent`, and once in `received`.
+    An edge counts at both ends in `spent`, and once in `received`.
     """
 
     node: int
@@ -29,15 +29,13 @@ class Influence:
     spent: ByType
     received: ByType
     at_nodes: tuple[tuple[int, ByType], ...]
-    """Nodes of the field at which attributes are flipped, with the flips by type; most first."""
+    """Nodes of the field with attribute flips, and these flips by type; most first."""
     at_edges: tuple[tuple[int, int, str], ...]
-    """Edges of the field that are changed: both ends and the type."""
+    """Changed edges of the field: both ends and the type."""
     helps_to_break: tuple[int, ...]
-    """Targets that the flips at this node help to break, as `Reach.broken_by` says."""
+    """Targets that the flips at this node help to break, as defined by `Reach.broken_by`."""
     margin: int
-    """The fewest further flips of the types in play inside its field that can leave it uncertified; as in `Reach`."""
-    of_votes: bool = False
-    """Whether `received` counts votes over groups of edges that can change, by additions and by deletions alone."""
+    """The fewest further flips inside its field that can leave it uncertified, as in `Reach.margin`."""
 
     @property
     def hit(self) -> bool:
@@ -45,18 +43,18 @@ class Influence:
 
 
 def influence(instance: Instance, certificate: Certificate, node: int) -> Influence | None:
-    """What the replayed attack does at, to and through a node; None if no attack was looked for."""
+    """The effect of the replayed attack at and through a node; None if no attack was searched for."""
     attack = certificate.attack
     if attack is None:
         return None
     state = certificate.states(instance.base.fronts())
     alone = Problem(instance, certificate.threat.replace(targets=np.array([node])))
-    received = inside_fields(alone, attack.attributes, attack.deleted, attack.added)[0]
+    received = inside_fields(alone, attack.attributes, attack.deleted, attack.added, attack.injected)[0]
     _, margin = nearest_points(alone, received[None])
     nodes, edges = _within(alone)
     added = attack.added.tolist()
-    if alone.by_division:
-        added = [pair for pair in added if alone.division.reached_by(pair).any()]
+    if alone.by_ballots:  # an added edge brings a new sender only at its ends
+        added = [pair for pair in added if node in (pair[:1] if instance.graph.directed else pair)]
     flipped = np.flatnonzero(attack.attributes.sum(axis=0) * nodes)
     flipped = flipped[np.argsort(-attack.attributes[:, flipped].sum(axis=0), kind="stable")]
     spent = attack.spent_at(instance.graph.edges)
@@ -71,7 +69,6 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
         at_edges=tuple(changed),
         helps_to_break=tuple(_broken_through(instance, certificate, node)),
         margin=int(margin[0]),
-        of_votes=alone.by_division,
     )
 
 
@@ -91,13 +88,6 @@ def _within(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     if problem.whole_graph:
         return np.ones(graph.n_nodes, dtype=bool), np.ones(graph.n_edges, dtype=bool)
     nodes, edges = np.zeros(graph.n_nodes, dtype=bool), np.zeros(graph.n_edges, dtype=bool)
-    if problem.by_division:
-        everything = np.arange(graph.n_edges)
-        for t, near in enumerate(problem.division.near):
-            nodes[near.indices] = True
-            mine = everything[problem.division.group_of_edge == t]
-            edges[mine] = np.isin(graph.edges[mine], near.indices).any(axis=1)
-        return nodes, edges
     nodes[problem.fields.nodes.indices] = True
     if problem.fields.edges is not None:
         edges[problem.fields.edges.indices] = True
@@ -105,7 +95,7 @@ def _within(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _broken_through(instance: Instance, certificate: Certificate, node: int) -> list[int]:
-    """Targets that the flips at a node, or at one of its edges, help to break, as the map has them."""
+    """Targets that the flips at a node, or at one of its edges, help to break."""
     found = reach(instance, certificate)
     assert found is not None
     here = np.flatnonzero((found.ends == node).any(axis=1)).tolist()

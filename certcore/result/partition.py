@@ -1,4 +1,4 @@
-"""One partition of the labels asked about: what is known of how many, for one attacker."""
+"""A partition of the labels in question by what is known about them, for one threat model."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from certcore.result.certificate import Certificate
 
 @dataclass(frozen=True)
 class Partition:
-    """Seven counts that add up to all labels asked about."""
+    """Eight counts that sum to the number of labels in question."""
 
     each: int
-    """Proven one by one."""
+    """Certified one by one (the naive certificate)."""
     together: int
-    """Proven beyond that by counting all of them together; which ones is not known."""
+    """Further labels certified collectively; which ones is not known."""
     solver: int
-    """Only the solver says so."""
+    """An unverified solver claim."""
     open: int
-    """Neither proven nor lost in the attack found."""
+    """Neither certified nor broken in the attack found."""
     lost: int
     """Lose their certificate in the attack found."""
     none: int
     """Have no certificate even without an attack."""
     wrong: int
-    """Wrong already, where only right labels count."""
+    """Misclassified without an attack, if only correct labels count."""
+    changed: int = 0
+    """Changed by an attack on the model; they have lost their certificate too and are not in `lost`."""
 
     @property
     def proven(self) -> int:
@@ -32,25 +34,40 @@ class Partition:
 
     @property
     def asked(self) -> int:
-        return self.proven + self.solver + self.open + self.lost + self.none + self.wrong
+        return self.proven + self.solver + self.open + self.lost + self.none + self.wrong + self.changed
 
 
 def partition(
-    targets: int, proven: int, naive: int, before: int, found: int | None, *, claimed: int = 0, asked: int | None = None
+    targets: int,
+    proven: int,
+    naive: int,
+    before: int,
+    found: int | None,
+    *,
+    claimed: int = 0,
+    asked: int | None = None,
+    changed: int = 0,
 ) -> Partition:
-    """The parts from counts: `found` targets are uncertified in the attack found (None: none was looked for), `before`
-    of them without any attack; `asked` labels in all, where the targets are the right ones among them."""
+    """The partition from counts.
+
+    `found` targets are uncertified in the attack found (None: no attack was searched for), `before` of them without any
+    attack. `asked` is the number of labels in question, if the targets are only the correct ones. `changed` labels lose
+    their certificate by an attack on the model, which may differ from that of `found`.
+    """
     each = min(naive, proven)
-    lost = max(0, (found or 0) - before)
+    lost = max(changed, (found or 0) - before)
     rest = targets - proven - before - lost
     solver = min(max(0, claimed - proven), rest)
-    return Partition(each, proven - each, solver, rest - solver, lost, before, max(0, (asked or targets) - targets))
+    wrong = max(0, (asked or targets) - targets)
+    return Partition(each, proven - each, solver, rest - solver, lost - changed, before, wrong, changed)
 
 
-def partition_of(result: Certificate, before: int, asked: int | None = None, found: int = 0) -> Partition:
-    """The parts of a certificate; `before`: its targets without a certificate even without an attack.
+def partition_of(
+    result: Certificate, before: int, asked: int | None = None, found: int = 0, changed: int = 0
+) -> Partition:
+    """The partition of a certificate; `before` counts its targets that are uncertified without an attack.
 
-    `found`: how many another attack within the same budgets leaves uncertified, if one is known.
+    `found` is the number of targets that another known attack within the same budgets leaves uncertified.
     """
     return partition(
         result.targets,
@@ -60,4 +77,5 @@ def partition_of(result: Certificate, before: int, asked: int | None = None, fou
         max(result.attack_found or 0, found),
         claimed=result.certified,
         asked=asked,
+        changed=changed,
     )

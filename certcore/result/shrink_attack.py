@@ -1,6 +1,6 @@
-"""Attacks within smaller budgets, from one within a larger budget: flips are taken back one by one.
+"""Attacks at smaller budgets from an attack at a larger budget: flips are taken back one by one.
 
-The order is a heuristic; what is left afterwards is replayed like any other attack.
+The order is a heuristic; the remaining attack is replayed like any other.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from certcore.result.allocation import Allocation, replay
 def trimmed(
     problem: Problem, attack: Allocation, kind: int, budgets: range, cancel: threading.Event | None = None
 ) -> np.ndarray:
-    """How many targets are left uncertified when flips of one type are taken back until each of the budgets holds.
+    """How many targets stay uncertified when flips of one type are taken back until each of the budgets is met.
 
-    0 (nothing known) if flips have costs, for added edges, for whole-graph fields and division voting, and where
-    the computation was cancelled.
+    0 (unknown) for flips with costs or weights, added edges, whole-graph fields, ballots, and if cancelled.
     """
     left = np.zeros(len(budgets), dtype=np.int64)
     threat = problem.threat
-    if kind == ADJ_ADD or problem.by_division or problem.whole_graph or not TABLE[kind].whole:
-        return left  # real amounts have too many units to be taken back one by one
-    if threat.node_costs is not None or threat.edge_costs is not None:
+    if kind == ADJ_ADD or problem.by_ballots or problem.whole_graph or not TABLE[kind].whole:
+        return left  # real amounts have too many units to take back one by one
+    if threat.node_costs is not None or threat.edge_costs is not None or problem.instance.field_unit > 1:
         return left
     amounts = np.array(
         attack.deleted if kind == ADJ_DEL else attack.attributes[node_types().index(kind)], dtype=np.int64
@@ -52,8 +51,8 @@ def trimmed(
 def _order(problem: Problem, attack: Allocation, kind: int, amounts: np.ndarray) -> list[int]:
     """The sites of all flips of one type; the last ones are taken back first.
 
-    A flip costs as many targets as are no longer broken without it. Taking back all flips of a site may cost less per
-    flip than taking back one.
+    The loss of a flip is the number of targets that are no longer broken without it. Taking back all flips of a site
+    may lose less per flip than taking back one.
     """
     sites = np.flatnonzero(amounts > 0)
     fields = problem.fields.edges if kind == ADJ_DEL else problem.fields.nodes
@@ -81,7 +80,7 @@ def _order(problem: Problem, attack: Allocation, kind: int, amounts: np.ndarray)
 
 
 def _spare(problem: Problem, inside: np.ndarray, kind: int) -> np.ndarray:
-    """How many flips of one type each target got beyond those that leave it uncertified; below 0: it is not."""
+    """How many flips of one type each uncertified target received beyond its need; negative for other targets."""
     fronts, nodes = problem.fronts, problem.targets
     front = fronts.front_of_node[nodes]
     sizes = np.diff(fronts.indptr)[front]
@@ -92,7 +91,7 @@ def _spare(problem: Problem, inside: np.ndarray, kind: int) -> np.ndarray:
     spare = np.full(len(nodes), -1, dtype=np.int64)
     got = inside[owner[reached], kind] - fronts.points[which[reached], kind]
     np.maximum.at(spare, owner[reached], got.astype(np.int64))
-    # A target that is uncertified whatever this type does needs none of its flips.
+    # A target that is uncertified without flips of this type needs none of them.
     free = reached & (fronts.points[which, kind] == 0)
     spare[owner[free]] = -1
     return spare

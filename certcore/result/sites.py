@@ -1,6 +1,6 @@
-"""Where an attack can flip something: every site that exists, also those the program dropped as dominated.
+"""All sites where an attack can flip something, including those the program drops as dominated.
 
-In an attack capacities bind, so that a dominated site can still be useful.
+In an attack capacities bind, so a dominated site can still be useful.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from certcore.result.allocation import Allocation, columns_of, empty_edges, repl
 
 
 class AttackSites:
-    """Attribute flips per type and node, deletions per edge: capacities, costs, ends, and whose fields they are in."""
+    """Attribute flips per type and node, deletions per edge: capacities, costs, ends, and fields."""
 
     def __init__(self, problem: Problem, structure: Structure) -> None:
         graph = problem.instance.graph
@@ -40,18 +40,28 @@ class AttackSites:
         self.is_edge = self.kind == ADJ_DEL
         blocks = blocks or [sp.csr_array((len(structure.groups), 0))]
         self.by_site = columns_of(sp.csr_array(sp.hstack(blocks, format="csr")).astype(np.float64))
-        """Sites × groups."""
+        """Sites × groups: the weight of a flip at the site in the group's field."""
+        self.weighted = problem.fields.unit > 1
+        if self.weighted:
+            self.by_site.data /= problem.fields.unit
         self.ends = np.repeat(self.site[:, None], 2, axis=1)
-        """The nodes at a site: twice the same one for attributes."""
+        """The nodes at a site; the same node twice for attributes."""
         self.ends[self.is_edge] = graph.edges[self.site[self.is_edge]]
         reach = (self.by_site @ structure.groups.weight.astype(float)) * np.minimum(self.cap, 16)
         self.pull = np.zeros(graph.n_nodes)
-        """For each node the targets that its sites influence, weighted by their capacities."""
+        """For each node, the number of targets that its sites influence, weighted by capacity."""
         for end in (0, 1):
             np.add.at(self.pull, self.ends[:, end], reach)
 
+    def counts_of(self, site: int) -> np.ndarray | float:
+        """The weight of a flip at the site, for each of its groups."""
+        if not self.weighted:
+            return 1
+        counts: np.ndarray = self.by_site.data[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
+        return counts
+
     def rows_of(self, site: int) -> np.ndarray:
-        """Groups in whose fields a site lies."""
+        """Groups whose fields contain a site."""
         rows: np.ndarray = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
         return rows
 
@@ -78,7 +88,7 @@ class AttackSites:
         return amount
 
     def allocation(self, problem: Problem, amount: np.ndarray, attackers: np.ndarray | None) -> Allocation:
-        """Flips at the sites as an attack, replayed; `attackers` (a mask of nodes) counts with σ only."""
+        """Flips at the sites as a replayed attack; `attackers` (a node mask) is used with σ only."""
         graph = problem.instance.graph
         attributes = np.zeros((len(node_types()), graph.n_nodes), dtype=np.int64)
         for row, k in enumerate(node_types()):

@@ -1,9 +1,9 @@
 """The state of a target in an attack, and whether flips are spent at a node.
 
-A node is *hit* when flips are spent at it, whether or not its label is counted. A *target* loses its certificate, keeps
-it on its own, had none before, or is not decided by this attack. The two are independent: a node can be hit and keep
-its certificate, and a target can lose its certificate without being hit. `certcore.messages.state_legend` explains the
-states to people.
+A node is *hit* if flips are spent at it, whether or not it is a target. A *target* loses its certificate, keeps it on
+its own, had none before, or is undecided in this attack. The two are independent: a node can be hit and keep its
+certificate, and a target can lose its certificate without being hit. `certcore.messages.short.STATES` has the legend
+labels.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ NOTHING = 1e-6
 
 
 class TargetState(StrEnum):
-    """The state of a node's certificate; the value is the word for it on pages, in files and in reports."""
+    """The state of a node's certificate; the value is its name on pages, in files and in reports."""
 
     NOT_A_TARGET = "not a target"
-    """Its label is not counted; it can still be hit."""
+    """Not a target; it can still be hit."""
     ALONE = "certified on its own"
-    """Even the whole budget inside its field reaches none of its front points: no attack can break it."""
+    """Even the whole budget inside its field reaches no point of its front: no attack can break it."""
     UNDECIDED = "not decided by this attack"
-    """This attack does not break it, another one may. Nothing is claimed about it by itself."""
+    """This attack does not break it, but another may. No claim is made about it alone."""
     PARTLY = "partly lost (relaxed adversary)"
-    """The linear program breaks a fraction of it: this exists in the relaxed adversary only."""
+    """The relaxed adversary breaks a fraction of it; does not occur in attacks."""
     LOST = "loses its certificate"
     """The attack found leaves it uncertified."""
     BEFORE = "uncertified before the attack"
-    """Its base certificate says nothing even without an attack: it counts as attackable from the start."""
+    """Its base certificate fails even without an attack, so it always counts as attackable."""
 
 
-#: Names of the states in older files and links, which stay readable.
+#: Names of the states in older files and links, still accepted.
 FORMER = {
     "other": TargetState.NOT_A_TARGET,
     "robust": TargetState.ALONE,
@@ -45,7 +45,7 @@ FORMER = {
 
 
 def target_states(alone: np.ndarray, before: np.ndarray, broken: np.ndarray | None) -> np.ndarray:
-    """The state of each target; `broken` is how far the attack or the relaxed adversary breaks it (None: neither)."""
+    """The state of each target; `broken` is the fraction broken by the attack or relaxed adversary (None: neither)."""
     state = np.full(len(alone), TargetState.UNDECIDED, dtype=object)
     state[alone] = TargetState.ALONE
     if broken is not None:

@@ -1,9 +1,9 @@
 """A runtime check of soundness: no certified count may contradict a known attack.
 
-Every replayed attack is stored with its threat model. Every result with a count is compared with the attacks of all
-threat models that are no stronger than its own: when it is made, and whenever a new attack is stored while the result
-is in use. A contradiction is a bug in this program and raises `SoundnessError`. Both sides count the same targets: one
-that is uncertified before any attack counts as attacked in both.
+Every replayed attack is stored with its threat model. Every result with a count is compared with the stored attacks of
+all threat models that are no stronger than its own. This happens when the result is created, and again for every new
+attack while the result exists. A contradiction is a bug in this program and raises `SoundnessError`. Both sides count
+the same targets, and both count targets that are uncertified before any attack as attacked.
 """
 
 from __future__ import annotations
@@ -22,31 +22,29 @@ from certcore.common.errors import SoundnessError
 from certcore.domain.threat import ThreatModel
 from certcore.domain.weaker import can_do_no_more
 from certcore.instance.instance import Instance
-from certcore.program.problem import by_division
 
-#: How many instances (with their targets) attacks are kept for: the ones used last.
+#: Number of instances (with their targets) for which attacks are stored; the least recently used is dropped.
 MOST_INSTANCES = 8
-#: How many attacks are kept for each of them.
+#: Maximum number of attacks stored for each of them.
 MOST_ATTACKS = 128
-#: Of longer lists an error message gives the length only.
+#: Longer lists appear in an error message by their length only.
 LONGEST_LIST = 8
 
 
 @dataclass(frozen=True, eq=False)
 class KnownAttack:
-    """What is kept of a replayed attack: its threat model, and how many targets it leaves uncertified."""
+    """A stored attack: its threat model, and how many targets it leaves uncertified."""
 
     threat: ThreatModel
     attacked: int
 
     def within(self, instance: Instance, threat: ThreatModel) -> bool:
-        """Whether this threat model allows it too, and broken targets are counted by the same rule."""
-        same_rule = by_division(instance, self.threat) == by_division(instance, threat)
-        return same_rule and can_do_no_more(self.threat, threat, instance.graph)
+        """Whether this threat model allows the attack too."""
+        return can_do_no_more(self.threat, threat, instance.graph)
 
 
 class Claim(Protocol):
-    """A result that claims counts: a certificate, a curve, a surface."""
+    """A result that claims certified counts: a certificate, a curve, a surface."""
 
     @property
     def instance(self) -> Instance | None: ...
@@ -55,7 +53,7 @@ class Claim(Protocol):
     @property
     def targets(self) -> int: ...
     def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
-        """The count that an attack refutes, with its threat model; None if there is none."""
+        """The count that an attack refutes, with its threat model; None if it refutes none."""
 
 
 @dataclass(eq=False)
@@ -69,7 +67,7 @@ _memories: OrderedDict[tuple[str, bytes], _Memory] = OrderedDict()
 
 
 def _memory(instance: Instance, threat: ThreatModel) -> _Memory:
-    """What is stored for this instance (its digest includes the base rule) and these targets; needs the lock."""
+    """The store for this instance (its digest includes the base rule) and these targets; requires the lock."""
     targets = np.asarray(instance.targets if threat.targets is None else threat.targets, dtype=np.int64)
     key = (instance.digest, np.sort(targets).tobytes())  # counts do not depend on the order
     found = _memories.get(key)
@@ -87,8 +85,8 @@ def _attacks(instance: Instance, threat: ThreatModel) -> list[KnownAttack]:
 
 
 def remember(instance: Instance, threat: ThreatModel, attacked: int) -> None:
-    """Store a replayed attack, and compare it with all results in use."""
-    # The targets are in the key; stored with each attack they would take more memory than all the rest.
+    """Store a replayed attack, and compare it with all existing results."""
+    # The targets are part of the key; storing them with each attack would take most of the memory.
     found = KnownAttack(threat.replace(targets=None), attacked)
     with _lock:
         memory = _memory(instance, threat)
@@ -100,7 +98,7 @@ def remember(instance: Instance, threat: ThreatModel, attacked: int) -> None:
 
 
 def check(claim: Claim) -> None:
-    """Compare a result with the known attacks, and with further ones while it is in use."""
+    """Compare a result with the known attacks, and register it for later ones."""
     instance = claim.instance
     if instance is None:
         return
@@ -111,7 +109,7 @@ def check(claim: Claim) -> None:
     try:
         _compare(instance, claim, attacks)
     except SoundnessError:
-        memory.claims.discard(claim)  # it is never returned
+        memory.claims.discard(claim)  # it is never returned to the caller
         raise
 
 
@@ -123,7 +121,7 @@ def check_count(instance: Instance, threat: ThreatModel, targets: int, certified
 
 
 def most_attacked(instance: Instance, threat: ThreatModel) -> int:
-    """How many targets the best known attack within this threat model leaves uncertified; 0 if there is none."""
+    """The number of targets that the best known attack within this threat model leaves uncertified; 0 if none."""
     return max((a.attacked for a in _attacks(instance, threat) if a.within(instance, threat)), default=0)
 
 
@@ -137,7 +135,7 @@ def _compare(instance: Instance, claim: Claim, attacks: Iterable[KnownAttack]) -
 def contradiction(
     instance: Instance, threat: ThreatModel, targets: int, certified: int, attack: KnownAttack
 ) -> SoundnessError:
-    """What contradicts what, and what is needed to find the mistake."""
+    """The error: which count and attack contradict each other, and data to reproduce it."""
     return SoundnessError(
         f"internal error: {certified} of {targets} targets were certified, but a replayed attack that this attacker "
         f"can make leaves {targets - attack.attacked}. One of both is wrong: do not use this count. Please send us "
@@ -147,7 +145,7 @@ def contradiction(
 
 
 def _text(threat: ThreatModel) -> str:
-    """A threat model in one line: what is set, long lists by their lengths."""
+    """A threat model in one line; long lists are given by their lengths."""
     plain = threat.to_json()
     plain |= {f"local {name}": value for name, value in (plain.pop("local") or {}).items()}
     short = {

@@ -1,1 +1,1 @@
-"""Solving the adversary's program with HiGHS; what comes out is a proposal, checked in `certcore.verify`."""
+"""Solving the adversary's program with HiGHS; solver output is unverified until `certcore.verify` has checked it."""

@@ -1,8 +1,8 @@
-"""σ in large programs: what every attacker is worth, in closed form, whether it is in the restricted master or not.
+"""Pricing attackers in large programs with σ: closed-form values, inside and outside the restricted master.
 
-Prices of the fields, of the touch rows, of pairs and of local and global budgets are given. What is left is one small
-problem per attacker: its own flips, at most as many as its limit. The best dual values of its payer rows and of its
-links follow from the flips sorted by worth, and the bound from the σ most valuable attackers.
+Dual values of the field rows, reach cuts, pair rows and budget rows are given. What remains is one small problem per
+attacker: choose among its own flips, up to its capacity. Sorting its flips by value gives the best dual values of its
+payer rows and link cuts. The σ most valuable attackers then give the bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REACH_CUT = next(i for i, family in enumerate(FAMILIES) if isinstance(family, Re
 
 
 class Duals(NamedTuple):
-    """Dual values of all rows of the structure (those of σ and of payers do not matter), and of the touch rows."""
+    """Dual values of all structure rows (those of σ and payer rows are recomputed) and of the reach cuts (`touch`)."""
 
     rows: np.ndarray
     touch: np.ndarray
@@ -37,35 +37,35 @@ class Duals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PricingResult:
-    """Attackers with their values at some prices."""
+    """The value of every attacker at given dual values."""
 
     duals: Duals
-    """With the dual values of payers, pairs and σ that are best for the others."""
+    """The given dual values, with those of payer, pair and σ rows replaced by the best ones."""
     gain: np.ndarray
-    """What each flip is worth beyond what budgets and pairs take."""
+    """Value of each flip minus the dual values of its budget and pair rows."""
     threshold: np.ndarray
-    """What a flip must be worth to be among those its attacker would choose."""
+    """The least value of a flip that its attacker would choose."""
     value: np.ndarray
     link: np.ndarray
-    """Dual value of each flip's link."""
+    """Dual value of each flip's link cut."""
     price: float
-    """Of σ."""
+    """Dual value of the σ row."""
 
 
 class Ranked(NamedTuple):
-    """Flips row by row, the most valuable of each row first."""
+    """Flips sorted by payer row, and by descending value within each row."""
 
     order: np.ndarray
     rank: np.ndarray
-    """Place of each flip of `order` in its row."""
+    """Position of each flip of `order` in its row."""
     price: np.ndarray
     """The best dual value of each row."""
 
 
 def payer_prices(gain: np.ndarray, row: np.ndarray, linked: np.ndarray, most: np.ndarray) -> Ranked:
-    """Dual values of payer rows from what flips are worth: the first flip that its attacker cannot make sets the price.
+    """Optimal dual values of payer rows: each equals the value of the first flip that exceeds the attacker's capacity.
 
-    `most` is how many an attacker can make, for each row. Without links the best flip sets the price.
+    `most` is the capacity of the attacker, for each row. Without link cuts the dual value is that of the best flip.
     """
     order = np.lexsort((-gain, row))
     rows = row[order]
@@ -77,7 +77,7 @@ def payer_prices(gain: np.ndarray, row: np.ndarray, linked: np.ndarray, most: np
 
 
 class AttackerPricing:
-    """For one structure with σ."""
+    """Prices the attackers of one structure with σ."""
 
     def __init__(self, structure: Structure) -> None:
         s = self.structure = structure
@@ -91,7 +91,7 @@ class AttackerPricing:
         payers = np.arange(s.rows["payer"].start, s.rows["payer"].stop) if "payer" in s.rows else limits[:0]
         self._limits = np.setdiff1d(limits, payers)
         self._by_flip = sp.csr_array(s.matrix[self._limits][:, s.columns.flips].T.astype(np.float64))
-        # Who pays for each flip; -1 for edges of directed graphs, where either end will do.
+        # The node that pays for each flip; -1 for edges of directed graphs, where either end may pay.
         payer = np.where(flips.kind == ADJ_DEL, flips.payer, flips.site)
         self.attacker = np.where(payer >= 0, np.searchsorted(nodes, np.maximum(payer, 0)), -1)
         width = max(self.count, 1)
@@ -109,9 +109,10 @@ class AttackerPricing:
             self._ends = sp.csr_array(-pairs[:, s.columns.attackers].T.astype(np.float64))
 
     def value(self, program: Program, duals: Duals, kept: np.ndarray | None = None) -> PricingResult:
-        """Values at some prices. Of the rows in `kept`, payers without links and pairs keep the prices given.
+        """The value of every attacker at given dual values.
 
-        There flips have upper bounds of their own, with which a solver can do better than the closed form.
+        Of the rows marked in `kept`, pair rows and payer rows without links keep their dual values. Flips of these rows
+        have upper bounds, which let the solver find better dual values than the closed form.
         """
         s = self.structure
         rows = duals.rows.copy()
@@ -121,7 +122,7 @@ class AttackerPricing:
             pairs = rows[s.rows["pair"]].copy()
             rows[s.rows["pair"]] = 0.0
         gain = s.incidence.reach(rows[s.field_rows]) - self._by_flip @ rows[self._limits]
-        gain[program.upper[s.columns.flips] == 0] = 0.0  # beyond the budget here
+        gain[program.upper[s.columns.flips] == 0] = 0.0  # not affordable at this budget
         positive = np.maximum(gain, 0.0)
         value = np.zeros(self.count) if self._touch is None else self._touch @ duals.touch
         price = np.zeros(len(s.attackers.rows))
@@ -156,7 +157,7 @@ class AttackerPricing:
         return PricingResult(Duals(rows, duals.touch), gain, threshold, value, link, of_sigma)
 
     def duals(self, priced: PricingResult) -> IntegerDuals | None:
-        """Whole-number dual values, with the cuts that they need."""
+        """Integer dual values, with the cuts they refer to."""
         links, touched = np.flatnonzero(priced.link > 0), np.flatnonzero(priced.duals.touch > 0)
         family = np.repeat(np.array([LINK_CUT, REACH_CUT], dtype=np.int8), [len(links), len(touched)])
         cuts = Cuts(family, np.concatenate([links, touched]))

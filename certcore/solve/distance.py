@@ -1,4 +1,4 @@
-"""How far apart two places in the space of budgets are, by the effort of getting from one to the other."""
+"""Distance between two budget points, a measure of how long a warm start from one to the other takes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from functools import lru_cache
 import numpy as np
 
 from certcore.program.program import BudgetPoint
-
-#: Going up to larger budgets takes this much longer than going down.
-UPWARDS = 1.6
+from certcore.solve.tuning import UPWARDS
 
 
 @lru_cache(maxsize=4096)
 def coordinates(place: BudgetPoint) -> np.ndarray:
-    """Where a place is, on a scale on which distances are roughly proportional to the effort of getting there."""
+    """Logarithmic coordinates of a budget point; solve time is roughly proportional to distances between them."""
     return np.log1p(np.array([*place[0], place[1] or 0], dtype=np.float64))
 
 
 def distances(places: Sequence[BudgetPoint], to: BudgetPoint) -> np.ndarray:
-    """How hard it is to get from each place to another one; upwards is harder, because points come in."""
+    """Distance from each budget point to `to`; larger budgets count as farther, because points become reachable."""
     if not places:
         return np.zeros(0)
     steps = coordinates(to) - np.array([coordinates(place) for place in places])

@@ -1,4 +1,4 @@
-"""HiGHS itself: one model, quiet, on one thread, with a time limit and a way to stop it."""
+"""Running HiGHS: one model, no output, one thread, with a time limit and cancellation."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _STATUS = {
 
 
 class Method(Choice):
-    """How HiGHS solves; the values are its own names."""
+    """The solution method; the values are HiGHS option names."""
 
     SIMPLEX = "simplex"
-    """Starts from the present basis, if there is one."""
+    """Starts from the current basis, if there is one."""
     INTERIOR_POINT = "ipx"
-    """Starts cold; a crossover at the end gives a basis."""
+    """Starts cold; crossover at the end gives a basis."""
     BRANCH_AND_BOUND = "choose"
     """Integer programs: HiGHS chooses how to solve their relaxations."""
 
 
 def quiet_highs() -> Any:
-    """A HiGHS without a model."""
+    """A HiGHS instance without a model and without output."""
     h = highspy.Highs()
     h.setOptionValue("output_flag", False)
     h.setOptionValue("threads", 1)
@@ -45,13 +45,13 @@ def quiet_highs() -> Any:
 
 
 def run(h: Any, *, time_limit: float, cancel: threading.Event | None, method: Method) -> Status:
-    """Solve what the model holds."""
+    """Solve the current model."""
     if cancel is not None and cancel.is_set():
         return Status.INTERRUPTED
     h.setOptionValue("time_limit", float(h.getRunTime() + max(time_limit, 0.0)))
     h.setOptionValue("solver", method.value)
     if method is Method.INTERIOR_POINT:
-        h.clearSolver()  # with a basis at hand HiGHS would skip presolve
+        h.clearSolver()  # with a basis HiGHS would skip presolve
     if cancel is None:
         h.run()
     else:
@@ -65,9 +65,9 @@ def run(h: Any, *, time_limit: float, cancel: threading.Event | None, method: Me
 def _run_watched(h: Any, cancel: threading.Event) -> None:
     """Run until done or cancelled.
 
-    A callback in every simplex iteration would wait for the interpreter lock each time, which is slow as soon
-    as other threads are at work. The simplex methods look at the time limit instead, and a watching thread
-    ends it; the other methods call back seldom.
+    A callback in every simplex iteration would wait for the interpreter lock, which is slow while other threads run.
+    For simplex methods a watching thread therefore sets the time limit to end the run. Other methods call back rarely,
+    so a callback cancels them.
     """
 
     def stop(event: Any) -> None:

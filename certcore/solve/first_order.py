@@ -1,14 +1,13 @@
-"""A first-order method for the adversary's program: good dual values of the fields within seconds, at any size.
+"""A first-order method for the adversary's program: good dual values of the field rows within seconds, at any size.
 
 The adversary maximises Σ_g φ_g(flips in the field of g) over flips within the budgets. For any dual values y of the
-field rows this is at most, and for optimal ones exactly,
+field rows the optimum is at most the following, with equality for optimal y:
 
-    Σ_types budget · (largest sum of duals at a flip)  +  Σ_g max(0, largest open point's weight − point · y_g),
+    Σ_types budget · (largest sum of duals at a flip)  +  Σ_g max(0, largest open point's weight − point · y_g).
 
-a saddle point problem: flips move along the sums of the dual values, dual values (prices) along the violated rows. It
-is the primal-dual hybrid gradient (Chambolle and Pock), with steps per row and column, averages and restarts. Rows
-of local edge budgets and of σ are left out here: their dual values stay 0, which costs quality and never soundness.
-Products are taken over the non-zero flips and the changed prices only, which soon are few.
+This is a saddle point problem, solved by the primal-dual hybrid gradient method (Chambolle and Pock) with steps per row
+and column, averaging and restarts. Rows of local edge budgets and of σ are omitted: their dual values stay 0, which can
+weaken the bound but keeps it valid. Matrix products use only nonzero flips and changed dual values, which soon are few.
 """
 
 from __future__ import annotations
@@ -16,37 +15,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.products import dot
+from certcore.domain.perturbations import TABLE
 from certcore.program.hull import Hull
 from certcore.program.incidence import Incidence
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-
-#: Iterations between two computations of the gap.
-LOOK = 8
-#: Prices are reported from this gap on.
-TELL = 0.25
-#: The method stops after so many iterations in which the gap has not shrunk by a tenth.
-STALLED = 400
-#: A product over a part of the matrix is used if the part has at most one in so many of its entries.
-FEW = 3
-#: Steps of the small problem that prices solve within a group with several points.
-INNER = 6
-#: At the start prices are at this share of the steepest ones, and step lengths are balanced by this share of what
-#: moving each budget to the best flips would ask for. Chosen on PubMed (20, 200 and 900 deletions, 8 additions with 21
-#: deletions) and 20,000 synthetic nodes, where 0.1 to 0.3 hardly differ; steps that ignore the budgets take up to twice
-#: as long. Starting from the state at other budgets takes as long or longer, unless they are nearly the same.
-START_PRICE, START_BALANCE = 0.3, 0.2
+from certcore.solve.tuning import FIRST_ORDER
 
 
 @dataclass(eq=False)
 class Found:
-    """The best prices and flips so far; `upper` and `lower` are floating-point and tell when to stop."""
+    """The best dual values and flips so far; `upper` and `lower` are floating-point, used only for stopping."""
 
     y: np.ndarray
     x: np.ndarray
@@ -61,29 +46,32 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What the method needs of a structure: fields and what may flow into them, groups and what they need."""
+    """The parts of a structure that the method uses: field rows, flip columns, groups and their points."""
 
     incidence: Incidence
-    """Field rows (those of the first kind of flow for all groups, then those of the next) × columns."""
+    """Field rows (of all groups for the first kind of flow, then for the next) × columns."""
     block: np.ndarray
-    """The kind of flow of each column."""
+    """The kind of flow of each column: a perturbation type, or attackers."""
     cost: np.ndarray
     amount: np.ndarray
-    """(points, kinds): what a point needs of each kind."""
+    """(points, kinds): how much of each kind a point needs."""
     group: np.ndarray
     first: np.ndarray
     weight: np.ndarray
     has_attackers: bool
     """Whether attackers are the last kind of flow."""
+    unit: np.ndarray
+    """Scale of each kind: real amounts of thousands of units would need other step lengths."""
 
     @classmethod
     def of(cls, structure: Structure) -> Shape | None:
-        """None for the paper's form of several types, where every point has field rows of its own.
+        """The shape of a structure; None for the paper's form with several types.
 
-        With σ, attackers are one more kind of flow, of which every point needs one.
+        There every point has its own field rows. With σ, attackers are one more kind of flow, and every point needs one
+        attacker.
         """
         s = structure
-        incidence, amount = s.incidence, s.points.amount[:, list(s.types)].astype(np.float64)
+        incidence, amount = s.incidence, s.needs[:, list(s.types)].astype(np.float64)
         if incidence.shape[0] != len(s.types) * len(s.groups) or not len(s.groups):
             return None
         block, cost = np.searchsorted(np.array(s.types), s.flips.kind), s.flips.cost.astype(np.float64)
@@ -95,12 +83,20 @@ class Shape:
             cost = np.concatenate([cost, np.ones(count)])
             amount = np.concatenate([amount, np.ones((len(s.points), 1))], axis=1)
         weight = s.groups.weight.astype(np.float64)
-        return cls(incidence, block, cost, amount, s.points.group, s.points.first, weight, attackers)
+        unit = np.array([_unit(amount[:, i]) if not TABLE[k].whole else 1.0 for i, k in enumerate(s.types)])
+        unit = np.append(unit, 1.0) if attackers else unit
+        return cls(incidence, block, cost, amount / unit, s.points.group, s.points.first, weight, attackers, unit)
+
+
+def _unit(needs: np.ndarray) -> float:
+    """A power of two below the median need, so that scaled needs resemble numbers of flips."""
+    positive = needs[needs > 0]
+    return float(2.0 ** np.floor(np.log2(max(np.median(positive) / 4, 1.0)))) if len(positive) else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What depends on the budgets: points within reach, caps of the columns, budgets of the kinds of flow."""
+    """The parts that depend on the budgets: reachable points, caps of the columns, budget of each kind of flow."""
 
     open: np.ndarray
     cap: np.ndarray
@@ -113,7 +109,7 @@ class Limits:
         cap, budget = program.upper[s.columns.flips], program.rhs[s.rows["global"]].astype(np.float64)
         if s.has_sigma and s.attackers.touch is not None:
             assert program.sigma is not None
-            # The attackers' own limits bind long before a large global budget does.
+            # The attackers' own limits usually bind long before a large global budget does.
             for i, k in enumerate(s.types):
                 most = np.sort(program.coefficients[s.attackers.kinds == k])[::-1][: program.sigma]
                 if len(most):
@@ -124,7 +120,7 @@ class Limits:
 
 
 class FirstOrder:
-    """The method for one structure, at any budgets."""
+    """The method for one structure; `run` applies it at given budgets."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
@@ -146,7 +142,7 @@ class FirstOrder:
     ) -> Found:
         """Iterate until the relative gap is small, the time limit is reached or `cancel` is set.
 
-        `report` is called with the first useful prices, and then each time the gap has halved.
+        `report` is called with the first useful dual values, and then each time the gap has halved.
         """
         return _Run(self, limits).until(gap, time.perf_counter() + seconds, cancel, report)
 
@@ -154,10 +150,10 @@ class FirstOrder:
 class _Run:
     def __init__(self, method: FirstOrder, limits: Limits) -> None:
         self.m = m = method
-        self.budget, self.cap = limits.budget, limits.cap
+        self.budget, self.cap = limits.budget / m.shape.unit, limits.cap / m.shape.unit[m.block]
         self._points(limits.open)
         self.reach = np.maximum(self.incidence.reach(self.scale), 1e-9)
-        """The sum of the largest possible prices at each flip."""
+        """Upper bound on the sum of dual values at each flip."""
         self.tau = 1.0 / self.reach
         self.sigma = self.scale / np.maximum(m.lengths, 1.0)
         self.price = np.zeros(m.types)
@@ -167,9 +163,9 @@ class _Run:
         return self.m.incidence
 
     def _points(self, open_: np.ndarray) -> None:
-        """Open points of every group, side by side; closed ones never have a positive reduced cost."""
+        """Arrange the open points of every group in dense arrays; closed points get no positive reduced cost."""
         m, shape = self.m, self.m.shape
-        self.need = np.zeros((m.types, m.width, m.count))  # groups last: sums over a few points are faster then
+        self.need = np.zeros((m.types, m.width, m.count))  # groups last: faster sums over the few points
         self.worth = np.full((m.width, m.count), -np.inf)
         at = m.slot[open_], shape.group[open_]
         self.worth[at] = m.weight[at[1]]
@@ -183,18 +179,18 @@ class _Run:
         self.unit = float(m.weight.min(initial=1.0))
 
     def _start(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Flips, prices and the balance of the step lengths to begin with."""
+        """Initial flips, dual values and primal weight (ratio of the step lengths)."""
         m = self.m
         total = np.bincount(m.block, weights=m.cost, minlength=m.types)
         x = np.minimum((self.budget / np.maximum(total, 1.0))[m.block], self.cap)
         if m.shape.has_attackers:
-            # From there it ends sooner, with flips spread over more sites: the restricted master becomes larger, and
-            # its simplex takes three times as long (Cora-ML, 200 edge deletions, σ = 10).
+            # With σ, the start below converges sooner but spreads flips over more sites. The restricted master becomes
+            # larger, and its simplex takes three times as long (Cora-ML, 200 edge deletions, σ = 10).
             return x, self.scale / m.types, 1.0
         best = np.zeros(m.types)
         np.maximum.at(best, m.block, self.reach)
-        omega = START_BALANCE * np.sqrt(self.reach.sum() / max(dot(self.budget, best), 1e-9))
-        return x, START_PRICE / m.types * self.scale, float(omega)
+        omega = FIRST_ORDER.start_balance * np.sqrt(self.reach.sum() / max(dot(self.budget, best), 1e-9))
+        return x, FIRST_ORDER.start_price / m.types * self.scale, float(omega)
 
     # The iteration.
 
@@ -214,7 +210,7 @@ class _Run:
         anchor = (x.copy(), y.copy())
         first = before = np.inf
         settled = np.zeros(m.count, dtype=bool)
-        iteration, told, last_gain, best_gap = 0, TELL, 0, np.inf
+        iteration, told, last_gain, best_gap = 0, FIRST_ORDER.report_gap, 0, np.inf
         while True:
             iteration += 1
             tau = self.tau / omega
@@ -235,16 +231,16 @@ class _Run:
             x, into = moved, received
             mean.add(x, y, s, into, gain)
             over = time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
-            if iteration % LOOK and not over:
+            if iteration % FIRST_ORDER.check_every and not over:
                 continue
             gaps = self._judge(found, (x, y, s, into, gain), mean)
             found.iterations = iteration
             if found.gap < 0.9 * best_gap:
                 best_gap, last_gain = found.gap, iteration
-            if over or found.gap <= gap or iteration - last_gain > STALLED:
+            if over or found.gap <= gap or iteration - last_gain > FIRST_ORDER.stalled:
                 break
             if report is not None and found.gap <= told:
-                report(found)
+                report(self._in_units(found))
                 told = found.gap / 2
             now = min(gaps)
             if now <= 0.3 * first or (now <= 0.8 * first and now > before) or mean.count >= max(0.36 * iteration, 20):
@@ -257,10 +253,15 @@ class _Run:
                 settled[:] = False
                 first = now
             before = now
-        return found
+        return self._in_units(found)
+
+    def _in_units(self, found: Found) -> Found:
+        """The result in the units of the program."""
+        unit = self.m.shape.unit
+        return replace(found, x=found.x * unit[self.m.block], y=found.y / np.repeat(unit, self.m.count))
 
     def _judge(self, found: Found, here: tuple[np.ndarray, ...], mean: _Mean) -> tuple[float, float]:
-        """Keep the better of what was known, the present iterate and the average; the gaps of both of them."""
+        """Keep the best of the known result, the current iterate and the average; returns the gaps of the last two."""
         x, y, s, into, gain = here
         now, average = ((self._upper(a, g), self._lower(i, p)) for a, g, i, p in ((y, gain, into, s), mean.parts()))
         for (upper, lower), (fx, fy) in ((now, (x, y)), (average, (mean.x, mean.y))):
@@ -271,7 +272,7 @@ class _Run:
         return now[0] - now[1], average[0] - average[1]
 
     def _balance(self, omega: float, dx: np.ndarray, dy: np.ndarray) -> float:
-        """Steps in proportion to how far flips and prices have moved since the last restart."""
+        """Primal weight from how far flips and dual values have moved since the last restart."""
         a = float((dx**2 / self.tau).sum())
         used = self.sigma > 0
         b = float((dy[used] ** 2 / self.sigma[used]).sum())
@@ -280,7 +281,7 @@ class _Run:
     # Flips.
 
     def _project(self, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """The nearest flips within the budgets and caps: v − τ·cost·λ, clipped, λ by Newton's method per type."""
+        """Project flips onto budgets and caps: v − τ·cost·λ, clipped, with λ by Newton's method for each type."""
         m = self.m
         result = np.zeros(len(v))
         for b in range(m.types):
@@ -310,15 +311,15 @@ class _Run:
     def _into(self, x: np.ndarray) -> np.ndarray:
         inc = self.incidence
         used = np.flatnonzero(x)
-        if FEW * int((inc.flip_starts[used + 1] - inc.flip_starts[used]).sum()) > inc.entries:
+        if FIRST_ORDER.few * int((inc.flip_starts[used + 1] - inc.flip_starts[used]).sum()) > inc.entries:
             return inc.into(x)
         return inc.into_from(used, x[used])
 
-    # Prices.
+    # Dual values.
 
     def _reach(self, gain: np.ndarray, y: np.ndarray, rows: np.ndarray, by: np.ndarray) -> np.ndarray:
         inc = self.incidence
-        if FEW * int((inc.starts[rows + 1] - inc.starts[rows]).sum()) > inc.entries:
+        if FIRST_ORDER.few * int((inc.starts[rows + 1] - inc.starts[rows]).sum()) > inc.entries:
             return inc.reach(y)
         return gain + inc.reach_from(rows, by)
 
@@ -331,7 +332,7 @@ class _Run:
     def _prices(
         self, groups: np.ndarray, target: np.ndarray, omega: float, s: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The proximal step: the prices nearest to the target given the terms of the groups, and the points chosen."""
+        """Proximal step of the groups' terms: new dual values near the target, and the points chosen."""
         m, count = self.m, len(groups)
         sigma = omega * self.sigma.reshape(m.types, m.count)[:, groups]
         target = target.reshape(m.types, count)
@@ -351,9 +352,9 @@ class _Run:
     def _pairwise(
         self, target: np.ndarray, sigma: np.ndarray, need: np.ndarray, worth: np.ndarray, s: np.ndarray
     ) -> None:
-        """Several points: move weight from the point with the least value to the one with the largest, a few times."""
+        """Groups with several points: move weight from the least to the most valuable point, a few times."""
         todo = np.arange(worth.shape[1])
-        for _ in range(INNER):
+        for _ in range(FIRST_ORDER.inner_steps):
             each = np.arange(len(todo))
             mine, points = s[:, todo], need[:, :, todo]
             price = np.maximum(0.0, target[:, todo] + sigma[:, todo] * _used(points, mine))
@@ -391,7 +392,7 @@ class _Run:
         return total
 
     def _lower(self, into: np.ndarray, s: np.ndarray) -> float:
-        """What these flips break: the best single point of each group, or its points scaled down to what is there."""
+        """Lower bound of these flips: each group's best single point, or its points scaled to the flips there."""
         m = self.m
         flow = into.reshape(m.types, m.count)
         share = np.full((m.width, m.count), 1.0)
@@ -406,7 +407,7 @@ class _Run:
 
 
 class _Mean:
-    """Averages since the last restart; products are linear, so they are averaged too."""
+    """Averages since the last restart; matrix products are linear, so they are averaged as well."""
 
     def __init__(self, *start: np.ndarray) -> None:
         self.x, self.y, self.s, self.into, self.gain = (part.copy() for part in start)
@@ -422,12 +423,12 @@ class _Mean:
 
 
 def _used(need: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """(types, groups): what the points take of each type."""
+    """(types, groups): how much of each type the chosen points use."""
     return np.stack([(amount * s).sum(axis=0) for amount in need])
 
 
 def _paid(need: np.ndarray, price: np.ndarray) -> np.ndarray:
-    """(points, groups): what each point costs."""
+    """(points, groups): the cost of each point at given dual values."""
     total = need[0] * price[0]
     for amount, each in zip(need[1:], price[1:]):
         total += amount * each
@@ -435,7 +436,7 @@ def _paid(need: np.ndarray, price: np.ndarray) -> np.ndarray:
 
 
 def _extreme(values: np.ndarray, better: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
-    """For each group the point with the largest (or least) value, and that value."""
+    """For each group, the index and value of its largest (or least) point."""
     at, best = np.zeros(values.shape[1], dtype=np.int64), values[0].copy()
     for i, row in enumerate(values[1:], 1):
         beats = better(row, best)
@@ -445,7 +446,7 @@ def _extreme(values: np.ndarray, better: np.ufunc) -> tuple[np.ndarray, np.ndarr
 
 
 def knapsack(worth: np.ndarray, cost: np.ndarray, cap: np.ndarray, budget: float) -> tuple[float, float]:
-    """The largest total value of flips within caps and budget, and the dual value of the budget that proves it."""
+    """The largest total value of flips within caps and budget, and the budget's dual value that proves it."""
     useful = np.flatnonzero((worth > 0) & (cap > 0))
     if not len(useful):
         return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""One HiGHS model: built once, then only bounds and a few coefficients change."""
+"""One HiGHS model, built once; later budgets change only bounds and a few coefficients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from certcore.solve.status import Status
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What the solver proposes: values, dual values and an objective. Nothing in it has been checked."""
+    """A solver's values, dual values and objective, all unverified."""
 
     status: Status
     x: np.ndarray | None
@@ -35,6 +35,10 @@ class Solution:
     basis: Any = None
 
 
+#: Beyond this the default tolerance of 1e-6 on whole numbers is no less than one unit of a weight.
+LARGE_COEFFICIENT = 10**4
+
+
 class HighsModel:
     """A linear (or integer) program inside HiGHS, minimising −objective.
 
@@ -43,6 +47,7 @@ class HighsModel:
 
     def __init__(self, program: Program, *, integer: bool = False) -> None:
         self._h = quiet_highs()
+        per_unit(self._h, program.structure)
         self._integer = integer
         self._hull = Hull(program.structure)
         self._upper = self._hull.drop_dominated(program.upper)
@@ -54,7 +59,7 @@ class HighsModel:
         self._row_place[self._kept] = np.arange(len(self._kept))
         matrix = sp.csr_array(program.matrix[self._kept])
         if len(program.structure.types) == 1 and np.abs(matrix.data).max(initial=0) <= 64:
-            self._h.setOptionValue("simplex_scale_strategy", 0)  # small whole numbers need no scaling
+            self._h.setOptionValue("simplex_scale_strategy", 0)  # small integer coefficients need no scaling
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
         lp.col_cost_ = -program.objective.astype(np.float64)
@@ -67,12 +72,14 @@ class HighsModel:
         lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
         lp.a_matrix_.value_ = matrix.data.astype(np.float64)
         if integer:
-            self._h.setOptionValue("mip_rel_gap", 0.0)  # by default it would stop at a relative gap of 1e-4
+            self._h.setOptionValue("mip_rel_gap", 0.0)  # the default stops at a relative gap of 1e-4
             lp.integrality_ = _integrality(program.structure)
+            if np.abs(matrix.data).max(initial=0) > LARGE_COEFFICIENT:
+                self._h.setOptionValue("mip_feasibility_tolerance", 1e-9)
         self._h.passModel(lp)
 
     def update(self, program: Program) -> None:
-        """Move to other budgets of the same structure: changed bounds and attackers' coefficients only."""
+        """Move to other budgets of the same structure by changing bounds and attackers' coefficients."""
         upper = self._hull.drop_dominated(program.upper)
         columns = np.flatnonzero(upper != self._upper)
         if len(columns):
@@ -95,7 +102,7 @@ class HighsModel:
         add_rows(self._h, *rows)
 
     def set_basis(self, basis: Any) -> None:
-        """Start the next solve from a known basis of this model."""
+        """Start the next solve from this basis of the model."""
         self._h.setBasis(basis)
 
     def clear(self) -> None:
@@ -128,7 +135,7 @@ class HighsModel:
         )
 
     def _row_duals(self, row_dual: Any) -> np.ndarray:
-        """Dual values of all rows of the program and then of the cuts; 0 for rows the solver did not need."""
+        """Dual values of all rows of the program, then of the cuts; 0 for rows that were not given to the solver."""
         dual = -np.array(row_dual)
         count = len(self._kept)
         y = np.zeros(self._n_rows + len(dual) - count)
@@ -137,8 +144,14 @@ class HighsModel:
         return y
 
 
+def per_unit(h: Any, structure: Structure) -> None:
+    """Tighten the dual tolerance for real amounts: over thousands of units, reduced costs of 1e-7 add up."""
+    if any(not TABLE[k].whole for k in structure.types):
+        h.setOptionValue("dual_feasibility_tolerance", 1e-10)
+
+
 def _integrality(structure: Structure) -> list[Any]:
-    """Every column is a whole number, except flips of types with real amounts."""
+    """Every column is integer, except flips of real amounts."""
     whole = [highspy.HighsVarType.kInteger] * structure.columns.count
     real = [k for k in structure.types if not TABLE[k].whole]
     for column in np.flatnonzero(np.isin(structure.flips.kind, real)).tolist():
@@ -147,7 +160,7 @@ def _integrality(structure: Structure) -> list[Any]:
 
 
 def needed_rows(structure: Structure) -> np.ndarray:
-    """All rows but the choices of groups with one point: Σ s ≤ 1 says no more there than the point's upper bound."""
+    """All rows except choice rows of groups with one point, where Σ s ≤ 1 repeats the point's upper bound."""
     needed = np.ones(structure.matrix.shape[0], dtype=bool)
     if not structure.relaxation.has_indicators:
         needed[structure.rows["choose"]] = np.bincount(structure.points.group, minlength=len(structure.groups)) > 1

@@ -1,10 +1,10 @@
-"""Large programs: a first-order method, then a restricted master that is grown until nothing is missing.
+"""Large programs: a first-order method, then a restricted master grown until no column is missing.
 
-The first-order method tells within a second or two which sites are worth anything and which groups are decided. The
-restricted master holds the rest, a tenth of the program or less, and the simplex method solves it exactly. Every stage
-gives dual values for all rows of the whole program, and so a proven bound over all of its columns. The solution of the
-restricted master, with the groups outside it filled in, is feasible for the whole program: where bound and solution
-meet, the program is solved. The next budgets start from the model as it is.
+Within a second or two the first-order method shows which sites have value and which groups are already decided. The
+restricted master holds the rest, usually at most a tenth of the program, and is solved by simplex. Every stage gives
+dual values for all rows of the whole program, and so a proven bound over all columns. The solution of the restricted
+master, extended to the groups outside it, is feasible for the whole program. If its value equals the bound, the program
+is solved. The next budgets start from the same restricted master.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from certcore.common.products import dot
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TABLE, TYPES
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
@@ -27,58 +27,32 @@ from certcore.solve.distance import distances
 from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
 from certcore.solve.restricted_master import Proposal, RestrictedMaster, reached, tangent_values
 from certcore.solve.status import Status
+from certcore.solve.tuning import LARGE
 from certcore.verify.bound import scaled
 from certcore.verify.duals import IntegerDuals, plain_bound
-
-#: Bound and solution this close, relative to the bound, count as one.
-CLOSE = 1e-7
-#: The first-order method goes on until its bound and its solution are this close, relative to the bound.
-HANDOVER = 0.03
-#: So many models are kept, each at the place where it was used last; the nearest one is moved.
-MAX_MODELS = 6
-#: Beyond this distance (see `budget_distance`) a new model is quicker than moving the old one: with one type, with
-#: several types or σ, and with many entries, where moving costs more. 14 jumps in two types on PubMed (1.8 million)
-#: take 137, 77 and 68 s with 1.2, 0.6 and 0.4, 32 cells of a map 47, 41 and 57 s; 24 jumps on Cora-ML (0.24 million)
-#: 6.4 s with 1.2, 8.8 with 0.4, and a point of its curve over σ on edges (2.7 million) 0.55 to 0.61 s with 1.2, 0.67 to
-#: 0.74 with 0.6.
-FAR, FAR_TYPES, FAR_MANY, MANY_ENTRIES = 0.3, 1.2, 0.6, 1_000_000
-#: So it is if the moved model turns out to be this far from its answer, relative to the bound. On a map of
-#: Cora-ML 0.05 begins anew 71 times, in 20 of 36 s; 0.2 does so 11 times, in 24 s together.
-ASTRAY, ASTRAY_TYPES = 0.05, 0.2
-#: Sites whose worth is this close to the best one, and groups this close to a kink, are in the model from the start.
-NEAR = 0.02
-#: A group counts as decided at first if its tangent is off by no more than this share of its weight. Chosen on PubMed
-#: at (5, 12), (3, 30) and (10, 9) additions and deletions; between 0.001 and 0.01 it hardly matters.
-DECIDED = 0.002
-#: At most so many sites more in one round.
-MAX_SITES = 2_000
-#: More rounds than this do not pay.
-MAX_ROUNDS = 100
-#: Reduced costs and gaps below this are rounding.
-HAIR = 1e-9
 
 Publish = Callable[[IntegerDuals], None]
 
 
 @dataclass(eq=False)
 class Outcome:
-    """The best bound so far and what belongs to it."""
+    """The best proven bound so far, its dual values, and the best solution."""
 
     bound: Fraction
     duals: IntegerDuals | None = None
     lower: float = -math.inf
-    """What a solution of the relaxed program reaches, as far as floating point can tell."""
+    """Objective of the best relaxed solution, in floating point."""
     x: np.ndarray | None = field(default=None, repr=False)
     status: Status = Status.TIME_LIMIT
     solves: int = 0
 
     @property
     def gap(self) -> float:
-        """How far bound and solution are apart, relative to the bound."""
+        """Relative gap between the bound and the solution."""
         return (float(self.bound) - self.lower) / max(1.0, float(self.bound))
 
     def offer(self, program: Program, duals: IntegerDuals | None) -> bool:
-        """Keep dual values if they prove more than what is known; whether they do."""
+        """Keep dual values if they prove a better bound; returns whether they do."""
         if duals is None:
             return False
         duals = duals.repaired_at(program)
@@ -90,9 +64,9 @@ class Outcome:
 
 
 class Large:
-    """A structure that is not given to HiGHS as a whole. Not thread-safe."""
+    """Solves a structure that is too large to be given to HiGHS as a whole. Not thread-safe."""
 
-    most_models = MAX_MODELS
+    most_models = LARGE.max_models
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
@@ -100,14 +74,15 @@ class Large:
         self._hull = Hull(structure)
         shape = Shape.of(structure)
         self._first_order = FirstOrder(shape) if shape is not None else None
+        self._close = LARGE.close if all(TABLE[k].whole for k in structure.types) else LARGE.close_real
         self._simple = len(structure.types) == 1 and not structure.has_sigma
-        many = structure.matrix.nnz > MANY_ENTRIES and not structure.has_sigma
-        self._far = FAR if self._simple else FAR_MANY if many else FAR_TYPES
+        many = structure.matrix.nnz > LARGE.many_entries and not structure.has_sigma
+        self._far = LARGE.far if self._simple else LARGE.far_many if many else LARGE.far_types
         self._models: list[RestrictedMaster] = []
-        """Those used last come last."""
+        """Restricted masters, most recently used last."""
 
     def forget(self) -> None:
-        """Begin anew next time."""
+        """Discard the restricted masters, so that the next solve starts from scratch."""
         self._models = []
 
     def solve(
@@ -118,9 +93,9 @@ class Large:
         cancel: threading.Event | None = None,
         publish: Publish | None = None,
     ) -> Outcome:
-        """The best bound within the time limit; `optimal` if the program was solved to its end.
+        """The best bound within the time limit; `optimal` if the program was solved to optimality.
 
-        `publish` is told about every set of dual values that proves more, while the solve is still under way.
+        `publish` is called with every set of dual values that improves the bound, while the solve is running.
         """
         deadline, self._publish = time.perf_counter() + time_limit, publish
         outcome = Outcome(plain_bound(program))
@@ -128,7 +103,7 @@ class Large:
         fresh = model is None
         if model is not None:
             model.move(program)
-        for _ in range(MAX_ROUNDS):
+        for _ in range(LARGE.max_rounds):
             if model is None:
                 model = self._begin(program, outcome, deadline, cancel)
             if model is None:  # no time left for more than the first-order bound
@@ -141,17 +116,17 @@ class Large:
                 outcome.status = proposal.status
                 break
             grown = self._take(model, proposal, outcome)
-            if outcome.gap <= CLOSE or not grown:
-                outcome.status = Status.OPTIMAL if outcome.gap <= CLOSE else Status.FAILED
+            if outcome.gap <= LARGE.close or not grown:
+                outcome.status = Status.OPTIMAL if outcome.gap <= self._close else Status.FAILED
                 break
-            if not fresh and outcome.gap > (ASTRAY if self._simple else ASTRAY_TYPES):
+            if not fresh and outcome.gap > (LARGE.astray if self._simple else LARGE.astray_types):
                 model, fresh = None, True
         if model is not None:
             self._models = [*self._models, model][-self.most_models :]
         return outcome
 
     def _nearest(self, program: Program) -> RestrictedMaster | None:
-        """The model from which it is nearest to a place, taken out of those that are kept; None if all are far."""
+        """Remove and return the restricted master nearest to the budget point; None if all are too far away."""
         if not self._models:
             return None
         known = [(model.program.budgets, model.program.sigma) for model in self._models]
@@ -163,13 +138,13 @@ class Large:
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
     ) -> RestrictedMaster | None:
-        """A model of what the first-order method leaves open; None if the time is over by then."""
+        """A restricted master of what the first-order method leaves undecided; None if the time is over."""
         s = self.structure
         x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
         if self._first_order is not None:
             found = self._first_order.run(
-                Limits.of(program, self._hull), gap=HANDOVER, seconds=deadline - time.perf_counter(), cancel=cancel,
-                report=lambda found: self._tell(program, outcome, found),
+                Limits.of(program, self._hull), gap=LARGE.handover, seconds=deadline - time.perf_counter(),
+                cancel=cancel, report=lambda found: self._tell(program, outcome, found),
             )  # fmt: skip
             self._tell(program, outcome, found)
             x[s.columns.flips], y[s.field_rows] = found.x, found.y
@@ -181,12 +156,12 @@ class Large:
         worth = s.incidence.reach(y[s.field_rows]) / s.flips.cost
         best = np.zeros(len(TYPES))
         np.maximum.at(best, s.flips.kind, worth)
-        near = worth >= (1 - NEAR) * best[s.flips.kind]
+        near = worth >= (1 - LARGE.near) * best[s.flips.kind]
         model.add_columns_and_groups(np.flatnonzero((x[s.columns.flips] > 0) | near), undecided(program, x, y))
         return model
 
     def _tell(self, program: Program, outcome: Outcome, found: Found) -> None:
-        """Prove what the first-order method has found so far, and let others know."""
+        """Prove the bound of the first-order method's dual values so far, and publish it."""
         s = self.structure
         y = np.zeros(s.matrix.shape[0])
         y[s.field_rows] = found.y
@@ -198,7 +173,7 @@ class Large:
         self._offer(program, outcome, IntegerDuals.of(s, scaled(y)))
 
     def _offer(self, program: Program, outcome: Outcome, duals: IntegerDuals | None) -> bool:
-        """Keep dual values that prove more than what is known, and let others know of them; whether they did."""
+        """Keep and publish dual values that prove a better bound; returns whether they did."""
         better = outcome.offer(program, duals)
         if better and self._publish is not None:
             assert outcome.duals is not None
@@ -206,7 +181,7 @@ class Large:
         return better
 
     def _take(self, model: RestrictedMaster, proposal: Proposal, outcome: Outcome) -> bool:
-        """Prove what a proposal gives, keep the best, and take in what it lacked; False if it lacked nothing."""
+        """Prove a proposal's bound, keep the best, and add missing columns and groups; False if none were missing."""
         program, s = model.program, self.structure
         assert proposal.x is not None
         assert proposal.y is not None
@@ -215,16 +190,16 @@ class Large:
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
-        if outcome.gap <= CLOSE:
+        if outcome.gap <= LARGE.close:
             return True
         reduced = model.reduced_costs(y)[s.columns.flips]
         price = y[s.global_row[s.flips.kind]] * s.flips.cost
         absent = ~model.has(np.arange(len(s.flips)))
-        sites = np.flatnonzero(absent & (reduced > HAIR * np.maximum(price, 1.0)))
+        sites = np.flatnonzero(absent & (reduced > LARGE.rounding * np.maximum(price, 1.0)))
         if len(sites):
             more = np.flatnonzero(absent & (reduced > -0.003 * price))
-            sites = more[np.argsort(-reduced[more])[:MAX_SITES]]
-        groups = np.flatnonzero(model.gaps(x, y) > HAIR)
+            sites = more[np.argsort(-reduced[more])[: LARGE.max_sites]]
+        groups = np.flatnonzero(model.gaps(x, y) > LARGE.rounding)
         model.add_columns_and_groups(sites, groups)
         return bool(len(sites) or len(groups))
 
@@ -234,21 +209,21 @@ def over(deadline: float, cancel: threading.Event | None) -> bool:
 
 
 def crude_duals(program: Program) -> np.ndarray:
-    """Dual values that leave nothing of any group: every flip of its field pays as if it did all of the work."""
+    """Dual feasible values without a solve: each type pays the whole weight of a group, spread over its flips."""
     s = program.structure
     y = np.zeros(s.matrix.shape[0])
     prices = y[s.field_rows]
     for i, k in enumerate(s.types):
         row = s.field_of_point[:, i]
         need = np.flatnonzero((row >= 0) & program.open)
-        np.maximum.at(prices, row[need], s.groups.weight[s.points.group[need]] / s.points.amount[need, k])
+        np.maximum.at(prices, row[need], s.groups.weight[s.points.group[need]] / s.needs[need, k])
     return y
 
 
 def undecided(program: Program, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Groups for which a tangent will hardly do: it is not near enough at x, or x is near a kink."""
+    """Groups that a tangent approximates badly: its gap at x is too large, or x is near a kink."""
     s = program.structure
     share = reached(program, x)
     best = np.bincount(s.points.group, weights=share, minlength=len(s.groups))
     gap = tangent_values(program, x, y) - s.groups.weight * np.minimum(best, 1.0)
-    return np.flatnonzero((gap > DECIDED * s.groups.weight) | ((best > 1 - NEAR) & (best < 1)))
+    return np.flatnonzero((gap > LARGE.decided * s.groups.weight) | ((best > 1 - LARGE.near) & (best < 1)))

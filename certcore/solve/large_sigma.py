@@ -1,4 +1,4 @@
-"""Large programs with σ: attackers are priced in, together with the flips they would choose and whom they touch."""
+"""Large programs with σ: column generation adds attackers, the flips they would choose, and the groups they reach."""
 
 from __future__ import annotations
 
@@ -14,28 +14,21 @@ from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.attackers import LINK_CUT, REACH_CUT, AttackerPricing, Duals, PricingResult
 from certcore.solve.first_order import Found, Limits
-from certcore.solve.large import CLOSE, HAIR, HANDOVER, Large, Outcome, crude_duals, over
+from certcore.solve.large import Large, Outcome, crude_duals, over
 from certcore.solve.restricted_master import Proposal, RestrictedMaster
-
-#: Attackers worth this share of the last one chosen, and flips worth this share of what an attacker asks of a flip,
-#: are in the model from the start …
-NEAR_VALUE, NEAR_GAIN = 0.85, 0.9
-#: … and these come along when others are missing.
-MORE_VALUE, MORE_GAIN = 0.97, 0.98
-#: Dual values between the best known ones and the newest are often better than both.
-BLENDS = (0.75, 0.5, 0.25)
+from certcore.solve.tuning import LARGE, SIGMA
 
 
 class LargeWithSigma(Large):
-    """The same machine where an attacker controls σ nodes."""
+    """The method for large programs with at most σ attacker nodes."""
 
-    most_models = 1  # the cuts and prices below belong to one model
+    most_models = 1  # the cuts and dual values below belong to one restricted master
 
     def __init__(self, structure: Structure) -> None:
         super().__init__(structure)
         self._pricing = AttackerPricing(structure)
         self._touch = np.zeros(len(structure.groups))
-        """Dual values of the touch rows of groups outside the model."""
+        """Dual values of the reach cuts of groups outside the restricted master."""
         self._best: PricingResult | None = None
         self._cuts = Cuts.none()
         self._reaches = sp.csr_array(structure.attackers.touch.T) if structure.attackers.touch is not None else None
@@ -48,8 +41,8 @@ class LargeWithSigma(Large):
         self._best = None
         if self._first_order is not None:
             found = self._first_order.run(
-                Limits.of(program, self._hull), gap=HANDOVER, seconds=deadline - time.perf_counter(), cancel=cancel,
-                report=lambda found: self._tell(program, outcome, found),
+                Limits.of(program, self._hull), gap=LARGE.handover, seconds=deadline - time.perf_counter(),
+                cancel=cancel, report=lambda found: self._tell(program, outcome, found),
             )  # fmt: skip
             priced = self._offer_found(program, outcome, found)
             flow = found.x[: len(s.flips)]
@@ -63,7 +56,11 @@ class LargeWithSigma(Large):
         model = RestrictedMaster(program, priced.duals.rows)
         self._cuts = Cuts.none()
         self._add_columns_and_groups(
-            model, priced, (priced.value >= NEAR_VALUE * priced.price) | (attackers > 0.01), NEAR_GAIN, flow > 1e-3
+            model,
+            priced,
+            (priced.value >= SIGMA.near_value * priced.price) | (attackers > 0.01),
+            SIGMA.near_gain,
+            flow > 1e-3,
         )
         return model
 
@@ -82,7 +79,7 @@ class LargeWithSigma(Large):
     def _offer_prices(
         self, program: Program, outcome: Outcome, duals: Duals, kept: np.ndarray | None = None
     ) -> PricingResult:
-        """Complete some prices and keep them if they prove more."""
+        """Complete given dual values by pricing the attackers; keep them if they prove a better bound."""
         priced = self._pricing.value(program, duals, kept)
         if self._offer(program, outcome, self._pricing.duals(priced)) or self._best is None:
             self._best = priced
@@ -101,27 +98,27 @@ class LargeWithSigma(Large):
         best = self._best
         priced = self._offer_prices(program, outcome, duals, model.rows_in)
         if best is not None:
-            for share in BLENDS:
+            for share in SIGMA.blends:
                 self._offer_prices(program, outcome, best.duals.towards(duals, share), model.rows_in)
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
-        if outcome.gap <= CLOSE:
+        if outcome.gap <= LARGE.close:
             return True
-        # The price of σ in the model; an attacker worth more than that, with all of its flips, is missing something.
+        # Dual value of σ in the restricted master; an attacker of larger value has columns that are missing there.
         asked = float(rows[s.rows["sigma"]][0])
-        missing = priced.value - asked > HAIR * max(asked, 1.0)
+        missing = priced.value - asked > LARGE.rounding * max(asked, 1.0)
         if missing.any():
-            missing |= priced.value > MORE_VALUE * asked
-        positive = (priced.gain > priced.threshold + HAIR) & ~self._pricing.linked
-        grown = self._add_columns_and_groups(model, priced, missing, MORE_GAIN, positive)
-        groups = np.flatnonzero(model.gaps(x, proposal.y) - self._slack(model, x) > HAIR)
+            missing |= priced.value > SIGMA.more_value * asked
+        positive = (priced.gain > priced.threshold + LARGE.rounding) & ~self._pricing.linked
+        grown = self._add_columns_and_groups(model, priced, missing, SIGMA.more_gain, positive)
+        groups = np.flatnonzero(model.gaps(x, proposal.y) - self._slack(model, x) > LARGE.rounding)
         if len(groups):
             self._add_groups(model, groups)
         return grown or bool(len(groups))
 
     def _slack(self, model: RestrictedMaster, x: np.ndarray) -> np.ndarray:
-        """What the touch rows of groups outside the model take from their tangents."""
+        """By how much the reach cuts of groups outside the restricted master lower their tangents."""
         return np.where(model.group_in, 0.0, self._touch)
 
     def _add_columns_and_groups(
@@ -132,7 +129,7 @@ class LargeWithSigma(Large):
         share: float,
         others: np.ndarray | None = None,
     ) -> bool:
-        """Take in the flips that some attackers would choose, those who pay for them, and whom they touch."""
+        """Add the flips that attackers `who` would choose, the attackers who pay, and the groups they reach."""
         s = self.structure
         attacker = self._pricing.attacker
         wanted = (priced.gain >= share * priced.threshold) & (priced.gain > 0)
@@ -170,5 +167,5 @@ class LargeWithSigma(Large):
 
 
 def large_program(structure: Structure) -> Large:
-    """The machine for a structure."""
+    """The solver for a large structure, with or without σ."""
     return LargeWithSigma(structure) if structure.has_sigma else Large(structure)

@@ -1,9 +1,9 @@
-"""Columns missing in the restricted master of a strong search, and what dual values are worth over all columns.
+"""Pricing for the strong search: reduced costs of missing columns, and the bound that dual values give.
 
-With σ a missing flip comes with its attacker. Rows that tie missing flips to attackers have no dual value in the model,
-so that each such flip would look as if everybody could make it. `complete` gives these rows, and links d_ij ≤ a_i, the
-dual values that are best for the attacker: what its most valuable flips are worth is charged to the attacker alone.
-Who is then worth more than nothing is missing, with these flips.
+With σ a missing flip needs its attacker. Rows that tie missing flips to attackers have no dual value in the restricted
+master, so such a flip would be priced as if any node could make it. `complete` gives these rows and the link cuts d_ij
+≤ a_i the best dual values for the attacker: the value of its best flips is charged to the attacker's column. An
+attacker whose reduced cost is then positive is missing, together with these flips.
 """
 
 from __future__ import annotations
@@ -17,28 +17,24 @@ from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.solve.attackers import LINK_CUT, payer_prices
 from certcore.solve.restricted_master import RestrictedMaster
-
-#: Reduced costs below this are rounding.
-PAYS = 1e-7
-#: Flips that one attacker brings along, on the average of a round.
-FLIPS_EACH = 4
+from certcore.solve.tuning import STRONG
 
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """Dual values of all rows, with further links and theirs, and what they leave unpaid."""
+    """Dual values of all rows and of additional link cuts, and the reduced costs that they leave."""
 
     y: np.ndarray
     links: Cuts
     values: np.ndarray
     gain: np.ndarray
-    """What each missing flip was worth before."""
+    """Reduced cost of each missing flip before the attackers are priced."""
     reduced_costs: np.ndarray
     """objective − yᵀA for all columns."""
 
 
 class Pricing:
-    """For the model of one search at one place."""
+    """Pricing for the restricted master of one search at one budget point."""
 
     def __init__(self, program: Program, model: RestrictedMaster) -> None:
         s = program.structure
@@ -49,7 +45,7 @@ class Pricing:
             self._tie()
 
     def _tie(self) -> None:
-        """Which row ties each flip to whoever pays for it: one of payers, or of pairs in directed graphs."""
+        """Find the row that ties each flip to its attacker: a payer row, or a pair row in directed graphs."""
         s = self.structure
         matrix = self.program.matrix[: s.matrix.shape[0]]
         flips, attackers = sp.csr_array(matrix[:, s.columns.flips]), sp.csr_array(matrix[:, s.columns.attackers])
@@ -74,7 +70,7 @@ class Pricing:
         y, link = y.copy(), np.zeros(len(gain))
         worth = np.flatnonzero(gain > 0)
         price = payer_prices(gain[worth], self._row_of[worth], self._linked[worth], self._most).price
-        price[self._links & self.model.rows_in[self._rows]] = 0.0  # the model has priced these
+        price[self._links & self.model.rows_in[self._rows]] = 0.0  # the restricted master has duals for these
         linked = worth[self._linked[worth]]
         link[linked] = np.maximum(gain[linked] - price[self._row_of[linked]], 0.0)
         y[self._rows] += price
@@ -86,11 +82,11 @@ class Pricing:
         return Completed(y, links, link[chosen], gain, reduced_costs)
 
     def missing(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
-        """Flips outside the model that would pay, the best first, and about how much the model lacks by them."""
+        """Missing flips with positive reduced costs, best first, and an estimate of the objective they would add."""
         s, gain = self.structure, found.gain
         if len(self._rows):
             return self._with_attackers(found, most)
-        missing = np.flatnonzero(gain > PAYS)
+        missing = np.flatnonzero(gain > STRONG.rounding)
         lack = 0.0
         for k in s.types:
             mine = missing[s.flips.kind[missing] == k]
@@ -100,20 +96,20 @@ class Pricing:
 
     def _with_attackers(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
         value = found.reduced_costs[self.structure.columns.attackers]
-        paying = np.flatnonzero(value > PAYS)
+        paying = np.flatnonzero(value > STRONG.rounding)
         paying = paying[np.argsort(-value[paying], kind="stable")]
         chosen = np.zeros(len(value))
         chosen[paying[:most]] = 1.0
         mine = np.flatnonzero((self._limits.T @ chosen)[self._row_of] > 0)
         mine = mine[~self.model.has(mine) & (self.upper[mine] > 0)]
-        # Some are wanted for the targets in their reach alone; any flip takes them in.
+        # Some attackers are needed only in reach cuts; adding any one of their flips adds them.
         mine = mine[np.argsort(-found.gain[mine], kind="stable")]
-        several = mine[found.gain[mine] > PAYS][: FLIPS_EACH * most]
+        several = mine[found.gain[mine] > STRONG.rounding][: STRONG.flips_each * most]
         first = mine[np.unique(self._row_of[mine], return_index=True)[1]]
         return np.union1d(several, first), float(value[paying[: self.program.sigma or 0]].sum())
 
     def bound(self, found: Completed, rhs: np.ndarray) -> float:
-        """The bound of dual values over all columns, in floating point; `rhs` is that of the further rows."""
+        """Weak-duality bound over all columns, in floating point; `rhs` belongs to the further rows."""
         s, program, reduced_costs = self.structure, self.program, np.maximum(found.reduced_costs, 0.0)
         first = s.matrix.shape[0]
         total = s.constant + float(found.y[:first] @ program.rhs) + float(found.y[first:] @ rhs)

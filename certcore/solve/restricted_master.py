@@ -1,15 +1,14 @@
-"""Part of a large program inside HiGHS, kept and grown: the sites that may matter and the groups not decided yet.
+"""Restricted master: the part of a large program in HiGHS, with relevant sites and undecided groups.
 
-Columns outside the model are 0 there. A group outside the model is replaced by a tangent: for any dual values of its
-own rows (fields and choice) it gives at most what is left of its weight plus dual values · flips in its field, which is
-linear in the flips and needs neither rows nor columns. So the model is a restriction in its sites and a relaxation in
-its groups; `reduced_costs` tells which sites are missing, `gaps` which groups were decided wrongly. With no site and no
-group missing its optimum is that of the whole program.
+Columns outside the master are 0. A group outside the master is replaced by a tangent: by weak duality, any dual values
+of its own rows (fields and choice) bound its value by a linear function of the flips, which needs neither rows nor
+columns. The master is therefore a restriction in its sites and a relaxation in its groups. `reduced_costs` shows which
+sites are missing, and `gaps` which groups have too coarse a tangent. If none are, its optimum is that of the whole
+program.
 
-Nothing here is a bound: the dual values of a `Proposal` cover every row of the program, and their bound over all
-columns is evaluated in `certcore.verify`.
-
-Further columns and rows (cuts, levels) may be appended; they are numbered after those of the structure.
+Nothing here proves a bound. The dual values of a `Proposal` cover every row of the program, and `certcore.verify`
+evaluates their bound over all columns. Further columns and rows (cuts, levels) can be appended; they are numbered after
+those of the structure.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import scipy.sparse as sp
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.solve.engine import Method, add_columns, add_rows, quiet_highs, run
-from certcore.solve.highs import needed_rows
+from certcore.solve.highs import needed_rows, per_unit
 from certcore.solve.status import Status
 
 _PRIMAL, _DUAL = 4, 1
@@ -33,34 +32,35 @@ _PRIMAL, _DUAL = 4, 1
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """What the restricted master proposes, in the numbering of the whole program. Nothing in it has been checked."""
+    """An unverified solution of the restricted master, in the numbering of the whole program."""
 
     status: Status
     x: np.ndarray | None
-    """Values of all columns, then of the further ones; groups outside the model take what x gives them."""
+    """Values of all columns, then of the further ones; points of groups outside are filled in from the flips."""
     y: np.ndarray | None
-    """Dual values of all rows, then of the further ones; of groups outside the model their tangents."""
+    """Dual values of all rows, then of the further ones; for groups outside, those of their tangents."""
     seconds: float
     iterations: int
 
 
 class RestrictedMaster:
-    """Some columns and rows of a program at a place. Not thread-safe; `solve` releases the interpreter lock."""
+    """Some columns and rows of a program at a budget point. Not thread-safe; `solve` releases the GIL."""
 
     def __init__(self, program: Program, tangents: np.ndarray | None = None, *, drop_dominated: bool = True) -> None:
-        """Begin with the rows of the budgets and nothing else; `tangents` are dual values of the groups' rows.
+        """Begin with only the budget rows; `tangents` are dual values of the groups' rows.
 
-        `drop_dominated=False` keeps points above the hull of others, which further rows may tell apart.
+        `drop_dominated=False` keeps points above the hull of others, because further rows may distinguish them.
         """
         s = program.structure
         self.structure, self.program = s, program
         self._h = quiet_highs()
+        per_unit(self._h, s)
         self._hull = Hull(s) if drop_dominated else None
         self._needed = np.zeros(s.matrix.shape[0], dtype=bool)
         self._needed[needed_rows(s)] = True
         self.tangents = np.zeros(s.matrix.shape[0]) if tangents is None else tangents.astype(np.float64)
         if s.relaxation.has_indicators:
-            self.tangents[s.rows["choose"]] = s.groups.weight  # an indicator is worth its points, and nothing else
+            self.tangents[s.rows["choose"]] = s.groups.weight  # an indicator has the value of its points
         self._upper = self._without_dominated(program).astype(np.float64)
         self._rhs = program.rhs.astype(np.float64)
         self._coefficients = program.coefficients
@@ -87,11 +87,11 @@ class RestrictedMaster:
 
     @property
     def rows_in(self) -> np.ndarray:
-        """Which rows of the structure are in the model."""
+        """Which structure rows are in the model."""
         return np.asarray(self._row_place[: self.structure.matrix.shape[0]] >= 0)
 
     def add_columns_and_groups(self, flips: np.ndarray | None = None, groups: np.ndarray | None = None) -> None:
-        """Take in flips (with attackers and rows that limit them) and groups (with their rows and open points)."""
+        """Add flips (with their attackers and limiting rows) and groups (with their rows and open points)."""
         s = self.structure
         new = [np.zeros(0, dtype=np.int64)]
         rows = [np.zeros(0, dtype=np.int64)]
@@ -125,7 +125,7 @@ class RestrictedMaster:
         self._enter_rows(wanted[self._row_place[wanted] < 0])
 
     def add_columns(self, objective: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """Append further columns between 0 and `upper`, as yet in no row; returns their numbers."""
+        """Append further columns with bounds 0 and `upper` that are in no row yet; returns their numbers."""
         before = self._more.shape[1]
         count = len(objective)
         self._more = sp.csr_array(
@@ -141,7 +141,7 @@ class RestrictedMaster:
     def add_rows(self, matrix: sp.csr_array, rhs: np.ndarray) -> np.ndarray:
         """Append further rows matrix · x ≤ rhs over all columns, further ones included; returns their numbers.
 
-        Groups whose points stand in them are taken into the model.
+        Groups whose points have entries in these rows are added to the model.
         """
         s, before = self.structure, len(self._rhs)
         own = matrix.indices[(matrix.indices >= s.columns.points.start) & (matrix.indices < s.columns.points.stop)]
@@ -157,7 +157,7 @@ class RestrictedMaster:
         return numbers
 
     def delete_rows(self, rows: np.ndarray) -> None:
-        """Take further rows out; those behind them move up. The basis is kept if the slacks of all are basic."""
+        """Delete further rows and renumber later ones. The basis is kept if the slacks of all of them are basic."""
         n_rows = self.structure.matrix.shape[0]
         basis = self._h.getBasis()
         gone = np.zeros(len(self._rhs), dtype=bool)
@@ -180,7 +180,7 @@ class RestrictedMaster:
         self._more_by_column = None
 
     def slack_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Which of these rows have a basic slack: they do not hold anything at the moment."""
+        """Which of these rows have a basic slack, so that they do not bind."""
         basis = self._h.getBasis()
         if not basis.valid:
             return np.zeros(len(rows), dtype=bool)
@@ -188,7 +188,7 @@ class RestrictedMaster:
         return np.asarray(basic[self._row_place[rows]])
 
     def move(self, program: Program) -> None:
-        """Go to other budgets of the same structure. Further rows and columns stay as they are."""
+        """Move to other budgets of the same structure. Further rows and columns stay unchanged."""
         s = self.structure
         n_rows, n_columns = s.matrix.shape
         upper, rhs = self._upper.copy(), self._rhs.copy()
@@ -216,7 +216,7 @@ class RestrictedMaster:
     def solve(
         self, *, time_limit: float, cancel: threading.Event | None = None, method: Method = Method.SIMPLEX
     ) -> Proposal:
-        """Solve the model: by primal simplex after new columns, by dual simplex after new rows and other budgets."""
+        """Solve: primal simplex after new columns, dual simplex after new rows or changed budgets."""
         started = time.perf_counter()
         if self._stale_costs:
             self._price_columns()
@@ -243,7 +243,7 @@ class RestrictedMaster:
         return Proposal(status, x, y, time.perf_counter() - started, count)
 
     def reduced_costs(self, y: np.ndarray) -> np.ndarray:
-        """objective − yᵀA for all columns; a column outside the model with a positive one is missing there."""
+        """objective − yᵀA for all columns; a column outside the model with a positive value is missing."""
         s = self.structure
         n_rows = s.matrix.shape[0]
         result = self._objective.copy()
@@ -254,7 +254,7 @@ class RestrictedMaster:
         return result
 
     def completed(self, x: np.ndarray) -> np.ndarray:
-        """x with the points of the groups outside the model as large as one point each can be made by the flips."""
+        """Extend x to groups outside the model: each uses the single point that the flips can reach furthest."""
         s = self.structure
         out = ~self.group_in
         share = reached(self.program, x)
@@ -266,7 +266,7 @@ class RestrictedMaster:
         return x
 
     def gaps(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """By how much the tangents of the groups outside the model exceed what x breaks of them (0 for the others)."""
+        """Excess of each outside group's tangent over what x breaks of it (0 for groups in the model)."""
         s = self.structure
         worth = tangent_values(self.program, x[: s.columns.count], y)
         gap = worth - s.groups.weight * s.attacked(x[: s.columns.count])
@@ -278,7 +278,7 @@ class RestrictedMaster:
         return program.upper if self._hull is None else self._hull.drop_dominated(program.upper)
 
     def _missing_points(self) -> np.ndarray:
-        """Open points (and indicators) of groups in the model that are not there yet."""
+        """Open points (and indicators) of groups in the model that have no column there yet."""
         s = self.structure
         points = np.arange(s.columns.points.start, s.columns.points.stop)
         wanted = points[self.group_in[s.points.group] & (self._upper[points] > 0)]
@@ -332,25 +332,27 @@ class RestrictedMaster:
         return self._more_by_column
 
     def _price_columns(self) -> None:
-        """What the tangents of the groups outside the model make of the flips' objective."""
+        """Set the flips' objective from the tangents of the groups outside the model."""
         s = self.structure
         rows = s.field_rows
         outside = np.where(self.group_in[s.row_group[rows]], 0.0, self.tangents[rows])
         worth = self._objective.copy()
-        worth[s.columns.flips] += s.incidence.reach(outside)  # flips stand in the field rows with −1
+        worth[s.columns.flips] += s.incidence.reach(
+            outside
+        )  # flips stand in the field rows with their negative weights
         self._h.changeColsCost(len(self._columns), np.arange(len(self._columns), dtype=np.int32), -worth[self._columns])
         self._stale_costs = False
 
 
 def reached(program: Program, x: np.ndarray) -> np.ndarray:
-    """How far x reaches each point; except in the paper's form only the best point of each group counts."""
+    """The fraction of each point that x reaches; except in the paper's form, only the best point of a group counts."""
     s = program.structure
     share = np.where(program.open, 1.0, 0.0)
     inside = s.incidence.into(x[s.columns.flips])
     for i, k in enumerate(s.types):
         row = s.field_of_point[:, i]
         need = np.flatnonzero(row >= 0)
-        share[need] = np.minimum(share[need], np.maximum(inside[row[need]], 0.0) / s.points.amount[need, k])
+        share[need] = np.minimum(share[need], np.maximum(inside[row[need]], 0.0) / s.needs[need, k])
     if s.relaxation.has_indicators or not len(s.groups):
         return share
     best = np.flatnonzero(share >= np.maximum.reduceat(share, s.points.first)[s.points.group])
@@ -360,26 +362,26 @@ def reached(program: Program, x: np.ndarray) -> np.ndarray:
 
 
 def tangent_values(program: Program, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """What each group is worth at most by the dual values of its own rows: what they leave of it, and what they pay."""
+    """Upper bound on the value of each group from the dual values of its own rows."""
     s = program.structure
     y = y[s.field_rows]
     left = np.where(program.open, s.groups.weight[s.points.group], 0.0)
     for i, k in enumerate(s.types):
         row = s.field_of_point[:, i]
         need = np.flatnonzero(row >= 0)
-        left[need] -= s.points.amount[need, k] * y[row[need]]
+        left[need] -= s.needs[need, k] * y[row[need]]
     paid = y * s.incidence.into(x[s.columns.flips])
     value = np.bincount(s.row_group[s.field_rows], weights=paid, minlength=len(s.groups))
     return value + np.maximum.reduceat(np.maximum(left, 0.0), s.points.first) if len(s.groups) else value
 
 
 def _indices(matrix: sp.csr_array, rows: np.ndarray) -> np.ndarray:
-    """All columns of the entries in some rows."""
+    """Column indices of all entries in these rows."""
     return np.asarray(matrix[rows].indices)
 
 
 def _taken(matrix: sp.csr_array, rows: np.ndarray, place: np.ndarray, width: int) -> sp.csr_array:
-    """Rows of a matrix with its columns renumbered, without those that have no place."""
+    """Rows of a matrix with columns renumbered by `place`; columns without a new number are dropped."""
     part = matrix[rows]
     column = place[part.indices]
     keep = (column >= 0) & (part.data != 0)

@@ -1,7 +1,7 @@
 """Separation of strong rows, and the choice of sets that get levels. Soundness does not depend on this module.
 
-Only the support of the solution is searched, for all targets at once. A *need* is a group with an amount q: its points
-that need at least q flips of the type.
+Only the support of the relaxed solution is searched, for all targets at once. A *need* is a pair of a group and an
+amount q; it stands for the group's points that need at least q flips of the type.
 """
 
 from __future__ import annotations
@@ -15,40 +15,30 @@ import scipy.sparse as sp
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.program.levels import Levels, LevelSet, Sites
 from certcore.program.program import Program
-
-#: Rows that are violated by less are not added.
-LEAST = 1e-3
-#: Sites with fewer flips do not belong to the support.
-USED = 1e-7
-#: The least score of a set that gets levels.
-LEAST_SCORE = 1e-2
-#: Of two sets whose flips differ by less than this share, only one gets levels.
-ALIKE = 0.15
-#: The most candidate sets in one round.
-MAX_CANDIDATES = 1500
+from certcore.solve.tuning import SEPARATION
 
 Found = tuple[float, tuple[Any, ...]]
-"""How much a row is violated, weighted by the targets of its group, and its tag."""
+"""Violation of a row, weighted by the targets of its group, and the row's tag."""
 
 
 @dataclass(frozen=True, eq=False)
 class RelaxedView:
-    """A relaxed solution as one type sees it."""
+    """A relaxed solution restricted to one type."""
 
     flips: np.ndarray
     """Flips at each site."""
     used: np.ndarray
     """The sites with flips."""
     share: np.ndarray
-    """The sum of the points of each live need: one with a positive sum."""
+    """The sum of the points of each live need (a need is live if this sum is positive)."""
     live: np.ndarray
     """The live needs, in descending order of their amounts."""
     near: np.ndarray
-    """(live needs, used sites): which sites lie in the field."""
+    """(live needs, used sites): which used sites lie in the need's field."""
 
 
 class Separator:
-    """The needs of one type, its candidates for sets, and which of its sets' rows are violated."""
+    """The needs of one type, its candidate sets, and separation of the rows of its sets."""
 
     def __init__(self, levels: Levels, program: Program, kind: int) -> None:
         s = program.structure
@@ -63,7 +53,7 @@ class Separator:
         )
         self.field = sp.csr_array(field)
         self.field.data[:] = 1.0
-        # With costs a point may need more flips than the budget allows: its rows use the number it allows.
+        # With costs a point may need more flips than the budget allows; its need is then cut to that number.
         amounts = np.minimum(s.points.amount[:, kind], sites.most)
         open_ = np.flatnonzero(program.open & (amounts > 0))
         amount, group = amounts[open_], s.points.group[open_]
@@ -78,10 +68,10 @@ class Separator:
             sp.coo_array((np.ones(len(need)), (need, np.repeat(open_, lengths))), shape=(len(keys), len(s.points)))
         )
         self.top = int(min(sites.most, self.need.max(initial=0)))
-        """The most levels of a set: no target needs more."""
+        """The largest useful number of levels: the largest amount that a target needs."""
         self.weight = s.groups.weight[self.group].astype(np.float64)
         self.numbers: list[int] = []
-        """The sets of this type, by their numbers in `levels`."""
+        """Numbers in `levels` of the sets of this type."""
         self.masks = np.zeros((0, count), dtype=bool)
         self.keys: dict[bytes, int] = {}
         self.candidates = self._candidates()
@@ -89,7 +79,7 @@ class Separator:
     def view(self, x: np.ndarray) -> RelaxedView:
         sites, s = self.sites, self.structure
         flips = np.bincount(sites.of_column, weights=np.maximum(x[sites.columns], 0.0), minlength=len(sites.site))
-        used = np.flatnonzero(flips > USED)
+        used = np.flatnonzero(flips > SEPARATION.used)
         share = self.points @ x[s.columns.points]
         live = np.flatnonzero(share > 1e-6)
         live = live[np.argsort(-self.need[live], kind="stable")]
@@ -100,7 +90,7 @@ class Separator:
     # Sets.
 
     def _candidates(self) -> sp.csr_array:
-        """Single sites, all distinct fields, and for edges the stars of nodes."""
+        """Candidate sets: single sites, distinct fields, and for edges the stars of nodes."""
         count = len(self.sites.site)
         parts = [sp.eye_array(count, dtype=np.float32, format="csr")] if self.kind != ADJ_DEL else []
         parts.append(self.field)
@@ -111,7 +101,7 @@ class Separator:
         return sp.csr_array(sp.vstack(parts, format="csr"))
 
     def best_sets(self, view: RelaxedView, most: int) -> list[LevelSet]:
-        """Sets whose level rows together contradict the solution most."""
+        """Candidate sets whose level rows the solution violates most."""
         used, flips = view.used, view.flips[view.used]
         if not len(used) or not self.top:
             return []
@@ -119,17 +109,17 @@ class Separator:
         salt = np.random.default_rng(7).random(len(used))
         _, first = np.unique(np.round(trace @ salt, 9), return_index=True)
         first = first[np.diff(trace.indptr)[first] > 0]
-        if len(first) > MAX_CANDIDATES:
+        if len(first) > SEPARATION.max_candidates:
             inside = (trace @ flips)[first]
-            first = first[np.argsort(-inside, kind="stable")[:MAX_CANDIDATES]]
+            first = first[np.argsort(-inside, kind="stable")[: SEPARATION.max_candidates]]
         masks = trace[first].toarray() > 0
         score = self._scores(view, masks * flips)
         chosen: list[LevelSet] = []
         taken: list[np.ndarray] = []
         for i in np.argsort(-score, kind="stable").tolist():
-            if score[i] < LEAST_SCORE or len(chosen) >= most:
+            if score[i] < SEPARATION.least_score or len(chosen) >= most:
                 break
-            if any(flips[masks[i] ^ other].sum() < ALIKE * flips[masks[i] | other].sum() for other in taken):
+            if any(flips[masks[i] ^ other].sum() < SEPARATION.alike * flips[masks[i] | other].sum() for other in taken):
                 continue
             start, stop = self.candidates.indptr[first[i] : first[i] + 2]
             new = self.level_set(np.sort(self.candidates.indices[start:stop]))
@@ -146,7 +136,7 @@ class Separator:
         return LevelSet(self.kind, self.sites.site[positions], levels)
 
     def adopt(self, new: LevelSet) -> int:
-        """Give a set its levels; returns its number."""
+        """Add the level columns of a set; returns its number."""
         number = self.levels.add(new)
         positions = np.searchsorted(self.sites.site, new.sites)
         self.keys[positions.tobytes()] = number
@@ -157,7 +147,7 @@ class Separator:
         return number
 
     def _scores(self, view: RelaxedView, loads: np.ndarray) -> np.ndarray:
-        """For each candidate set: by how much the lower and upper bounds on its levels contradict its flips."""
+        """For each candidate set, by how much the lower bounds on its levels exceed the upper bounds from its flips."""
         near, need, share = _distinct(view, self.need[view.live])
         inside = loads.astype(np.float32) @ near.T
         outside = (near @ view.flips[view.used])[None, :] - inside
@@ -181,14 +171,14 @@ class Separator:
     # Rows of the existing sets.
 
     def guess(self, view: RelaxedView, x: np.ndarray, first: int) -> None:
-        """Values for the levels of sets from the first on that are not in the solution: filled up with their flips."""
+        """Estimate levels of new sets (from `first` on) from the flips inside them, filling lower levels first."""
         for row in range(first, len(self.numbers)):
             mine = self.levels.sets[self.numbers[row]]
             inside = float(view.flips[self.masks[row]].sum())
             x[mine.start : mine.start + mine.levels] = np.clip(inside - np.arange(mine.levels), 0.0, 1.0)
 
     def level_rows(self, view: RelaxedView, x: np.ndarray, first: int = 0) -> list[Found]:
-        """The worst `in` and `conflict` row of each set (from the first on) and need, and monotone rows."""
+        """The most violated `in` and `conflict` row of each set (from `first` on) and need, and monotone rows."""
         numbers = self.numbers[first:]
         if not numbers:
             return []
@@ -216,7 +206,7 @@ class Separator:
     def _inside(
         self, need: np.ndarray, share: np.ndarray, outside: np.ndarray, sums: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        best, level = np.full(outside.shape, LEAST), np.zeros(outside.shape, dtype=np.int64)
+        best, level = np.full(outside.shape, SEPARATION.least_violation), np.zeros(outside.shape, dtype=np.int64)
         upto = sums[:, np.minimum(need, self.top)] + outside
         for t in range(1, self.top + 1):
             count = int(np.searchsorted(-need, -t, side="right"))
@@ -230,7 +220,7 @@ class Separator:
     def _conflicts(
         self, numbers: list[int], need: np.ndarray, share: np.ndarray, inside: np.ndarray, sums: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        best, level = np.full(inside.shape, LEAST), np.zeros(inside.shape, dtype=np.int64)
+        best, level = np.full(inside.shape, SEPARATION.least_violation), np.zeros(inside.shape, dtype=np.int64)
         most = self.sites.most
         has = np.array([self.levels.sets[number].levels for number in numbers])
         start = sums[:, np.clip(most - need, 0, self.top)] + inside
@@ -269,29 +259,29 @@ class Separator:
     # Covers.
 
     def covers(self, view: RelaxedView, most: int) -> list[Found]:
-        """Cover rows: targets that use sites, or the edges at a node, beyond their capacity."""
+        """Cover rows of targets that use a site, or the edges at a node, beyond its capacity."""
         sites = self.sites
         if not len(view.used) or (sites.cap[view.used] > 2**40).all():
             return []
         flips, cap = view.flips[view.used], np.minimum(sites.cap[view.used], 2**40).astype(np.float64)
         share, need = view.share, self.need[view.live]
         missing = need * share - view.near @ flips
-        # An estimate of the violation by which blocks are chosen: flips beyond the capacity of each site.
+        # Blocks are chosen by an estimate of the violation: flips beyond the capacity of each site.
         excess = (view.near * np.maximum(flips[None, :] - share[:, None] * cap[None, :], 0.0)).sum(axis=1)
         if sites.limits is not None:
             excess = excess + view.near @ flips
-        hopeful = np.flatnonzero((need > 1) & (share > 1e-4) & (missing + excess > LEAST))
+        hopeful = np.flatnonzero((need > 1) & (share > 1e-4) & (missing + excess > SEPARATION.least_violation))
         hopeful = hopeful[np.argsort(-(missing + excess)[hopeful], kind="stable")[:most]]
         found = []
         for j in hopeful.tolist():
             blocks, gain, held = self._blocks(view, j, flips, cap)
-            if blocks and missing[j] + gain > LEAST * need[j]:
+            if blocks and missing[j] + gain > SEPARATION.least_violation * need[j]:
                 value = float((missing[j] + gain) / (need[j] - held) * self.weight[view.live[j]])
                 found.append((value, ("cover", self.kind, int(self.group[view.live[j]]), int(need[j]), blocks)))
         return found
 
     def _blocks(self, view: RelaxedView, j: int, flips: np.ndarray, cap: np.ndarray) -> tuple[list[Any], float, int]:
-        """Greedy: stars of nodes whose edges carry more than the local limit allows, then single sites."""
+        """Greedy choice: stars of nodes whose edges carry more flips than the local budget, then single sites."""
         sites, share, need = self.sites, float(view.share[j]), int(self.need[view.live[j]])
         here = np.flatnonzero(view.near[j])
         blocks: list[Any] = []
@@ -328,7 +318,7 @@ class Separator:
 
 
 def _distinct(view: RelaxedView, need: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Needs with equal amounts and equal used sites in their fields, merged: the largest share of each counts."""
+    """Merge needs with equal amounts and equal used sites in their fields; the largest share of each counts."""
     salt = np.random.default_rng(11).random(view.near.shape[1])
     order = np.lexsort((-view.share, np.round(view.near @ salt, 4), -need))
     key = np.round(view.near @ salt, 4)[order]

@@ -1,8 +1,8 @@
-"""Shifted covers for several types: rows about what a target needs beyond the levels already reached.
+"""Shifted covers for several types: rows for what a target needs beyond the levels already reached.
 
-With two types most of the gap comes from the targets: one that needs (4, 2) flips and receives (4, 1) counts as half
-broken. Single sites get levels; the levels that the solution has (nearly) reached are subtracted from the target's
-points, and a line below the remaining points cuts the solution off.
+With two types most of the gap comes from partly broken targets: one that needs (4, 2) flips and receives (4, 1) counts
+as half broken. Single sites get levels. The levels that the solution has (nearly) reached are subtracted from the
+target's points. A line below the remaining points then cuts off the solution.
 """
 
 from __future__ import annotations
@@ -16,35 +16,29 @@ import numpy as np
 from certcore.domain.perturbations import FLIPS
 from certcore.program.levels import Levels, LevelSet
 from certcore.program.program import Program
-from certcore.solve.separate import LEAST, Found, RelaxedView, Separator
-
-#: Levels above one of these marks are subtracted, in all combinations for two types; the first subtracts nothing.
-MARKS = (2.0, 0.999, 0.75, 0.5, 0.25)
-#: The fewest flips at a site that gets levels.
-SITE_FLIPS = 0.02
-#: The most sites of a type that get levels in one round, those with most flips first.
-NEW_SITES = 60
+from certcore.solve.separate import Found, RelaxedView, Separator
+from certcore.solve.tuning import SEPARATION
 
 
 class _Marked(NamedTuple):
-    """One type with the levels above a mark taken off, for each group."""
+    """One type with all levels above a threshold (mark) subtracted, for each group."""
 
     kind: int
     mark: float
     off: np.ndarray
-    """Levels taken off in its field."""
+    """Number of subtracted levels in its field."""
     left: np.ndarray
-    """Flips that are left there."""
+    """Flips that remain there."""
 
 
 class Shifts:
-    """Levels of single sites, and the shifted covers that a solution violates."""
+    """Levels of single sites, and separation of shifted covers."""
 
     def __init__(self, levels: Levels, program: Program, separators: dict[int, Separator]) -> None:
         self.levels, self.separators = levels, separators
         s = self.structure = program.structure
         self.numbers: dict[int, dict[int, int]] = {k: {} for k in separators}
-        """For each type the sets of single sites, by the position of the site."""
+        """For each type, the single-site sets by position of the site."""
         ends = np.append(s.points.first, len(s.points))
         fronts: dict[bytes, int] = {}
         self.front = np.zeros(len(s.groups), dtype=np.int64)
@@ -68,7 +62,7 @@ class Shifts:
             separator, known = self.separators[k], self.numbers[k]
             order = view.used[np.argsort(-view.flips[view.used], kind="stable")]
             count = 0
-            for position in order[view.flips[order] > SITE_FLIPS].tolist():
+            for position in order[view.flips[order] > SEPARATION.site_flips].tolist():
                 if position in known:
                     continue
                 key = np.array([position]).tobytes()
@@ -76,7 +70,7 @@ class Shifts:
                     known[position] = separator.keys[key]
                     continue
                 made = separator.level_set(np.array([position]))
-                if made is not None and count < NEW_SITES:
+                if made is not None and count < SEPARATION.new_site_levels:
                     new.append(made)
                     count += 1
         return new
@@ -86,7 +80,7 @@ class Shifts:
         self.numbers[new.kind][int(np.searchsorted(sites, new.sites[0]))] = number
 
     def guess(self, x: np.ndarray, known: int, views: dict[int, RelaxedView]) -> None:
-        """Values of levels that are not in the solution yet: the flips at the site, level by level."""
+        """Estimate levels that are not in the solution yet from the flips at the site."""
         for k, numbers in self.numbers.items():
             for position, number in numbers.items():
                 mine = self.levels.sets[number]
@@ -103,7 +97,7 @@ class Shifts:
         if not len(groups):
             return []
         share = share[groups]
-        best = np.full(len(groups), LEAST)
+        best = np.full(len(groups), SEPARATION.least_violation)
         choice: list[tuple[int, int, float, float, tuple[int, int, int]] | None] = [None] * len(groups)
         marked = {k: self._marked(x, views[k], groups, k) for k in views}
         for a, b in combinations(sorted(views), 2):
@@ -117,11 +111,11 @@ class Shifts:
         return found
 
     def _marked(self, x: np.ndarray, view: RelaxedView, groups: np.ndarray, kind: int) -> list[_Marked]:
-        """What each mark takes off in the field of each group, and what it leaves there."""
+        """For each mark and group: levels subtracted in the field, and flips that remain."""
         field = self.separators[kind].field[groups]
         total = field @ view.flips
         result = []
-        for mark in MARKS:
+        for mark in SEPARATION.marks:
             count, taken = np.zeros(len(view.flips)), np.zeros(len(view.flips))
             for position, number in self.numbers[kind].items():
                 reached = self._reached(x, number, mark)
@@ -133,7 +127,7 @@ class Shifts:
         return result
 
     def _reached(self, x: np.ndarray, number: int, mark: float) -> int:
-        """How many levels of a set, from the first on, lie above the mark."""
+        """How many consecutive levels of a set, from the first on, lie above the mark."""
         mine = self.levels.sets[number]
         below = np.flatnonzero(x[mine.start : mine.start + mine.levels] <= mark)
         return int(below[0]) if len(below) else mine.levels
@@ -147,7 +141,7 @@ class Shifts:
         best: np.ndarray,
         choice: list[tuple[int, int, float, float, tuple[int, int, int]] | None],
     ) -> None:
-        """The violation for this combination of marks in every group; kept where it is the largest."""
+        """Compute the violation for this pair of marks in every group; keep the largest."""
         keys = np.stack([self.front[groups], a.off, b.off], axis=1)
         unique, place = np.unique(keys, axis=0, return_inverse=True)
         order = np.argsort(place.reshape(-1), kind="stable")
@@ -166,7 +160,7 @@ class Shifts:
                 choice[members[i]] = (a.kind, b.kind, a.mark, b.mark, (int(w0), int(w1), int(total)))
 
     def _lines(self, front: int, a: int, b: int, moved_a: int, moved_b: int) -> np.ndarray:
-        """Lines w · (p − moved)⁺ ≥ M below what is left of a front's points: both axes and the edges of the hull."""
+        """Lines w · (p − moved)⁺ ≥ M below the shifted points of a front: both axes and the edges of the hull."""
         key = (front, a, b, moved_a, moved_b)
         found = self._facets.get(key)
         if found is not None:

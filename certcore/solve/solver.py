@@ -1,7 +1,7 @@
-"""One live program, and the one way to a number: solve, check exactly, try the other method, cut, solve again.
+"""One program with its solver state: solve, verify exactly, retry with another method, add cuts, solve again.
 
-What a solver says is a proposal. Its dual values are rounded to integers and their bound is evaluated exactly
-(`certcore.verify.duals`); the value of its solution only tells whether that bound is as good as it can be.
+Solver output is unverified. Its dual values are rounded to integers and their bound is evaluated exactly
+(`certcore.verify.duals`). The value of its primal solution only shows how close that bound is to the optimum.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.products import dot
-from certcore.domain.perturbations import ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_ADD, ATTR_ADD, ATTR_DEL
+from certcore.program.ballots import BallotsStructure
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
 from certcore.program.problem import Problem
@@ -28,73 +29,47 @@ from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.solve.distance import coordinates, distances
 from certcore.solve.engine import Method
-from certcore.solve.folded import FoldedModel, can_be_folded
 from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.large import Large
 from certcore.solve.large_sigma import large_program
 from certcore.solve.status import Status
+from certcore.solve.tuning import SOLVER
 from certcore.verify.bound import scaled
-from certcore.verify.duals import IntegerDuals, counting_bound, plain_bound
-
-#: Bases kept to start from, dual values kept for previews, answers kept as they are, and those with an allocation.
-MAX_BASES, MAX_KNOWN, MAX_ANSWERS, MAX_ALLOCATIONS = 128, 32, 4096, 8
-#: Beyond this distance from every known basis a cold start is the faster one.
-FAR = 3.0
-#: The same with σ, where the programs are larger and a basis is worth less.
-FAR_WITH_SIGMA = 1.0
-#: With more cuts than this in the model it starts again without any.
-MAX_CUTS = 20_000
-#: More rounds of cuts than this do not pay.
-MAX_ROUNDS = 60
-#: Feasible up to this much, relative to the right-hand side: what solvers call feasible, with some room.
-TOLERANCE = 1e-5
-#: Beyond this many entries a cold start goes to the interior point method if several types are in play …
-IPM_ENTRIES = 60_000
-#: … and rows hold few entries each; long rows (fields of edges) cost it more than the simplex method …
-DENSE_ROW = 100
-#: … and beyond this many rows in any case.
-IPM_ROWS = 15_000
-
-#: Programs with more groups than this, or with σ and more entries than this, go by way of a restricted master. Smaller
-#: ones are as quick as a whole from the second budget on, because then a basis of all of it is at hand.
-LARGE_GROUPS, LARGE_ENTRIES_WITH_SIGMA = 5_000, 1_000_000
-#: So do attribute additions and deletions together from this many entries on: at 235,000 (Cora-ML) the first cell takes
-#: a quarter of the time and a step half of it, at 61,000 (Citeseer) steps take the same time.
-LARGE_ENTRIES_OF_ATTRIBUTES = 150_000
+from certcore.verify.duals import IntegerDuals, counting_bound, plain_bound, spread_duals
 
 ModelFactory = Callable[..., HighsModel]
-"""Makes a model of a program; `integer=True` asks for whole numbers."""
+"""Builds a solver model of a program; `integer=True` makes it an integer program."""
 
 
 @dataclass(frozen=True, eq=False)
 class BoundResult:
-    """A proven bound at one place, what proves it, and how good it is at best."""
+    """A proven bound at one budget point, its dual values, and a lower estimate of the optimum."""
 
     point: BudgetPoint
     bound: Fraction
-    """How many targets can be attacked at most."""
+    """The largest number of targets that can be attacked."""
     lower: float
-    """The relaxed optimum is at least this, as far as floating point can tell. It saves solves and is never a bound."""
+    """A floating-point lower estimate of the relaxed optimum. It saves solves and is never used as a bound."""
     status: Status
     x: np.ndarray | None
-    """The relaxed solution: a proposal, used for pictures and as a start for attacks."""
+    """The relaxed solution, unverified; used in figures and to start attacks."""
     duals: IntegerDuals | None
-    """None if the bound follows without any, or from another place."""
+    """None if the bound needs no dual values or comes from another budget point."""
     seconds: float
     solves: int
 
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """What one solve brought: its proven bound, the value of its solution, and whether both fit together."""
+    """The result of one solve: its proven bound, the value of its solution, and whether the two agree."""
 
     solution: Solution
     value: float
-    """How many targets the solution breaks; nothing if it is not feasible."""
+    """The value of the solution; −∞ if it is not feasible."""
     bound: Fraction | None
     duals: IntegerDuals | None
     trusted: bool
-    """Not so if the solver failed, or calls something optimal that its dual values do not prove."""
+    """False if the solver failed or its dual values do not prove the optimality it claims."""
 
     @property
     def finished(self) -> bool:
@@ -102,9 +77,9 @@ class _Attempt:
 
 
 class Solver:
-    """A structure with its model in HiGHS, known bases and known dual values. Thread-safe.
+    """A structure with its HiGHS model, known bases and known dual values. Thread-safe.
 
-    One solve runs at a time; `best` answers from what is known without waiting for it.
+    One solve runs at a time. `best` uses known results and does not wait for a running solve.
     """
 
     def __init__(
@@ -117,7 +92,7 @@ class Solver:
     ) -> None:
         self.problem = problem
         self.structure: Structure = build_structure(problem, relaxation, extent)
-        self._factory = FoldedModel if factory is HighsModel and can_be_folded(self.structure) else factory
+        self._factory = factory
         self._lock = threading.RLock()
         self._large = large_program(self.structure) if is_large(self.structure) else None
         self._model: HighsModel | None = None
@@ -129,21 +104,21 @@ class Solver:
         self._answers: OrderedDict[BudgetPoint, BoundResult] = OrderedDict()
         self._with_x: deque[BudgetPoint] = deque()
         self._free: Solver | None = None
-        """The program without σ, made where the solver fails."""
+        """Solver for the program without σ, built if a solve with σ fails."""
         self.solves = 0
 
     # What is known without solving.
 
     def program(self, point: BudgetPoint) -> Program:
-        """The program at a place, without cuts."""
+        """The program at a budget point, without cuts."""
         return Program(self.structure, *point)
 
     def answer_at(self, point: BudgetPoint) -> BoundResult | None:
-        """The final answer at a place, if there is one."""
+        """The final result at a budget point, if it is known."""
         return self._answers.get(point)
 
     def best(self, point: BudgetPoint) -> tuple[Fraction, IntegerDuals | None]:
-        """The best bound at a place that follows from what is known."""
+        """The best bound at a budget point that follows from known results."""
         program = self.program(point)
         best, by = plain_bound(program), None
         for _, duals in self._known:
@@ -151,7 +126,7 @@ class Solver:
             if bound < best:
                 best, by = bound, duals
         for answer in list(self._answers.values()):
-            # An attacker with more budget can do all that one with less can.
+            # A bound at larger budgets holds at smaller ones.
             if covers(answer.point, point) and answer.bound < best:
                 best, by = answer.bound, None
         return best, by
@@ -161,7 +136,7 @@ class Solver:
     def solve(
         self, point: BudgetPoint, *, time_limit: float, cancel: threading.Event | None = None, want_x: bool = False
     ) -> BoundResult:
-        """The proven bound at a place; from memory if it is there."""
+        """The proven bound at a budget point; cached if it is known."""
         started = time.perf_counter()
         while not self._lock.acquire(timeout=0.02):
             if cancel is not None and cancel.is_set():
@@ -182,7 +157,7 @@ class Solver:
             self._lock.release()
 
     def adopt(self, other: Solver) -> None:
-        """Take over the bases of another program of the same form (other caps, same rows and columns)."""
+        """Take over the bases of another program with the same rows and columns but other caps."""
         mine, theirs = self.structure.matrix, other.structure.matrix
         if (
             not self._bases
@@ -199,7 +174,7 @@ class Solver:
         return BoundResult(point, bound, 0.0, status, None, duals, 0.0, 0)
 
     def _solve(self, point: BudgetPoint, time_limit: float, cancel: threading.Event | None) -> BoundResult:
-        """Solve at a place; with σ, add the cuts that the solution violates and solve again, until there are none."""
+        """Solve at a budget point; with σ, add violated cuts and solve again until there are none."""
         deadline = time.perf_counter() + time_limit
         program = self.program(point)
         best, by = plain_bound(program), None
@@ -210,29 +185,29 @@ class Solver:
         if repaired_at is not None:
             bound = repaired_at[0].bound(program)
             return BoundResult(point, bound, float(bound), Status.OPTIMAL, repaired_at[1], repaired_at[0], 0.0, 0)
+        first = spread_duals(program)
+        if first is not None and first.bound(program) < best:
+            best, by = first.bound(program), first
+            self._know(point, first)
         if self._large is not None:
             answer = self._solve_large(self._large, program, deadline, cancel)
             if answer.status is not Status.FAILED:
                 return answer
             best, by = answer.bound, answer.duals
-        if len(self._cuts) > MAX_CUTS:
+        if len(self._cuts) > SOLVER.max_cuts:
             self._forget_cuts()
         method = self._start(point, program)
         status, solves, x, basis, recomputed = Status.TIME_LIMIT, 0, None, None, False
-        for _ in range(MAX_ROUNDS):
+        for _ in range(SOLVER.max_rounds):
             attempt = self._attempt(program, method, deadline, cancel)
             solves += 1
             if not attempt.trusted:
-                # No answer, or one that does not stand up to its check: once more, cold, by the other method.
                 if attempt.bound is not None and attempt.bound < best:
                     best, by = attempt.bound, attempt.duals
-                self._forget_model()
-                self._fresh(program)
-                other = Method.INTERIOR_POINT if method is Method.SIMPLEX else Method.SIMPLEX
-                attempt = self._attempt(program, other, deadline, cancel)
+                attempt = self._other_attempt(program, method, deadline, cancel)
                 solves, recomputed = solves + 1, True
             if attempt.bound is not None and (attempt.bound < best or (by is None and attempt.bound == best)):
-                best, by = attempt.bound, attempt.duals  # of equal ones, those with fewer cuts
+                best, by = attempt.bound, attempt.duals  # on ties, prefer fewer cuts
             if not attempt.finished or not attempt.trusted:
                 status = Status.FAILED if attempt.finished else attempt.solution.status
                 break
@@ -252,7 +227,8 @@ class Solver:
             if status is Status.FAILED or attempt.solution.basis is None:
                 self._forget_model()
             if status is Status.FAILED and self.structure.has_sigma:
-                # Of bounds that certify as many targets, the first: one with dual values before one without.
+                # Among bounds that certify equally many targets take the first: bounds with dual values precede those
+                # without.
                 known = [(best, by), *self._without_sigma(program, deadline, cancel)]
                 best, by = min(known, key=lambda pair: math.floor(pair[0]))
         return BoundResult(point, best, lower, status, x, by, 0.0, solves)
@@ -260,12 +236,12 @@ class Solver:
     def _without_sigma(
         self, program: Program, deadline: float, cancel: threading.Event | None
     ) -> list[tuple[Fraction, IntegerDuals | None]]:
-        """What is proven for attackers without number, who can do all that σ of them can.
+        """Bounds without the limit σ, which also hold with σ because that attacker is weaker.
 
-        The program without σ has the rows of this one but those about attackers: its dual values do here, too, with
-        what an edge is worth beyond its price on the row that lets one end pay for it, and both ends of an addition
-        priced alike. A block of another length (nodes where tokens may stand) is left out: that is never
-        wrong and may prove less, so that the number itself is given too.
+        The program without σ has the same rows except those about attackers. Its dual values are copied block by block.
+        Pair rows then get the remaining positive reduced cost of their edge, and both ends of an added edge get the
+        same dual value. Blocks of a different length get dual values of 0. The result is valid but may be weaker, so
+        the bound without dual values is returned as well.
         """
         s = self.structure
         if self._free is None:
@@ -279,9 +255,12 @@ class Solver:
             return result
         y = np.zeros(s.matrix.shape[0], dtype=np.int64)
         for name, rows in self._free.structure.rows.items():
-            for block in [s.rows[name], *([s.rows["other_ends"]] if name == "tokens" else [])]:
-                if block.stop - block.start == rows.stop - rows.start:
-                    y[block] = answer.duals.y[rows]
+            block = s.rows[name]
+            if block.stop - block.start == rows.stop - rows.start:
+                y[block] = answer.duals.y[rows]
+        if "other_ends" in s.rows:
+            y[s.rows["other_ends"]] = y[s.global_row[ADJ_ADD]]
+            y[s.global_row[ADJ_ADD]] *= self._free.structure.units[ADJ_ADD]
         found = IntegerDuals.of(s, y)
         if found is not None and "pair" in s.rows and s.rhs[s.rows["pair"]].any():
             pairs = sp.csr_array(s.matrix[s.rows["pair"]])
@@ -292,7 +271,7 @@ class Solver:
     def _solve_large(
         self, large: Large, program: Program, deadline: float, cancel: threading.Event | None
     ) -> BoundResult:
-        """The same by a restricted master; failed if its solution does not stand up to its check."""
+        """The same with a restricted master; the status is failed if its solution does not pass verification."""
         point = (program.budgets, program.sigma)
         left = deadline - time.perf_counter()
         found = large.solve(program, time_limit=left, cancel=cancel, publish=lambda m: self._know(point, m))
@@ -310,7 +289,7 @@ class Solver:
         return BoundResult(point, best, lower, status, found.x, by, 0.0, found.solves)
 
     def _attempt(self, program: Program, method: Method, deadline: float, cancel: threading.Event | None) -> _Attempt:
-        """One solve and its check."""
+        """One solve and its verification."""
         assert self._model is not None
         left = deadline - time.perf_counter()
         solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
@@ -318,7 +297,10 @@ class Solver:
         y = solution.duals
         duals = bound = None
         if y is not None and len(y) == self.structure.matrix.shape[0] + len(self._cuts):
-            duals = IntegerDuals.of(self.structure, scaled(y), self._cuts, self._cut_rows)
+            whole = scaled(y)
+            duals = IntegerDuals.of(self.structure, whole, self._cuts, self._cut_rows)
+            if duals is None and isinstance(self.structure, BallotsStructure):
+                duals = IntegerDuals.of(self.structure, self.structure.without_large(whole), self._cuts, self._cut_rows)
         if duals is not None:
             duals = duals.repaired_at(program)
             bound = duals.bound(program)
@@ -327,8 +309,17 @@ class Solver:
         trusted = agrees if solution.status is Status.OPTIMAL else solution.status is not Status.FAILED
         return _Attempt(solution, constant + objective, bound, duals, trusted)
 
+    def _other_attempt(
+        self, program: Program, method: Method, deadline: float, cancel: threading.Event | None
+    ) -> _Attempt:
+        """Retry from a cold start with the other method, after a solve that failed or did not pass verification."""
+        self._forget_model()
+        self._fresh(program)
+        other = Method.INTERIOR_POINT if method is Method.SIMPLEX else Method.SIMPLEX
+        return self._attempt(program, other, deadline, cancel)
+
     def _start(self, point: BudgetPoint, program: Program) -> Method:
-        """Bring the model to a place and choose how to solve: from the nearest known basis, or cold."""
+        """Move the model to a budget point and choose the method: from the nearest known basis, or cold."""
         budget_distance = distances([entry[0] for entry in self._bases], point)
         nearest = int(np.argmin(budget_distance)) if len(budget_distance) else -1
         if self._model is None:
@@ -337,11 +328,12 @@ class Solver:
         else:
             self._model.update(program)
         assert self._model is not None
-        if nearest < 0 or budget_distance[nearest] > (FAR_WITH_SIGMA if self.structure.has_sigma else FAR):
+        far = SOLVER.far_with_sigma if self.structure.has_sigma else SOLVER.far
+        if nearest < 0 or budget_distance[nearest] > far:
             self._model.clear()
             self._at = None
             return cold_method(self.structure)
-        # The model's own basis comes with a factorisation: it is preferred unless another one is clearly nearer.
+        # The model's own basis has a factorisation, so another one is used only if it is clearly nearer.
         if self._at is None or budget_distance[nearest] < 0.7 * distances([self._at], point)[0]:
             self._set_basis(*self._bases[nearest][1:])
         return Method.SIMPLEX
@@ -352,7 +344,7 @@ class Solver:
             self._model.add_rows(self._cut_rows)
 
     def _set_basis(self, n_cuts: int, basis: Any) -> None:
-        """Give the model a basis; cuts that came later enter with a basic slack."""
+        """Set the model's basis; slacks of cuts added since are basic."""
         assert self._model is not None
         missing = len(self._cuts) - n_cuts
         if missing:
@@ -379,25 +371,25 @@ class Solver:
         self._cut_rows = rows
 
     def _objective(self, program: Program, x: np.ndarray | None) -> float:
-        """The objective of x if it is feasible up to a hair, else nothing."""
+        """The objective of x if it is feasible up to the tolerance, else −∞."""
         if x is None or len(x) != len(program.upper) or not np.isfinite(x).all():
             return -math.inf
         wrong = max(float(-x.min(initial=0.0)), float((x - program.upper).max(initial=0.0)))
         for matrix, rhs in [(program.matrix, program.rhs), *([self._cut_rows] if self._cut_rows is not None else [])]:
             excess = (matrix @ x - rhs) / np.maximum(np.abs(rhs), 1)
             wrong = max(wrong, float(excess.max(initial=0.0)))
-        return dot(program.objective, x) if wrong <= TOLERANCE else -math.inf
+        return dot(program.objective, x) if wrong <= SOLVER.tolerance else -math.inf
 
-    # Memory.
+    # Stored results.
 
     def _remember(self, answer: BoundResult) -> None:
         self._answers[answer.point] = answer
         self._answers.move_to_end(answer.point)
-        while len(self._answers) > MAX_ANSWERS:
+        while len(self._answers) > SOLVER.max_answers:
             self._answers.popitem(last=False)
         if answer.x is not None:
             self._with_x.append(answer.point)
-        while len(self._with_x) > MAX_ALLOCATIONS:
+        while len(self._with_x) > SOLVER.max_allocations:
             point = self._with_x.popleft()
             if point in self._answers and point not in self._with_x:
                 self._answers[point] = replace(self._answers[point], x=None, duals=None)
@@ -405,7 +397,7 @@ class Solver:
             self._know(answer.point, answer.duals)
 
     def _know(self, point: BudgetPoint, duals: IntegerDuals) -> None:
-        """Keep dual values for `best`, in the place of those that were known there if they prove as much."""
+        """Store dual values for `best`; they replace those at the same budget point if they prove at least as much."""
         if any(known is duals for _, known in self._known):
             return
         before = next((known for at, known in self._known if at == point), None)
@@ -413,7 +405,7 @@ class Solver:
             return
         entries = [entry for entry in self._known if entry[0] != point]
         entries.append((point, duals))
-        if len(entries) > MAX_KNOWN:
+        if len(entries) > SOLVER.max_known:
             entries.pop(_crowded([known for known, _ in entries]))
         self._known = tuple(entries)
 
@@ -423,34 +415,33 @@ class Solver:
             return
         self._bases = [entry for entry in self._bases if entry[0] != point]
         self._bases.append((point, len(self._cuts), basis))
-        if len(self._bases) > MAX_BASES:
+        if len(self._bases) > SOLVER.max_bases:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
 
 
 def is_large(structure: Structure) -> bool:
-    """Whether the machine for large programs is the quicker one (where they cross was measured)."""
-    usual = structure.columns.inner.start == structure.columns.inner.stop
+    """Whether the method for large programs is faster (thresholds were measured)."""
     entries, both = structure.matrix.nnz, structure.types == (ATTR_ADD, ATTR_DEL)
-    many = structure.has_sigma and entries > LARGE_ENTRIES_WITH_SIGMA
+    many = structure.has_sigma and entries > SOLVER.large_entries_with_sigma
     if both and not structure.has_sigma and not structure.relaxation.has_indicators:
-        many = entries > LARGE_ENTRIES_OF_ATTRIBUTES
-    return usual and (many or len(structure.groups) > LARGE_GROUPS)
+        many = entries > SOLVER.large_entries_of_attributes
+    return structure.has_fields and (many or len(structure.groups) > SOLVER.large_groups)
 
 
 def cold_method(structure: Structure) -> Method:
-    """Simplex for small programs, interior point for large ones (where they cross was measured).
+    """Simplex for small programs, interior point for large ones (thresholds were measured).
 
-    Division voting has many short rows between flips and points, where the simplex method is two to three times faster.
+    Ballots have many short rows between flips and points, where simplex is faster.
     """
-    if structure.columns.inner.stop > structure.columns.inner.start:
+    if not structure.has_fields:
         return Method.SIMPLEX
     rows, entries = structure.matrix.shape[0], structure.matrix.nnz
-    slow = len(structure.types) > 1 and IPM_ENTRIES < entries <= DENSE_ROW * rows
-    return Method.INTERIOR_POINT if slow or rows > IPM_ROWS else Method.SIMPLEX
+    slow = len(structure.types) > 1 and SOLVER.ipm_entries < entries <= SOLVER.dense_row * rows
+    return Method.INTERIOR_POINT if slow or rows > SOLVER.ipm_rows else Method.SIMPLEX
 
 
 def covers(larger: BudgetPoint, smaller: BudgetPoint) -> bool:
-    """Whether every attack within the smaller budgets is one within the larger budgets."""
+    """Whether every attack within the smaller budgets is also within the larger budgets."""
     if (larger[1] is None) != (smaller[1] is None):
         return False
     sigma = larger[1] is None or smaller[1] is None or larger[1] >= smaller[1]
@@ -458,7 +449,7 @@ def covers(larger: BudgetPoint, smaller: BudgetPoint) -> bool:
 
 
 def _crowded(places: list[BudgetPoint]) -> int:
-    """The entry (not the newest) that is missed least: the one with the nearest neighbour."""
+    """Index of the most redundant entry (the newest excluded): the one with the nearest neighbour."""
     at = np.array([coordinates(point) for point in places])
     gaps = np.abs(at[:, None] - at[None]).sum(axis=2)
     np.fill_diagonal(gaps, np.inf)
@@ -466,7 +457,7 @@ def _crowded(places: list[BudgetPoint]) -> int:
 
 
 def _extended(basis: Any, rows: int) -> Any:
-    """A basis for a model with more rows, whose slacks are basic."""
+    """Extend a basis to more rows, whose slacks are basic."""
     import highspy
 
     longer = highspy.HighsBasis()

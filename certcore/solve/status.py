@@ -1,4 +1,4 @@
-"""How a certificate was reached."""
+"""Status of a solve."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """How a solve ended: what the solver says of itself and, after the check, what is said of the bound.
+    """How a solve ended: as reported by the solver and, after verification, for the bound.
 
-    `certcore.messages` says what it means for the number beside it.
+    `certcore.messages` explains each status to the user.
     """
 
     OPTIMAL = "optimal"
-    """The program was solved to its end."""
+    """The program was solved to optimality."""
     TIME_LIMIT = "time_limit"
-    """The time limit was reached; what was proven by then stands."""
+    """The time limit was reached; the bound proven so far is valid."""
     INTERRUPTED = "interrupted"
-    """The solve was cancelled; what was proven by then stands."""
+    """The solve was cancelled; the bound proven so far is valid."""
     RECOMPUTED = "recomputed"
-    """A first answer did not stand up to its check and the program was solved again from scratch."""
+    """A first result failed verification, and the program was solved again from scratch."""
     FAILED = "failed"
-    """The solver gave no usable answer; the bound is proven but weak."""
+    """The solver gave no usable result; the bound is proven but weak."""
 
     @property
     def is_final(self) -> bool:
-        """Whether the solve ran to its end: the bound is the best its program has to give."""
+        """Whether the solve finished, so that its program gives no better bound."""
         return self in (Status.OPTIMAL, Status.RECOMPUTED)
 
     def then(self, later: Status) -> Status:
-        """The status of both together: the later one, unless it ran to its end and this one has more to tell."""
+        """The combined status: the later one, unless it is final and this one is more informative."""
         return later if self is Status.OPTIMAL or not later.is_final else self

@@ -1,7 +1,7 @@
-"""The anytime search of the strong form: a restricted master, rows where they are violated, sets where rows run out.
+"""The anytime search of the strong form: a restricted master, separation of violated rows, new sets when rows run out.
 
-Nothing in the search needs trust. Whatever it proposes is rounded to integers and evaluated over all columns and rows
-of the whole program before it is called a bound (`certcore.verify.strong`).
+Soundness does not depend on the search. Every proposal is rounded to integers and evaluated exactly over all columns
+and rows of the whole program before it becomes a bound (`certcore.verify.strong`).
 """
 
 from __future__ import annotations
@@ -30,36 +30,13 @@ from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.shifts import Shifts
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
+from certcore.solve.tuning import STRONG
 from certcore.verify.bound import SCALE, scaled
 from certcore.verify.strong import StrongDuals, repaired, strong_bound, used_only
 
-#: New rows in one round, and covers: where local limits or capacities of one make them the main thing, all there are.
-MAX_ROWS, MAX_COVERS = 500, 2000
-#: With fewer violated rows than this there are new sets, so many for each type.
-FEW_ROWS, NEW_SETS = 100, 20
-#: So are there after a round that gained less than this part of what is open.
-SLOW = 0.05
-#: … but not before the last new ones have had so many rounds to gain: every set brings a row per level and target, and
-#: they come over several rounds. Cora-ML at 21 attribute deletions, 10 s: 813 with 0, 752 with 2, 699 with 4 rounds.
-#: Rounds with edges are slower and fewer (Citeseer at 50: 729 with 2, 739 with 4).
-SETTLE, SETTLE_EDGES = 4, 2
-#: … unless a round gained next to nothing.
-STUCK = 0.005
-#: Rows that hold nothing for so many rounds are dropped, when there are so many of them.
-IDLE_ROUNDS, IDLE_ROWS = 2, 100
-#: Sites in the model from the start, per type, and new ones in a round.
-FIRST_SITES, NEW_SITES = 100, 40
-#: A round that gains less than this, several times, ends the search; so does this many rounds.
-LEAST_GAIN, PATIENCE, MAX_ROUNDS = 1e-4, 12, 5000
-#: Bounds are proven when they promise a further target, or this much.
-WORTH_PROVING = 0.25
-#: Part of the time that goes into the attack, at most so many seconds of it before the first round, and steps of it in
-#: a round where no clock runs.
-ATTACK_SHARE, FIRST_ATTACK, ATTACK_STEPS = 0.12, 0.5, 150
-
 
 class Attack(Protocol):
-    """What the search needs of an attack that is looked for beside it."""
+    """The interface of the attack that runs beside the search."""
 
     @property
     def found(self) -> int: ...
@@ -69,7 +46,7 @@ class Attack(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search stands: seconds, the proven bound, the best attack, and rounds."""
+    """Progress of a search: seconds, proven bound, best attack, and rounds."""
 
     seconds: float
     bound: Fraction
@@ -78,20 +55,20 @@ class Progress:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is left between the bound and the attack."""
+        """Whether the bound equals the attack."""
         return math.floor(self.bound) <= self.attack
 
 
 @dataclass(frozen=True, eq=False)
 class Seeds:
-    """What another budget of the same threat model has left: sets, and covers with a target for its group."""
+    """Results of a search at another budget that start this one: sets, and covers (with a target naming the group)."""
 
     sets: tuple[LevelSet, ...] = ()
     covers: tuple[Tag, ...] = ()
 
 
 class StrongSearch:
-    """One search for one threat model; it can be stopped and continued. Not thread-safe."""
+    """One search for one threat model; can be stopped and continued. Not thread-safe."""
 
     def __init__(self, problem: Problem, attack: Attack | None = None, seeds: Seeds | None = None) -> None:
         if not problem.has_strong_rows:
@@ -104,7 +81,7 @@ class StrongSearch:
         self.tight: BoundResult | None = None
         self.bound: Fraction | None = None
         self.by: StrongDuals | None = None
-        """What proves the bound; None as long as the tight program does."""
+        """Dual values of the strong bound; None while the tight program gives the best bound."""
         self.status = Status.TIME_LIMIT
         self.seconds, self.rounds = 0.0, 0
         self.x: np.ndarray | None = None
@@ -118,7 +95,7 @@ class StrongSearch:
 
     @property
     def seeds(self) -> Seeds:
-        """What a search at another budget can begin with: the sets and covers that proved something here."""
+        """Sets and covers with dual values here, to start a search at another budget."""
         if self.by is None:
             return self._seeds
         target = self.structure.groups.representative
@@ -136,10 +113,10 @@ class StrongSearch:
         rounds: int | None = None,
         cancel: threading.Event | None = None,
     ) -> Iterator[Progress]:
-        """Search until the time is over, the rounds are done, it is cancelled, or nothing is left to be found.
+        """Search until the time limit, the last round, cancellation, or until no further improvement is found.
 
-        Yields whenever bound or attack have improved, each bound proven in exact integers; `status` tells how it
-        ended. With `rounds` no clock is looked at, so that the same call gives the same numbers everywhere.
+        Yields whenever bound or attack improve; each bound is proven in exact integers. `status` shows how the search
+        ended. With `rounds` no clock is used, so that results are reproducible.
         """
         watch = _Watch(time.perf_counter(), self.seconds, time_limit if rounds is None else None, cancel)
         if self.tight is None or not self.tight.status.is_final:
@@ -153,19 +130,20 @@ class StrongSearch:
         if self.attack is not None and self.rounds == 0:
             if self.x is not None:
                 self.attack.hint(self.x)
-            self._attack(None if watch.limit is None else min(FIRST_ATTACK, ATTACK_SHARE * watch.limit), watch)
+            seconds = None if watch.limit is None else min(STRONG.first_attack, STRONG.attack_share * watch.limit)
+            self._attack(seconds, watch)
             yield self._now(watch)
         if self.progress.closed or not len(self.structure.groups) or not len(self.structure.flips):
             self.status = Status.OPTIMAL
             return
         if self._core is None:
             self._core = _Core(self, self._seeds)
-        yield from self._improve(self._core, watch, self.rounds + rounds if rounds is not None else MAX_ROUNDS)
+        yield from self._improve(self._core, watch, self.rounds + rounds if rounds is not None else STRONG.max_rounds)
         self._core.finish()
         yield self._now(watch)
 
     def _improve(self, core: _Core, watch: _Watch, last: int) -> Iterator[Progress]:
-        """Rounds of search up to the last one, with attacks between them; yields what is better than before."""
+        """Rounds of search up to `last`, with attacks between them; yields improvements."""
         self.status = Status.OPTIMAL
         while self.rounds < last:
             known = self.progress
@@ -182,8 +160,8 @@ class StrongSearch:
                 spent = time.perf_counter() - watch.began
                 if watch.limit is None:
                     self._attack(None, watch)
-                elif watch.attacked < ATTACK_SHARE * spent:
-                    self._attack(max(0.02, ATTACK_SHARE * spent - watch.attacked), watch)
+                elif watch.attacked < STRONG.attack_share * spent:
+                    self._attack(max(0.02, STRONG.attack_share * spent - watch.attacked), watch)
             found = self._now(watch)
             if found.bound < known.bound or found.attack > known.attack:
                 yield found
@@ -205,7 +183,7 @@ class StrongSearch:
 
         start = time.perf_counter()
         if seconds is None:
-            self.attack.run(steps=ATTACK_STEPS, stop=enough)
+            self.attack.run(steps=STRONG.attack_steps, stop=enough)
         else:
             self.attack.run(seconds=seconds, stop=enough)
         watch.attacked += time.perf_counter() - start
@@ -213,13 +191,13 @@ class StrongSearch:
 
 @dataclass(eq=False)
 class _Watch:
-    """When a search has to stop, and how long it has looked for attacks."""
+    """When a search has to stop, and how much time its attacks have used."""
 
     began: float
     before: float
     """Seconds of earlier calls."""
     limit: float | None
-    """Seconds for this call; None: no clock is looked at."""
+    """Seconds for this call; None if no clock is used."""
     cancel: threading.Event | None
     attacked: float = 0.0
 
@@ -235,7 +213,7 @@ class _Watch:
 
 @dataclass(frozen=True, eq=False)
 class _Pending:
-    """A proposal to be proven, and the rows it is about."""
+    """A proposal to be proven, and the rows it refers to."""
 
     found: Completed
     tags: list[Any]
@@ -244,7 +222,7 @@ class _Pending:
 
 
 class _Core:
-    """The model, its sets and rows. Rows are made over all columns of the program and only then restricted."""
+    """The restricted master with its sets and rows. Rows are built over all program columns, then restricted."""
 
     def __init__(self, search: StrongSearch, seeds: Seeds) -> None:
         self.search = search
@@ -258,7 +236,7 @@ class _Core:
         self.shifts = Shifts(self.levels, self.program, self.separators) if len(s.types) > 1 else None
         self.cuts = Cuts.none()
         self.tags: list[tuple[Any, ...] | None] = []
-        """The tags of the further rows in the model, in their order; None for a σ cut."""
+        """Tags of the further rows in the model, in order; None for a σ cut."""
         self.rows = sp.csr_array((0, s.columns.count), dtype=np.int64)
         self.rhs = np.zeros(0, dtype=np.int64)
         self.idle = np.zeros(0, dtype=np.int64)
@@ -268,7 +246,7 @@ class _Core:
         self.status: Status | None = None
         self.promised = float(answer.bound)
         self._slow, self._gain, self._since_sets = 0, math.inf, 0
-        self._settle = SETTLE_EDGES if s.types == (ADJ_DEL,) else SETTLE
+        self._settle = STRONG.settle_edges if s.types == (ADJ_DEL,) else STRONG.settle
         self._pending: _Pending | None = None
         self.model = self._begin(answer)
         self.pricing = Pricing(self.program, self.model)
@@ -293,7 +271,7 @@ class _Core:
         worth = model.reduced_costs(y)[s.columns.flips] if answer.duals is not None else -flips
         for k in s.types:
             mine = np.flatnonzero(s.flips.kind == k)
-            chosen.append(mine[np.argsort(-worth[mine], kind="stable")[:FIRST_SITES]])
+            chosen.append(mine[np.argsort(-worth[mine], kind="stable")[: STRONG.first_sites]])
         groups = np.arange(len(s.groups))
         model.add_columns_and_groups(np.concatenate(chosen), groups)
         if len(self.cuts):
@@ -304,7 +282,7 @@ class _Core:
     # One round.
 
     def round(self, seconds: float, cancel: threading.Event | None) -> bool:
-        """Separate, solve, price, prove; False when there is nothing more to do (or no time)."""
+        """Separate, solve, price, prove; False if nothing, or no time, is left."""
         began = time.perf_counter()
         added = 0
         if self.x is None:
@@ -329,11 +307,11 @@ class _Core:
         if self._worth_proving():
             self._prove()
         self._gain = before - self.promised
-        self._slow = self._slow + 1 if before - self.promised < LEAST_GAIN * max(1.0, before) else 0
-        return self._slow < PATIENCE
+        self._slow = self._slow + 1 if before - self.promised < STRONG.least_gain * max(1.0, before) else 0
+        return self._slow < STRONG.patience
 
     def finish(self) -> None:
-        """Prove the best proposal that was not worth it so far."""
+        """Prove the best proposal whose proof was postponed because its estimated gain was small."""
         self._prove()
 
     def _separate(self) -> int:
@@ -343,11 +321,11 @@ class _Core:
         found: list[Found] = []
         for k, separator in self.separators.items():
             found += separator.level_rows(views[k], x)
-        added = self._add_tags(found, MAX_ROWS)
+        added = self._add_tags(found, STRONG.max_rows)
         covers: list[Found] = []
         for k, separator in self.separators.items():
-            covers += separator.covers(views[k], MAX_COVERS)
-        added += self._add_tags(covers, MAX_COVERS)
+            covers += separator.covers(views[k], STRONG.max_covers)
+        added += self._add_tags(covers, STRONG.max_covers)
         if self.shifts is not None:
             added += self._shift(views)
         if self.structure.has_sigma:
@@ -357,25 +335,25 @@ class _Core:
                 self._add_cuts(self.model, cuts)
         self._since_sets += 1
         gained = self._gain / max(self.promised - self.search.found, 1e-9)
-        slow = gained < STUCK or (gained < SLOW and self._since_sets > self._settle)
-        if added < FEW_ROWS or slow:
+        slow = gained < STRONG.stuck or (gained < STRONG.slow and self._since_sets > self._settle)
+        if added < STRONG.few_rows or slow:
             added += self._new_sets(views)
             self._since_sets = 0
         return added
 
     def _new_sets(self, views: dict[int, RelaxedView]) -> int:
-        """Sets that contradict the solution, with the rows that say so."""
+        """Add sets whose rows the solution violates, with these rows."""
         assert self.x is not None
         count, found = 0, []
         for k, separator in self.separators.items():
             first = len(separator.numbers)
-            for new in separator.best_sets(views[k], NEW_SETS):
+            for new in separator.best_sets(views[k], STRONG.new_sets):
                 self._add_set(new)
                 count += 1
             x = np.concatenate([self.x, np.zeros(self.levels.count - len(self.x))])
             separator.guess(views[k], x, first)
             found += separator.level_rows(views[k], x, first)
-        return count + self._add_tags(found, MAX_ROWS)
+        return count + self._add_tags(found, STRONG.max_rows)
 
     def _shift(self, views: dict[int, RelaxedView]) -> int:
         assert self.shifts is not None
@@ -385,11 +363,11 @@ class _Core:
             self.shifts.adopt(one, self._add_set(one))
         x = np.concatenate([self.x, np.zeros(self.levels.count - len(self.x))])
         self.shifts.guess(x, len(self.x), views)
-        return len(new) + self._add_tags(self.shifts.rows(x, views), MAX_ROWS)
+        return len(new) + self._add_tags(self.shifts.rows(x, views), STRONG.max_rows)
 
     def _price(self, found: Completed, turn: int) -> bool:
-        """Take in sites that would pay; False if there are none, or too few to matter."""
-        flips, lack = self.pricing.missing(found, NEW_SITES)
+        """Add sites with positive reduced costs; False if there are none, or if their gain is negligible."""
+        flips, lack = self.pricing.missing(found, STRONG.new_sites)
         if not len(flips) or (turn >= 2 and lack < 0.05):
             return False
         self.model.add_columns_and_groups(flips)
@@ -448,7 +426,7 @@ class _Core:
                     self.shifts.adopt(new, number)
 
     def _seed_covers(self, covers: tuple[Tag, ...]) -> None:
-        """Covers of another budget, as far as their targets, sites and needs are there at this one."""
+        """Add covers from another budget, where their targets, sites and needs exist at this one."""
         fitting: list[Found] = []
         for name, k, target, *rest in covers:
             tag = (name, k, int(self.structure.groups.of_target[target]), *rest)
@@ -457,18 +435,18 @@ class _Core:
             except InputError:
                 continue
             fitting.append((1.0, tag))
-        self._add_tags(fitting, MAX_ROWS)
+        self._add_tags(fitting, STRONG.max_rows)
 
     def _purge(self) -> None:
-        """Drop rows that have held nothing for some rounds; those of σ and of the levels themselves stay."""
+        """Drop rows that have been slack for some rounds; σ cuts and rows between levels stay."""
         if not self.tags:
             return
         first = self.structure.matrix.shape[0]
         slack = self.model.slack_rows(first + np.arange(len(self.tags)))
         loose = np.array([tag is not None and tag[0] not in ("least", "most") for tag in self.tags])
         self.idle = np.where(slack, self.idle + 1, 0)
-        gone = loose & slack & (self.idle >= IDLE_ROUNDS)
-        if int(gone.sum()) < IDLE_ROWS:
+        gone = loose & slack & (self.idle >= STRONG.idle_rounds)
+        if int(gone.sum()) < STRONG.idle_rows:
             return
         self.model.delete_rows(first + np.flatnonzero(gone))
         for i in np.flatnonzero(gone).tolist():
@@ -481,7 +459,7 @@ class _Core:
     # Bounds.
 
     def _consider(self, proposal: Proposal) -> Completed:
-        """Estimate what a proposal proves, and keep the best one to be proven."""
+        """Estimate the bound of a proposal, and keep the best one to be proven."""
         assert proposal.y is not None
         y = np.where(np.isfinite(proposal.y), np.maximum(proposal.y, 0.0), 0.0)
         found = self.pricing.complete(y)
@@ -495,10 +473,10 @@ class _Core:
     def _worth_proving(self) -> bool:
         known, value = self.search.bound, self.promised
         assert known is not None
-        return math.floor(value + 1e-7) < math.floor(known) or value < float(known) - WORTH_PROVING
+        return math.floor(value + 1e-7) < math.floor(known) or value < float(known) - STRONG.worth_proving
 
     def _prove(self) -> None:
-        """Round the best proposal to integers and evaluate it exactly, every row made anew from its tag."""
+        """Round the best proposal to integers and evaluate it exactly; every row is rebuilt from its tag."""
         if self._pending is None:
             return
         held, self._pending = self._pending, None
@@ -512,10 +490,10 @@ class _Core:
         values = further[~is_cut]
         strong = Rows(sp.csr_array(rows.matrix[np.flatnonzero(~is_cut)]), rows.rhs[~is_cut])
         cut_rows = cuts.rows(self.structure) if len(cuts) else None
-        mended = repaired(self.program, base, cuts, cut_rows, values, strong)
-        if mended is None:
+        fixed = repaired(self.program, base, cuts, cut_rows, values, strong)
+        if fixed is None:
             return
-        by = used_only(mended, cuts, self.sets, own, values)
+        by = used_only(fixed, cuts, self.sets, own, values)
         bound = strong_bound(self.search.problem, self.program, by)
         assert self.search.bound is not None
         if bound < self.search.bound:

@@ -1,10 +1,11 @@
 """Check a proof of a collective robustness certificate: `python certcore_check.py PROOF INSTANCE`.
 
-A proof claims: whatever an attacker does to this graph within these budgets, at least C of T labels stay. This one file
-goes from the instance (graph, fields, base certificate) to the attacker's program and evaluates the proof's dual values
-on it in whole numbers, with Python, numpy, no solver, and no code of the engine that writes proofs. What it does is in
-docs/soundness.md, section "The proof file, exactly"; division voting has a second file, certcore_check_division.py,
-beside this one. Exit code 0: accepted, 1: rejected (with the reason), 2: unreadable.
+A proof claims: whatever an attacker does to this graph within these budgets, at least C of T labels stay. This file
+rebuilds the attacker's linear program from the instance (graph, receptive fields, base certificate). It then evaluates
+the dual bound of the proof's dual values in integer arithmetic. It needs Python and numpy, uses no solver, and shares
+no code with the engine that writes proofs. The format and the program are described in docs/reference/proof-files.md.
+Ballots, Gaussian noise and the strong relaxation have files of their own beside this one (_ballots, _real, _strong).
+Exit code 0: accepted, 1: rejected (with the reason), 2: unreadable.
 """
 
 from __future__ import annotations
@@ -33,26 +34,26 @@ import numpy as np
 TYPES = ("attr_add", "attr_del", "adj_add", "adj_del")
 LABELS = ("attribute additions", "attribute deletions", "edge additions", "edge deletions")
 ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
-UNLIMITED = 2**40  # more than any number of flips
-SCALE_BITS = 40  # dual values are whole numbers over 2**40
-MAX_AXIS = 1024  # votes certify no budget with more flips of one type (unless flips have no effect)
+UNLIMITED = 2**40  # larger than any number of flips
+SCALE_BITS = 40  # dual values are integers over 2**40
+MAX_AXIS = 1024  # budgets with more flips of one type count as uncertified by votes (unless such flips have no effect)
 MAX_BUDGET, MAX_BYTES = 10**9, 2**28
 PRECISION = 120
-ONE = 1 << PRECISION  # probabilities are whole numbers over this
+ONE = 1 << PRECISION  # probabilities are integers over this
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 Cell = tuple[int, ...]  # a budget: flips of each type
 Front = tuple[Cell, ...]
 Sites = tuple[int, ...]  # nodes or edges
-Entries = list[tuple[int, int]]  # columns and coefficients of a row
+Entries = list[tuple[int, int]]  # (column, coefficient) pairs of a row
 
 
 def need(holds: Any, text: str) -> None:
-    """Whatever does not hold or has another form raises an exception: the file is unreadable, or the proof rejected."""
+    """Raise an exception unless a condition holds: the file is unreadable, or the proof is rejected."""
     if not holds:
         raise ValueError(text)
 
 
-# Reading. Nothing is unpickled; numbers are compared before they are converted; true, 3.0 and "3" are no whole numbers.
+# Reading. Nothing is unpickled. Ranges are checked before conversion. true, 3.0 and "3" are not integers.
 def read_proof(path: str) -> dict[str, Any]:
     def each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         need(len(dict(pairs)) == len(pairs), "a name is twice in one object")
@@ -65,8 +66,9 @@ def read_proof(path: str) -> dict[str, Any]:
     need(len(data) <= MAX_BYTES, "the file is too large")
     proof: dict[str, Any] = json.loads(data.decode("utf-8"), object_pairs_hook=each_name_once)
     keys = "format instance_digest threat targets target_nodes base_rule relaxation bound certified multipliers digest"
+    keys += " needs" if isinstance(proof, dict) and proof.get("format") == "certcore-proof-3" else ""
     need(isinstance(proof, dict) and set(proof) == set(keys.split()), "an entry is missing or unknown")
-    known = proof["format"] in ("certcore-proof-1", "certcore-proof-2")
+    known = proof["format"] in [f"certcore-proof-{number}" for number in range(1, 5)]
     need(known and proof["base_rule"] in ("binary", "multiclass"), "the format or the base rule is unknown")
     return proof
 
@@ -82,7 +84,7 @@ def whole_list(value: Any, low: int, high: int, what: str, *, rising: bool = Fal
 
 
 class Arrays(dict[str, np.ndarray]):
-    """The arrays of an instance file, each checked when it is taken."""
+    """The arrays of an instance file, each validated when it is accessed."""
 
     @classmethod
     def read(cls, path: str) -> Arrays:
@@ -94,7 +96,7 @@ class Arrays(dict[str, np.ndarray]):
             for member in members:
                 with archive.open(member) as stream:
                     array = np.lib.format.read_array(stream, allow_pickle=False)
-                    stream.read()  # to the end, where the checksum is compared
+                    stream.read()  # read to the end, where the checksum is verified
                 need(array.dtype.kind in "biufU", f"{member.filename} holds neither numbers nor text")
                 arrays[member.filename.removesuffix(".npy")] = array
         return arrays
@@ -115,7 +117,7 @@ class Arrays(dict[str, np.ndarray]):
         return bool(value.reshape(-1)[0])
 
     def csr(self, name: str, n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows sorted, every entry once."""
+        """A CSR pattern with sorted rows and no duplicate entries."""
         starts = self.numbers(f"{name}_indptr", 0, 2**62, n_rows + 1)
         entries = self.numbers(f"{name}_indices", 0, n_columns - 1)
         need(starts.ndim == entries.ndim == 1, f"{name}: not flat")
@@ -125,7 +127,7 @@ class Arrays(dict[str, np.ndarray]):
         return starts, keys % max(n_columns, 1)
 
     def probabilities(self, key: str) -> list[Fraction]:
-        """Decimals or fractions as they are written; floats by their shortest decimal form."""
+        """Decimals or fractions as written; floats by their shortest decimal form."""
         texts = [str(value).strip() for value in self[key].reshape(-1)]
         form = re.compile(r"\+?[0-9]*\.?[0-9]*([eE][-+]?[0-9]{1,2})?|[0-9]+/[0-9]+")
         need(all(len(text) <= 80 and form.fullmatch(text) for text in texts), f"{key} is no decimal")
@@ -135,7 +137,7 @@ class Arrays(dict[str, np.ndarray]):
 
 
 def decimal_text(number: Fraction) -> str:
-    """The shortest exact decimal, or the fraction where there is none with at most 30 places."""
+    """The shortest exact decimal, or a fraction if no decimal with at most 30 places is exact."""
     for places in range(31):
         if 10**places % number.denominator == 0:
             whole, rest = divmod(int(number * 10**places), 10**places)
@@ -143,17 +145,17 @@ def decimal_text(number: Fraction) -> str:
     return str(number)
 
 
-# Base certificates. Both kinds tell the front of each node: its minimal uncertified budgets within limits, in order.
+# Base certificates. Each class gives the front of a node: its minimal uncertified budgets within limits, sorted.
 class Grid:
     def __init__(self, arrays: Arrays, n_nodes: int) -> None:
-        grid, names, self.either_end = arrays["base_grid"], arrays["base_axes"].tolist(), False
+        grid, names = arrays["base_grid"], arrays["base_axes"].tolist()
         self.told = "a grid, as far as it holds"
         need(set(names) <= set(TYPES) and len(set(names)) == len(names), "base_axes names no type, or one twice")
         need(grid.dtype.kind in "biu" and np.isin(grid, (0, 1)).all(), "base_grid holds more than true and false")
         need(grid.ndim == len(names) + 1 and len(grid) == n_nodes and grid.size, "base_grid has another shape")
         self.hashed = {"base_grid": grid.astype(bool), "base_axes": np.array(names, dtype=str)}
         order = sorted(range(len(names)), key=lambda i: TYPES.index(names[i]))
-        # A type without an axis has length one: any flip of it lies beyond the end.
+        # A type without an axis has length one: one flip of it is already uncertified.
         self.sides = [grid.shape[1 + names.index(name)] if name in names else 1 for name in TYPES]
         self.grid = grid.astype(bool).transpose(0, *(i + 1 for i in order)).reshape(n_nodes, *self.sides)
         for axis in range(1, 5):
@@ -173,13 +175,13 @@ class Grid:
     def fronts(self, nodes: np.ndarray, limits: Sequence[int]) -> list[Front]:
         ends = [min(limit, side) for limit, side in zip(limits, self.sides)]
         inside = self.grid[(slice(None), *(slice(0, end + 1) for end in ends))]
-        beyond = [(0, end + 1 - side) for end, side in zip(ends, inside.shape[1:])]  # nothing is certified there
+        beyond = [(0, end + 1 - side) for end, side in zip(ends, inside.shape[1:])]  # uncertified beyond the grid
 
         @cache
         def front(certificate: bytes) -> Front:
             certified = np.pad(np.frombuffer(certificate, dtype=bool).reshape(inside.shape[1:]), beyond)
             minimal = ~certified
-            for axis, end in enumerate(ends):  # what has one flip less; nothing lies below zero
+            for axis, end in enumerate(ends):  # minimal: certified with one flip less of each type
                 minimal &= np.take(np.insert(certified, 0, True, axis), range(end + 1), axis)
             return tuple(tuple(point) for point in np.argwhere(minimal).tolist())
 
@@ -187,7 +189,7 @@ class Grid:
 
 
 class Votes:
-    """Sparse smoothing: masses in whole numbers, confidence bounds beyond doubt; what is in doubt is uncertified."""
+    """Sparse smoothing: exact integer probability masses and confidence bounds, all rounded to uncertified."""
 
     def __init__(self, arrays: Arrays, n_nodes: int, rule: str, bits: Sequence[int]) -> None:
         trials = arrays.number("n_samples", 1, 10**9)
@@ -202,20 +204,20 @@ class Votes:
         self.tail = BinomialTail(trials, alpha / (n_nodes * (1 if self.binary else 2)))
         everybody, others = np.arange(n_nodes), votes.copy()
         others[everybody, label] = 0
-        # What certification depends on: votes for the label and against the runner-up. The binary rule asks for
-        # L(p_A) > ½, which is the same with the label's votes in both places.
+        # Certification depends on the votes for the label and the votes not for the runner-up. The binary rule, L(p_A)
+        # > ½, is the same test with the label's votes used for both.
         mine = votes[everybody, label]
         self.facts = np.stack([mine, mine if self.binary else trials - others.max(axis=1)], axis=1)
         self.hashed: dict[str, Any] = {"votes": votes, "prediction": label, "n_samples": trials}
         self.hashed |= {"alpha": decimal_text(alpha), "theta": [decimal_text(t) for t in self.theta]}
         self.hashed |= {"base_rule": rule} if rule != "binary" else {}
-        self.local, self.either_end, self.global_fields = None, False, self.theta[ADJ_ADD] > 0
+        self.local, self.global_fields = None, self.theta[ADJ_ADD] > 0
         self.fixed_adjacency = self.theta[ADJ_ADD] == self.theta[ADJ_DEL] == 0
-        # θ_add + θ_del = 1: a sample does not depend on such bits at all.
+        # θ_add + θ_del = 1: the sampled bit is independent of the clean bit, so flips have no effect.
         self.free = [sum(self.theta[k // 2 * 2 : k // 2 * 2 + 2]) == 1 for k in range(4)]
 
     def fronts(self, nodes: np.ndarray, limits: Sequence[int]) -> list[Front]:
-        """Budgets in lexicographic order: who passes at every budget with one flip less, but not here, has a point."""
+        """Visit budgets in lexicographic order; one that fails while all with one flip less pass is a front point."""
         facts, which = np.unique(self.facts[nodes], axis=0, return_inverse=True)
         ends = [0 if free else min(r, b, MAX_AXIS + 1) for r, b, free in zip(limits, self.bits, self.free)]
         points: list[list[Cell]] = [[] for _ in facts]
@@ -236,12 +238,12 @@ class Votes:
         return [tuple(points[i]) for i in which.reshape(-1).tolist()]
 
     def passing(self, cell: Cell, facts: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """Which of the facts asked for certify the budget: those with L(p_A) + L(1 − p_B) > 1."""
+        """Which of the vote pairs in `asked` certify the budget: those with L(p_A) + L(1 − p_B) > 1."""
         total, regions = self.regions(cell)
         clean, perturbed = ([0, *accumulate(region[i] << PRECISION for region in regions)] for i in (0, 1))
 
         def least_mass(p: int) -> int:
-            """L(p / ONE) over total · ONE, rounded down."""
+            """L(p / ONE), the smallest perturbed mass of a set of clean mass p, over total · ONE, rounded down."""
             i = min(bisect_right(clean, p * total), len(regions)) - 1
             return perturbed[i] + (p * total - clean[i]) * regions[i][1] // regions[i][0]
 
@@ -250,19 +252,19 @@ class Votes:
             return least_mass(label) + least_mass(max(label, against)) > total << PRECISION
 
         chosen = np.flatnonzero(asked).tolist()
-        # By the binary rule more votes are better: only the first that passes has to be found.
+        # The binary rule is monotone in the votes, so bisection finds the first that passes.
         good = chosen[bisect_right(chosen, False, key=passes) :] if self.binary else [i for i in chosen if passes(i)]
         return np.isin(np.arange(len(facts)), good)
 
     def regions(self, cell: Cell) -> tuple[int, list[tuple[int, int]]]:
-        """Masses (clean, perturbed) of the outcomes over a common total, in descending ratio, without clean mass 0."""
+        """Likelihood-ratio regions: (clean, perturbed) masses over a common total, by falling ratio, clean mass > 0."""
         total, joint = 1, [(1, 1)]
         for first in (0, 2):
             (add, rem), (additions, deletions) = self.theta[first : first + 2], cell[first : first + 2]
             if not self.free[first] and additions + deletions:
                 scale = math.lcm(add.denominator, rem.denominator)
                 a, d = int(add * scale), int(rem * scale)
-                # By how many of the changed bits agree with the clean graph.
+                # Regions are indexed by the number of changed bits that agree with the clean graph.
                 clean = np.convolve(_binomial(additions, scale - a, scale), _binomial(deletions, scale - d, scale))
                 perturbed = np.convolve(_binomial(additions, d, scale), _binomial(deletions, a, scale))
                 total *= scale ** (additions + deletions)
@@ -272,13 +274,13 @@ class Votes:
 
 
 def _binomial(count: int, mass: int, scale: int) -> np.ndarray:
-    """scale**count · P[Bin(count, mass / scale) = i] for every i, as Python's whole numbers."""
+    """scale**count · P[Bin(count, mass / scale) = i] for every i, as Python integers."""
     masses = (math.comb(count, i) * mass**i * (scale - mass) ** (count - i) for i in range(count + 1))
     return np.array(list(masses), dtype=object)
 
 
 class BinomialTail:
-    """P[Bin(n, p) ≥ x] against a level: bounded from above, so that what is said to lie below the level does."""
+    """An upper bound on the binomial tail P[Bin(n, p) ≥ x], to be compared with a level."""
 
     def __init__(self, trials: int, level: Fraction) -> None:
         self.n, self.level, self.z = trials, level, NormalDist().inv_cdf(float(level))
@@ -286,7 +288,7 @@ class BinomialTail:
         self.lower_bound = cache(self._lower_bound)
 
     def log_tail(self, x: int, p: int) -> tuple[float, float]:
-        """An upper bound of log(tail / level), and how many times its first term the tail is; 0 < p < ONE, x > 0."""
+        """An upper bound of log(tail / level), and the ratio of the tail to its first term; 0 < p < ONE, x > 0."""
         n, share = self.n, p / ONE
         with localcontext(prec=70):
             first = _log_factorial(n) - _log_factorial(x) - _log_factorial(n - x)
@@ -294,17 +296,17 @@ class BinomialTail:
             first += Decimal(self.level.denominator).ln() - Decimal(self.level.numerator).ln()
         k = np.arange(x, min(n, x + int(12 * math.sqrt(n * share * (1 - share))) + 60), dtype=np.float64)
         with np.errstate(all="ignore"):
-            ratios = p / (ONE - p) * (n - k) / (k + 1)  # of P[Bin = k + 1] to P[Bin = k]; they fall
+            ratios = p / (ONE - p) * (n - k) / (k + 1)  # P[Bin = k + 1] / P[Bin = k], decreasing in k
             terms = np.cumprod(ratios)
             total = 1 + float(terms.sum())
-            if x + len(k) < n:  # what is left out is below a geometric series
+            if x + len(k) < n:  # a geometric series bounds the omitted terms
                 total += float(terms[-1] * ratios[-1] / (1 - ratios[-1])) if ratios[-1] < 1 else math.inf
-        # A term takes at most six roundings for each of its factors, the sum one for each term.
+        # Rounding error: at most six roundings per factor of a term, and one per term of the sum.
         slack = 8 * (len(k) + 2) * 2.0**-53 + 1e-14 * (1 + abs(float(first)))
         return float(first) + math.log(total) + slack, total
 
     def _lower_bound(self, x: int) -> int:
-        """A p over ONE with P[Bin(n, p) ≥ x] < level, as large as can be told: Clopper and Pearson's lower bound."""
+        """A p over ONE with P[Bin(n, p) ≥ x] < level, close to the largest: the Clopper–Pearson lower bound."""
         share, best = x / self.n, 0
         guess = max(share / 3, share + self.z * math.sqrt(share * (1 - share) / self.n) - 1 / self.n)
         p = int(min(guess, 0.9 + 0.1 * share) * 2**53) << PRECISION - 53
@@ -313,14 +315,15 @@ class BinomialTail:
             best = p if log < 0 else best
             if -(2.0**-40) < log < 0:
                 break
-            # Newton's step for log p: the slope, x · first term / tail, falls, so no step from below goes too far.
+            # Newton's step for log p. The slope, x · first term / tail, is decreasing: steps from below do not
+            # overshoot.
             p += int(p * Fraction(math.expm1(max(-(log + 2.0**-42) * total / x, -50.0))))
         return best
 
 
 @cache
 def _log_factorial(n: int) -> Decimal:
-    """With 70 digits; from 1000 on by Stirling's series, whose error is below its first omitted term, 10**-35."""
+    """log n! to 70 digits; from 1000 on by Stirling's series, with an error below its first omitted term, 10**-35."""
     with localcontext(prec=70):
         x, series = Decimal(n), ((12, 1), (-360, 3), (1260, 5), (-1680, 7), (1188, 9))
         if n < 1000:
@@ -328,47 +331,38 @@ def _log_factorial(n: int) -> Decimal:
         return x * x.ln() - x + (2 * PI * x).ln() / 2 + sum(1 / (c * x**power) for c, power in series)
 
 
+def read_attributes(arrays: Arrays, n: int, n_attrs: int) -> dict[str, Any]:
+    """The part of the attributes that the digest covers: bits, or real numbers, which certcore_check_real.py reads."""
+    if {"attr_values", "attr_dense", "attr_digest"} & set(arrays):
+        return dict(importlib.import_module("certcore_check_real").attributes(arrays, n, n_attrs))
+    return dict(zip(("attr_indptr", "attr_indices"), arrays.csr("attr", n, n_attrs)))
+
+
 class Instance:
     def __init__(self, arrays: Arrays, base_rule: str) -> None:
         self.n = n = arrays.number("n_nodes", 1, 5_000_000)
         self.n_attrs, self.directed = arrays.number("n_attrs", 0, 50_000_000), arrays.flag("directed")
-        (starts, columns), attributes = arrays.csr("adj", n, n), arrays.csr("attr", n, self.n_attrs)
+        (starts, columns), attributes = arrays.csr("adj", n, n), read_attributes(arrays, n, self.n_attrs)
+        self.real = attributes.keys() != {"attr_indptr", "attr_indices"}  # real-valued: no attribute is flipped
         rows = np.repeat(np.arange(n), np.diff(starts))
         symmetric = self.directed or np.array_equal(rows * n + columns, np.sort(columns * n + rows))
         need(symmetric and (rows != columns).all(), "the adjacency is not symmetric, or has a self loop")
         once = (rows < columns) | self.directed
         self.edges = list(zip(rows[once].tolist(), columns[once].tolist()))  # (receiver, sender) if directed
         self.neighbours = [columns[a:b].tolist() for a, b in pairwise(starts)]
-        self.ones = np.diff(attributes[0]).tolist()
+        self.ones = np.diff(attributes.get("attr_indptr", np.zeros(n + 1, dtype=np.int64))).tolist()
         hashed: dict[str, Any] = {"n_nodes": n, "n_attrs": self.n_attrs, "directed": self.directed}
-        hashed |= {"adj_indptr": starts, "adj_indices": columns}
-        hashed |= {"attr_indptr": attributes[0], "attr_indices": attributes[1]}
-        slots, ones, edges = n * (n - 1) // (1 if self.directed else 2), len(attributes[1]), len(self.edges)
+        hashed |= {"adj_indptr": starts, "adj_indices": columns} | attributes
+        slots, ones, edges = n * (n - 1) // (1 if self.directed else 2), sum(self.ones), len(self.edges)
         bits = (n * self.n_attrs - ones, ones, slots - edges, edges)
-        need(len({"base_grid", "votes", "division_votes"} & set(arrays)) == 1, "expected one base certificate")
-        if "division_votes" in arrays:  # votes over groups of edges have a file of their own beside this one
-            self.base: Any = importlib.import_module("certcore_check_division").Division(arrays, n)
+        need(len({"base_grid", "votes", "ballots"} & set(arrays)) == 1, "expected one base certificate")
+        if "ballots" in arrays:  # handled by certcore_check_ballots.py
+            self.base: Any = importlib.import_module("certcore_check_ballots").Ballots(arrays, self.neighbours)
+        elif "attr_std" in arrays:  # Gaussian noise, handled by certcore_check_real.py
+            self.base = importlib.import_module("certcore_check_real").Gaussian(arrays, n, base_rule, attributes)
         else:
             self.base = Grid(arrays, n) if "base_grid" in arrays else Votes(arrays, n, base_rule, bits)
-        self.explicit: list[list[int]] | None = None
-        if "field_indptr" in arrays or "field_indices" in arrays:
-            need("layers" not in arrays, "the file has both layers and explicit fields")
-            need(self.base.fixed_adjacency, "explicit fields hold only while the adjacency is fixed")
-            starts, columns = arrays.csr("field", n, n)
-            self.explicit = [columns[a:b].tolist() for a, b in pairwise(starts)]
-            self.told = "fields as given in the file"
-            hashed |= {"field_indptr": starts, "field_indices": columns}
-        else:
-            rule = str(arrays.get("edge_field", np.array("degrees")).reshape(()))
-            need(rule in ("degrees", "messages"), "edge_field is unknown")
-            self.layers, self.messages = arrays.number("layers", 0, 20), rule == "messages"
-            self.told = f"fields: {self.layers} layers with the edge rule {rule}"
-            hashed |= {"layers": self.layers, "edge_field": rule}
-            self.edges_at: list[list[int]] = [[] for _ in range(n)]
-            for e, (receiver, sender) in enumerate(self.edges):
-                self.edges_at[receiver].append(e)
-                if self.base.either_end or not (self.messages and self.directed):  # there the receiving end decides
-                    self.edges_at[sender].append(e)
+        hashed |= self.read_fields(arrays)
         self.targets = arrays.numbers("targets", 0, n - 1) if "targets" in arrays else np.arange(n)
         need(len(np.unique(self.targets)) == len(self.targets), "a target is named twice")
         digest = hashlib.sha256(b"certcore-instance-1")
@@ -376,16 +370,53 @@ class Instance:
             array = np.asarray(value)
             if array.dtype.kind in "iu":
                 array = array.astype("<i8")
+            elif array.dtype.kind == "f":
+                array = array.astype("<f8")
             elif array.dtype.kind == "U":
                 array = np.frombuffer("\0".join(array.reshape(-1).tolist()).encode(), dtype=np.uint8)
             digest.update(f"{key}|{array.dtype.str}|{array.shape}|".encode() + np.ascontiguousarray(array).tobytes())
         self.digest = digest.hexdigest()
 
+    def read_fields(self, arrays: Arrays) -> dict[str, Any]:
+        """The receptive fields as stored or derived; returns the part that the digest covers."""
+        self.explicit: list[list[int]] | None = None
+        self.unit, self.weights = 1, [()] * self.n  # a flip counts weight / unit, or 1 without weights
+        if "field_indptr" in arrays or "field_indices" in arrays:
+            need("layers" not in arrays, "the file has both layers and explicit fields")
+            need(self.base.fixed_adjacency, "explicit fields hold only while the adjacency is fixed")
+            starts, columns = arrays.csr("field", self.n, self.n)
+            self.explicit = [columns[a:b].tolist() for a, b in pairwise(starts)]
+            hashed: dict[str, Any] = {"field_indptr": starts, "field_indices": columns}
+            if "field_unit" in arrays:
+                self.unit = arrays.number("field_unit", 2, 2**20)
+                hashed |= {
+                    "field_unit": self.unit,
+                    "field_weights": arrays.numbers("field_weights", 1, self.unit, len(columns)),
+                }
+                need(
+                    np.array_equal(columns, arrays["field_indices"]),
+                    "field_indices: not sorted, so weights have no order",
+                )
+                self.weights = [tuple(hashed["field_weights"][a:b].tolist()) for a, b in pairwise(starts)]
+            self.told = "fields as given in the file"
+        else:
+            rule = str(arrays.get("edge_field", np.array("degrees")).reshape(()))
+            need(rule in ("degrees", "messages"), "edge_field is unknown")
+            self.layers, self.messages = arrays.number("layers", 0, 20), rule == "messages"
+            self.told = f"fields: {self.layers} layers with the edge rule {rule}"
+            hashed = {"layers": self.layers, "edge_field": rule}
+            self.edges_at: list[list[int]] = [[] for _ in range(self.n)]
+            for e, (receiver, sender) in enumerate(self.edges):
+                self.edges_at[receiver].append(e)
+                if not (self.messages and self.directed):  # there the rule is about the receiving end
+                    self.edges_at[sender].append(e)
+        return hashed
+
     def field(self, target: int) -> tuple[Sites, Sites]:
-        """The nodes and the edges that can influence a node, in rising order."""
+        """The nodes and the edges in the receptive field of a node, sorted."""
         if self.explicit is not None:
             return tuple(self.explicit[target]), ()
-        inner, reach, fresh = set([target][: self.base.either_end]), {target}, {target}
+        inner, reach, fresh = set[int](), {target}, {target}
         for _ in range(self.layers):  # from receiver to sender
             fresh = set[int]().union(*(self.neighbours[m] for m in fresh)) - reach
             inner, reach = reach, reach | fresh
@@ -402,10 +433,10 @@ class Threat:
         self.sigma: int | None = given["sigma"]
         need(self.sigma is None or is_whole(self.sigma, 0, MAX_BUDGET), "sigma is no number")
         self.types = [k for k in range(4) if self.budgets[k]]
-        # Votes over groups of edges have a program of their own, and local fields, while only edges are flipped.
-        self.by_groups = hasattr(instance.base, "program") and any(self.budgets[2:]) and not any(self.budgets[:2])
-        self.whole_graph = (self.budgets[ADJ_ADD] > 0 and not self.by_groups) or instance.base.global_fields
+        self.idle = self.sigma == 0 or not self.types
+        self.whole_graph = self.budgets[ADJ_ADD] > 0 or instance.base.global_fields
         need(instance.explicit is None or not any(self.budgets[2:]), "explicit fields hold for attribute budgets only")
+        need(not (instance.real and any(self.budgets[:2])), "attributes that are numbers cannot be flipped")
         protected = set(whole_list(given.get("protected", []), 0, n - 1, "protected", rising=True))
         need(protected or "protected" not in given, "protected: an empty list")
         self.free = [m not in protected for m in range(n)]
@@ -422,7 +453,7 @@ class Threat:
             self.limited[k], per_node = True, isinstance(value, list)
             values = value if per_node else [value] * n
             need(len(values) == n, "local has another length")
-            if local["mode"] == "relative":  # shares of what a node has, as text in lowest terms
+            if local["mode"] == "relative":  # fractions of what a node has, as text in lowest terms
                 need(all(re.fullmatch(r"[0-9]{1,29}/[0-9]{1,29}", text) for text in values), "local holds no share")
                 shares = [Fraction(text) for text in values]
                 exact = all(f"{s.numerator}/{s.denominator}" == text for s, text in zip(shares, values))
@@ -431,56 +462,64 @@ class Threat:
             else:
                 self.limits[k] = whole_list(values, 0, UNLIMITED if per_node else MAX_BUDGET, "local")
         need(given["local"] is None or any(self.limited), "local sets no budget")
-        # A base certificate may hold for limited flips at one node only: per type, or attribute flips together.
+        # A base certificate may assume local budgets: a limit per type, or one for all attribute flips at a node.
         most, holds = [[min(m, b) for m in row] for row, b in zip(self.limits, self.budgets)], instance.base.local or []
         parts = most if len(holds) == 4 else [[a + d for a, d in zip(*most[:2])]]
         allowed = all(most_there < 0 or max(part) <= most_there for most_there, part in zip(holds, parts))
         need(allowed, "the base certificate holds for smaller local budgets only")
-        # What each node can take: its limit, what exists there, nothing if it is protected.
+        # Capacity of each node: its local budget, at most the bits that exist there, 0 if it is protected.
         standing = Counter(m for edge, free in zip(edges, self.free_edges) if free for m in edge)
         others = (2 if instance.directed else 1) * (sum(self.free) - 1)
         exists = [[instance.n_attrs - c, c, others - standing[m], standing[m]] for m, c in enumerate(instance.ones)]
         caps = [[min(limit, here[k]) for limit, here in zip(self.limits[k], exists)] for k in range(4)]
         self.capacity = [[cap if free else 0 for cap, free in zip(row, self.free)] for row in caps]
 
+    def affordable(self, k: int, cost: int) -> int:
+        """The most flips of a type that the global budget pays for at this cost."""
+        return self.budgets[k] // cost
+
     def totals(self) -> list[int]:
         """The most flips of each type that any admissible graph contains."""
         result = []
         for k, budget in enumerate(self.budgets):
             caps, affordable = sorted(self.capacity[k], reverse=True), 0
-            # Every flipped edge counts at both its ends, but perhaps at one attacker only.
+            # A flipped edge counts in the capacity of both ends; with sigma perhaps only one end is an attacker.
             total = min(sum(caps[: self.sigma]), sum(caps) // 2 if k in (ADJ_ADD, ADJ_DEL) else sum(caps))
             flips = zip(self.edge_costs, self.free_edges) if k == ADJ_DEL else zip(self.node_costs, self.capacity[k])
-            for cost, amount in sorted(flips) if k != ADJ_ADD else [(1, budget)]:  # the cheapest ones first
+            for cost, amount in sorted(flips) if k != ADJ_ADD else [(1, budget)]:  # cheapest first
                 taken = min(amount, budget // cost)
                 affordable, budget = affordable + taken, budget - taken * cost
             result.append(min(total, affordable))
         return result
 
 
-# The attacker's program: maximise worth · x subject to rows · x ≤ right-hand sides and 0 ≤ x ≤ upper bounds.
+# The attacker's linear program: maximise worth · x subject to rows · x ≤ rhs and 0 ≤ x ≤ upper.
 class Program:
     def __init__(self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str) -> None:
         self.instance, self.threat, self.paper = instance, threat, relaxation == "paper"
         self.sigma, self.deletions = threat.sigma is not None, ADJ_DEL in threat.types
-        self.columns: list[list[int]] = []  # upper bound, worth, and yᵀ rows, which grows as rows are added
-        self.constant = self.fixed = self.count = 0  # targets lost anyway, y · right-hand sides, numbered rows
-        # Targets with the same live points and fields lose their certificates together.
-        members: dict[tuple[Front, Sites, Sites], int] = defaultdict(int)
+        self.columns: list[list[int]] = []  # upper bound, objective coefficient, and the sum yᵀ rows so far
+        self.constant = self.fixed = self.count = 0  # targets uncertified anyway, yᵀ rhs, number of rows
+        # Targets with the same front points within the budgets and the same field form one group.
+        members: dict[tuple[Front, Sites, Sites, Sites], int] = defaultdict(int)
         for target, front in zip(targets.tolist(), instance.base.fronts(targets, threat.budgets)):
-            if (0, 0, 0, 0) in front:
+            if any(not any(point) for point in front):
                 self.constant += 1  # uncertified without any attack
             elif front:
                 nodes, edges = instance.field(target)
-                members[front, nodes if any(threat.budgets[:2]) else (), edges if self.deletions else ()] += 1
-        self.fronts = [front for front, _, _ in members]
-        self.field = [{ATTR_ADD: nodes, ATTR_DEL: nodes, ADJ_ADD: (), ADJ_DEL: edges} for _, nodes, edges in members]
+                at_nodes = any(k not in (ADJ_ADD, ADJ_DEL) for k in threat.types)
+                weights = instance.weights[target]
+                members[front, nodes if at_nodes else (), edges if self.deletions else (), weights] += 1
+        self.fronts, kinds = [front for front, *_ in members], range(len(threat.budgets))
+        self.weights = [dict(zip(nodes, weights)) for _, nodes, _, weights in members]
+        fields = ({ADJ_ADD: (), ADJ_DEL: edges, -1: nodes} for _, nodes, edges, _ in members)
+        self.field = [{k: field.get(k, field[-1]) for k in kinds} for field in fields]
         self._flips()
         able = {m for k, site, *_ in self.flips for m in (instance.edges[site] if k == ADJ_DEL else (site,))}
         self.attacker = {m: self.column(1) for m in sorted(able)} if self.sigma else {}
         self.points = []
-        for front, field, weight in zip(self.fronts, self.field, members.values()):
-            supply = [self._supply(k, field[k]) for k in range(4)]
+        for front, field, weights, weight in zip(self.fronts, self.field, self.weights, members.values()):
+            supply = [self._supply(k, field[k], weights) for k in kinds]
             reachable = [self.paper or all(p <= s for p, s in zip(point, supply)) for point in front]
             self.points.append([self.column(int(open_), 0 if self.paper else weight) for open_ in reachable])
         self.indicator = [self.column(1, weight) for weight in members.values()] if self.paper else []
@@ -490,7 +529,7 @@ class Program:
         return len(self.columns) - 1
 
     def add(self, rhs: int, entries: Iterable[tuple[int, int]], y: int | None = None) -> None:
-        """Add a row, weighed by its dual value: a given one, or that of the next number."""
+        """Add a row times its dual value y: the given one, or the one stored under the row's number."""
         if y is None:
             y, self.count = self.duals.get(self.count, 0), self.count + 1
         if y:
@@ -501,9 +540,9 @@ class Program:
     def _flips(self) -> None:
         threat, edges = self.threat, self.instance.edges
         self.flips: list[tuple[int, int, int, int]] = []  # type, site, payer, cost, in the order of the columns
-        self.at: dict[int, dict[int, list[int]]] = {k: defaultdict(list) for k in threat.types}  # columns at a site
-        self.cap: dict[int, dict[int, int]] = {k: {} for k in threat.types}  # of each site, if there are any
-        for k in threat.types:
+        self.at: dict[int, dict[int, list[int]]] = {k: defaultdict(list) for k in threat.types}  # columns by site
+        self.cap: dict[int, dict[int, int]] = {k: {} for k in threat.types}  # capacity of each site, if limited
+        for k in sorted(threat.types, key=lambda k: k == ADJ_DEL):  # edges last
             inside = set[int]().union(*(field[k] for field in self.field))
             free, costs = (threat.free_edges, threat.edge_costs) if k == ADJ_DEL else (threat.free, threat.node_costs)
             sites = sorted(site for site in inside if free[site])
@@ -513,26 +552,27 @@ class Program:
                 self.cap[k] = {m: threat.capacity[k][m] for m in sites if threat.capacity[k][m]}
                 sites = list(self.cap[k])
             elif not threat.has_node_costs:
-                sites = undominated(sites, [field[k] for field in self.field])
+                sites = undominated(sites, [field[k] for field in self.field], self.weights)
             payers = [(site, -1) for site in sites]
             if k == ADJ_DEL and self.sigma and not self.instance.directed:
                 payers = [(e, edges[e][end]) for end in (0, 1) for e in sites]
             for site, payer in payers:
-                affordable = threat.budgets[k] // costs[site]
+                affordable = threat.affordable(k, costs[site])
                 self.at[k][site].append(self.column(min(self.cap[k].get(site, affordable), affordable)))
                 self.flips.append((k, site, payer, costs[site]))
 
-    def _supply(self, k: int, field: Sites) -> int:
-        """The most flips of a type that a field can get; points beyond are out of reach."""
-        capacity, sigma = self.threat.capacity[k], self.threat.sigma  # at most σ nodes give anything
+    def _supply(self, k: int, field: Sites, weights: dict[int, int]) -> int:
+        """Upper bound on the flips of a type inside a field; front points that need more get upper bound 0."""
+        capacity, sigma = self.threat.capacity[k], self.threat.sigma  # with sigma, at most that many nodes contribute
         if k != ADJ_DEL:
-            return sum(sorted((capacity[m] for m in field), reverse=True)[:sigma])
+            gives = sorted((capacity[m] * weights.get(m, 1) for m in field), reverse=True)
+            return sum(gives[:sigma]) // self.instance.unit
         edges = [self.instance.edges[e] for e in field if self.threat.free_edges[e]]
         gives = [min(count, capacity[m]) for m, count in Counter(m for edge in edges for m in edge).items()]
         return min(len(edges), sum(gives) // 2, sum(sorted(gives, reverse=True)[:sigma]))
 
     def bound(self, given: Any, strong: bool) -> Fraction:
-        """Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly."""
+        """The dual bound Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly."""
         names = "scale_bits rows values cuts_touch cuts_index" + (" sets strong_rows strong_values" if strong else "")
         fits = isinstance(given, dict) and set(given) == set(names.split())
         need(fits and is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another form")
@@ -543,7 +583,8 @@ class Program:
         self._cuts(given["cuts_touch"], given["cuts_index"])
         need(len(chosen) == len(values) and max(chosen, default=-1) < self.count, "rows and values do not fit")
         if strong:
-            StrongRows(self, given)
+            need(self.instance.unit == 1, "strong rows do not apply to fields with weights")
+            importlib.import_module("certcore_check_strong").StrongRows(self, given)
         charged = sum(max(0, (worth << SCALE_BITS) - price) * upper for upper, worth, price in self.columns)
         return self.constant + Fraction(self.fixed + charged, 1 << SCALE_BITS)
 
@@ -551,7 +592,7 @@ class Program:
         threat, edges = self.threat, self.instance.edges
         for k in threat.types:  # global budgets
             self.add(threat.budgets[k], ((j, flip[3]) for j, flip in enumerate(self.flips) if flip[0] == k))
-        if self.deletions and threat.limited[ADJ_DEL]:  # local budgets: edges at a node, whoever pays
+        if self.deletions and threat.limited[ADJ_DEL]:  # local budgets: edges at a node, whichever end pays
             standing: dict[int, list[int]] = defaultdict(list)
             for m, e in ((m, site) for site in self.at[ADJ_DEL] for m in edges[site]):
                 standing[m].append(e)
@@ -564,21 +605,22 @@ class Program:
             for j, (k, site, payer, _) in enumerate(self.flips):
                 if k != ADJ_DEL or payer >= 0:
                     paid[k, site if k != ADJ_DEL else payer].append(j)
-            for (k, m), columns in sorted(paid.items()):  # an attacker pays for so many flips
-                affordable = threat.budgets[k] // (1 if k == ADJ_DEL else threat.node_costs[m])
+            for (k, m), columns in sorted(paid.items()):  # capacity of an attacker, 0 otherwise
+                affordable = threat.affordable(k, 1 if k == ADJ_DEL else threat.node_costs[m])
                 most = threat.capacity[k][m] if self.paper else min(threat.capacity[k][m], affordable)
                 self.add(0, [(self.attacker[m], -most), *((j, 1) for j in columns)])
             for e, columns in self.at[ADJ_DEL].items() if self.deletions else ():
-                # Directed: one end is an attacker. Undirected: an edge is deleted once, whoever pays.
+                # Directed: at least one end is an attacker. Undirected: an edge is deleted at most once, whichever end
+                # pays.
                 ends = [(self.attacker[m], -1) for m in edges[e]] if self.instance.directed else []
                 self.add(0 if ends else 1, [*((j, 1) for j in columns), *ends])
-        for k in threat.types:  # what points need must be in the field
-            for front, field, points in zip(self.fronts, self.field, self.points):
-                flips = [(j, -1) for site in field[k] for j in self.at[k].get(site, ())]
-                needs = [(column, point[k]) for column, point in zip(points, front)]
+        for k in threat.types:  # a front point needs its flips inside the field
+            for front, field, points, weights in zip(self.fronts, self.field, self.points, self.weights):
+                flips = [(j, -weights.get(site, 1)) for site in field[k] for j in self.at[k].get(site, ())]
+                needs = [(column, point[k] * self.instance.unit) for column, point in zip(points, front)]
                 for part in [[entry] for entry in needs if entry[1]] if self.paper else [needs]:
                     self.add(0, part + flips)
-        for g, points in enumerate(self.points):  # a group takes one point
+        for g, points in enumerate(self.points):  # each group uses at most one front point
             takes = [(self.indicator[g], 1), *((j, -1) for j in points)] if self.paper else [(j, 1) for j in points]
             self.add(0 if self.paper else 1, takes)
 
@@ -587,160 +629,42 @@ class Program:
         allowed = not self.paper and self.sigma and self.threat.types
         need(len(families) == len(tags) and (allowed or not tags), "cuts: there can be none, or lengths differ")
         for family, tag in zip(families, tags):
-            if family == 0:  # a flip needs its payer as an attacker entirely; an edge without a payer (−1) has none
+            if family == 0:  # flip ≤ attacker variable of its payer; sites without a payer (−1) have no such cut
                 self.add(0, [(tag, 1), (self.attacker[self.flips[tag][2]], -1)])
-            else:  # a group that is reached needs an attacker who touches its field
+            else:  # a broken group needs an attacker whose flips can lie in its field
                 ends = (m for e in self.field[tag][ADJ_DEL] for m in self.instance.edges[e])
                 near = {*self.field[tag][ATTR_ADD], *ends} & set(self.attacker)
                 self.add(0, [*((j, 1) for j in self.points[tag]), *((self.attacker[m], -1) for m in near)])
 
 
-def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
-    """The sites that an attacker needs, where no site has a cap and all cost the same."""
-    # A site is left out for another one that lies in the fields of all its groups: an attacker may flip there instead.
-    # That one has more groups, or the same and a smaller number, so this ends at a site that is kept.
-    groups: dict[int, set[int]] = {site: set() for site in sites}
+def undominated(sites: list[int], fields: list[Sites], weights: list[dict[int, int]]) -> list[int]:
+    """Sites that remain after dropping dominated ones; valid if no site has a cap and all have the same cost."""
+    # A site is dominated by another one that lies in all fields it lies in, with weights at least as large: an attacker
+    # may flip there instead. The dominating site has a larger total weight, or the same and a smaller index, so every
+    # chain of dominations ends at a kept site.
+    groups: dict[int, dict[int, int]] = {site: {} for site in sites}
     members = [[site for site in field if site in groups] for field in fields]
     for g, site in ((g, site) for g, field in enumerate(members) for site in field):
-        groups[site].add(g)
+        groups[site][g] = weights[g].get(site, 1)
     kept = []
     for site in sites:
-        rank, smallest = (len(groups[site]), -site), min(groups[site], key=lambda g: len(members[g]))
-        better = (other for other in members[smallest] if (len(groups[other]), -other) > rank)
-        if not any(groups[site] <= groups[other] for other in better):
+        rank, smallest = (sum(groups[site].values()), -site), min(groups[site], key=lambda g: len(members[g]))
+        better = (groups[m] for m in members[smallest] if (sum(groups[m].values()), -m) > rank)
+        if not any(all(other.get(g, 0) >= w for g, w in groups[site].items()) for other in better):
             kept.append(site)
     return kept
 
 
-class StrongRows:
-    """Format 2: rows on sets of sites, rebuilt from their tags. Level t of set U is 1 if at least t flips are in U."""
-
-    def __init__(self, program: Program, given: dict[str, Any]) -> None:
-        self.program, self.threat = program, program.threat
-        cost = {k: min((f[3] for f in program.flips if f[0] == k), default=UNLIMITED) for k in self.threat.types}
-        self.most = {k: self.threat.budgets[k] // cost[k] for k in cost}  # how many flips the budget pays for
-        tags, values = given["strong_rows"], whole_list(given["strong_values"], 1, 2**62, "strong_values")
-        lists = isinstance(given["sets"], list) and isinstance(tags, list)
-        need(lists and len(tags) == len(values), "sets and strong_rows have another form")
-        self.sets = [self._set(*each) for each in given["sets"]]
-        self.columns = [[program.column(1) for _ in range(last)] for _, _, last, _ in self.sets]  # of the levels
-        for tag, y in zip(tags, values):
-            program.add(*self._row(tag), y)
-
-    def _sites(self, k: Any, given: Any) -> frozenset[int]:
-        """A rising list of sites with flip columns, not empty."""
-        need(is_whole(k, 0, 3) and k in self.most, "a set or row is about a type without a budget")
-        sites = whole_list(given, 0, 2**62, "sites", rising=True)
-        need(sites and set(sites) <= self.program.at[k].keys(), "sites: there is none, or one has no column")
-        return frozenset(sites)
-
-    def _set(self, k: Any, given: Any, last: Any) -> tuple[int, frozenset[int], int, int]:
-        """Type, sites, number of levels L, and how many flips R_U fit at most."""
-        sites = self._sites(k, given)
-        most = min(self.most[k], sum(self.program.cap[k].get(site, UNLIMITED) for site in sites))
-        need(is_whole(last, 1, most), "a set has no level, or more than flips fit")
-        return k, sites, last, most
-
-    def _of(self, u: Any) -> tuple[int, frozenset[int], int, int]:
-        need(is_whole(u, 0, len(self.sets) - 1), "a row names no set")
-        return self.sets[u]
-
-    def _field(self, k: Any, g: Any) -> frozenset[int]:
-        """Sites with flip columns in the field of a group."""
-        good = is_whole(k, 0, 3) and k in self.most and is_whole(g, 0, len(self.program.points) - 1)
-        need(good, "a row names no group, or a type without a budget")
-        return frozenset(site for site in self.program.field[g][k] if site in self.program.at[k])
-
-    def _flips(self, k: int, sites: Iterable[int], coefficient: int) -> Entries:
-        return [(column, coefficient) for site in sites for column in self.program.at[k][site]]
-
-    def _levels(self, u: int, first: int, last: int, coefficient: int) -> Entries:
-        """Levels first … last; for those above L its column stands, those above R_U are 0."""
-        (_, _, top, most), columns = self.sets[u], self.columns[u]
-        above = max(0, min(last, most) - max(first - 1, top))
-        each = [(columns[i - 1], coefficient) for i in range(first, min(last, top) + 1)]
-        return [*each, (columns[-1], above * coefficient)]
-
-    def _points(self, g: int, k: int, q: int, coefficient: int) -> Entries:
-        """The points of a group that need at least q flips."""
-        pairs = zip(self.program.points[g], self.program.fronts[g])
-        return [(column, coefficient) for column, point in pairs if point[k] >= q]
-
-    def _row(self, tag: Any) -> tuple[int, Entries]:
-        """Right-hand side and entries of the row that a tag names."""
-        match tag:
-            case ["monotone", u, t]:
-                need(is_whole(t, 1, self._of(u)[2] - 1), "monotone: no such level")
-                return 0, self._levels(u, t + 1, t + 1, 1) + self._levels(u, t, t, -1)
-            case ["least", u]:
-                k, sites, last, _ = self._of(u)
-                return 0, self._levels(u, 1, last, 1) + self._flips(k, sites, -1)
-            case ["most", u]:
-                k, sites, _, most = self._of(u)
-                return 0, self._levels(u, 1, most, -1) + self._flips(k, sites, 1)
-            case ["in", u, g, q, t]:  # who needs q flips has q − t + 1 of them outside U, or in its levels from t on
-                k, sites, _, _ = self._of(u)
-                outside = self._field(k, g) - sites
-                need(is_whole(q, 1, self.most[k]) and is_whole(t, 1, q), "in: no such level")
-                paid = self._levels(u, t, q, -1) + self._flips(k, outside, -1)
-                return 0, self._points(g, k, q, q - t + 1) + paid
-            case ["conflict", u, g, q, t]:  # where a group got q flips, at most R − q of the set's lie elsewhere
-                k, sites, last, _ = self._of(u)
-                inside, most = self._field(k, g) & sites, self.most[k]
-                need(is_whole(q, 1, most) and is_whole(t, most - q + 1, last), "conflict: no such level")
-                excess = t - (most - q)
-                paid = self._levels(u, t - excess + 1, t, 1) + self._flips(k, inside, -1)
-                return excess, self._points(g, k, q, excess) + paid
-            case ["cover", k, g, q, list(blocks)]:  # blocks take at most κ flips, so q − κ are elsewhere in the field
-                rest, taken = self._field(k, g), 0
-                for block in blocks:
-                    need(isinstance(block, list), "cover: no block")
-                    sites = self._sites(k, block[-1])
-                    rest -= sites
-                    if len(block) == len(sites) == 1:
-                        taken += self.program.cap[k].get(block[0][0], UNLIMITED)
-                    else:
-                        limited = k == ADJ_DEL and self.threat.limited[k] and len(block) == 2
-                        need(limited and is_whole(block[0], 0, len(self.threat.free) - 1), "cover: no block")
-                        need(all(block[0] in self.program.instance.edges[e] for e in sites), "cover: not at the node")
-                        taken += self.threat.limits[k][block[0]]
-                need(is_whole(q, taken + 1, self.most[k]), "cover: no such level, or the blocks take everything")
-                return 0, self._points(g, k, q, q - taken) + self._flips(k, rest, -1)
-            case ["shift", g, chosen, list(shifts), weights]:
-                return 0, self._shift(g, chosen, shifts, weights)
-        raise ValueError(f"a row has an unknown tag or another form: {str(tag)[:40]}")
-
-    def _shift(self, g: Any, chosen: Any, shifts: list[Any], weights: Any) -> Entries:
-        """The chosen points, κ flips in the sets conceded, still weigh M: higher levels and other flips must pay."""
-        rest = {k: self._field(k, g) for k in self.threat.types}
-        places = whole_list(chosen, 0, len(self.program.points[g]) - 1, "shift: points", rising=True)
-        w = whole_list(weights, 0, 2**20, "shift: weights")
-        need(places and len(w) == 4 and all(k in rest for k in range(4) if w[k]), "shift: points or weights do not fit")
-        conceded = [0] * 4
-        for u, kappa in shifts:
-            k, sites, _, _ = self._of(u)
-            need(is_whole(kappa, 0, 2**31) and w[k] > 0, "shift: a set does not fit")
-            conceded[k] += kappa
-            rest[k] -= sites
-        need(len({u for u, _ in shifts}) == len(shifts), "shift: a set is named twice")
-        left = [[max(p - c, 0) for p, c in zip(self.program.fronts[g][i], conceded)] for i in places]
-        mass = min(sum(a * b for a, b in zip(w, point)) for point in left)
-        need(mass >= 1, "shift: nothing is left to pay")
-        entries = [(self.program.points[g][i], mass) for i in places]
-        height = {k: min(max(point[k] for point in left), -(-mass // w[k])) for k in range(4) if w[k]}
-        for u, kappa in shifts:
-            k = self.sets[u][0]
-            entries += self._levels(u, kappa + 1, kappa + height[k], -w[k])
-        return entries + [entry for k in height for entry in self._flips(k, rest[k], -w[k])]
-
-
 def attacker(given: dict[str, Any]) -> str:
-    """All that the threat model sets, in signs that every terminal can show."""
+    """The threat model in words, in characters that every terminal can show."""
     told, local = [], given["local"] or {}
     for name, label in (pair for pair in zip(TYPES, LABELS) if given[pair[0]]):
         here = local.get(name)
         most = {"list": "its own limit", "str": f"{here} of what it has"}.get(type(here).__name__, here)
         told.append(f"at most {given[name]} {label}" + (f" (at each node at most {most})" if here is not None else ""))
+    edges = local.get("inject", "any number of")
+    told += [f"at most {given['inject']} new nodes (each with at most {edges} edges)"] if given.get("inject") else []
+    told += importlib.import_module("certcore_check_real").told(given) if "attr_l2" in str(given) else []
     told += [f"control of at most {given['sigma']} nodes"] if given["sigma"] is not None else []
     told += [f"no access to {len(given['protected'])} protected nodes"] if "protected" in given else []
     told += [f"{costs} up to {max(given[costs])}" for costs in ("node_costs", "edge_costs") if given.get(costs)]
@@ -748,12 +672,16 @@ def attacker(given: dict[str, Any]) -> str:
 
 
 def check(proof: dict[str, Any], instance: Instance) -> str:
-    """What the proof proves, in one sentence; anything that does not hold, or has another form, is an exception."""
+    """The statement that the proof proves, in one sentence; raises an exception if the proof is not valid."""
     rest = {key: value for key, value in proof.items() if key != "digest"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     need(proof["digest"] == hashlib.sha256(text.encode("utf-8")).hexdigest(), "the digest does not match the content")
     need(proof["instance_digest"] == instance.digest, "the proof belongs to another instance")
-    need(proof["base_rule"] == "binary" or isinstance(instance.base, Votes), "a grid knows no multi-class rule")
+    need(proof["base_rule"] == "binary" or hasattr(instance.base, "tail"), "a grid knows no multi-class rule")
+    formats = [getattr(instance.base, "format", "certcore-proof-1"), "certcore-proof-2"]
+    need(proof["format"] in formats[: 1 + (not hasattr(instance.base, "format"))], "the format is of another base")
+    if "needs" in proof:
+        instance.base.state(proof["needs"])
     strong, relaxation = proof["format"] == "certcore-proof-2", proof["relaxation"]
     need(relaxation in (("strong",) if strong else ("paper", "tight")), "the relaxation does not belong to this format")
     targets = instance.targets
@@ -762,12 +690,12 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
         need(len(np.unique(targets)) == len(targets), "a target is named twice")
     count = len(targets)
     need(is_whole(proof["targets"], count, count), f"there are {count} targets, the proof speaks of another number")
-    threat = Threat(proof["threat"], instance)
+    threat = getattr(instance.base, "threat", Threat)(proof["threat"], instance)
     if threat.whole_graph:
         need(proof["multipliers"] is None, "multipliers are given although every field is the whole graph")
         bound = Fraction(sum(front != () for front in instance.base.fronts(targets, threat.totals())))
     else:
-        program = instance.base.program if threat.by_groups else Program
+        program = getattr(instance.base, "program", Program)
         bound = program(instance, threat, targets, relaxation).bound(proof["multipliers"], strong)
     exact = proof["bound"] == [bound.numerator, bound.denominator] and all(type(part) is int for part in proof["bound"])
     need(exact, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
@@ -775,7 +703,7 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
     need(is_whole(proof["certified"], certified, certified), f"the bound certifies {certified}, not what is claimed")
     fields = "fields: the whole graph" if threat.whole_graph else instance.told
     rests = f"(at most {most:.4f} are left uncertified); {fields}; base certificate: {instance.base.told}"
-    if threat.sigma == 0 or not threat.types:
+    if threat.idle:
         return f"no attack, so no guarantee against anybody: {certified} of {count} have a certificate {rests}"
     return f"at least {certified} of {count} target labels stay, attacker: {attacker(proof['threat'])} {rests}"
 
@@ -790,7 +718,7 @@ def main() -> int:
         instance, code = Instance(Arrays.read(given[1]), proof["base_rule"]), 1
         print("accepted:", check(proof, instance))
         return 0
-    except Exception as reason:  # broken files fail in a dozen ways
+    except Exception as reason:  # broken files fail in many ways
         word, stream = ("rejected", sys.stdout) if code == 1 else ("unreadable", sys.stderr)
         print(f"{word}: {reason or type(reason).__name__}", file=stream)
         return code

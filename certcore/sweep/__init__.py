@@ -1,4 +1,4 @@
-"""Sweeps: many certificates of one instance at the price of a few.
+"""Sweeps: many certificates of one instance in the time of a few.
 
 from certcore.sweep import Session, curve, surface, radius, defend
 

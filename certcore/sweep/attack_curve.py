@@ -1,9 +1,10 @@
-"""What the best attacks along a curve leave: the other edge of the bracket, value by value."""
+"""The best attacks along a curve: the upper end of the bracket on the certified count, at each value."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,14 @@ from certcore.sweep.axis import Axis
 from certcore.sweep.session import Session, as_session
 
 
+@dataclass(frozen=True, eq=False)
+class Attacks:
+    """The best known attacks along an axis: values with a known attack, and targets each leaves uncertified."""
+
+    values: np.ndarray
+    left: np.ndarray
+
+
 def best_attacks(
     source: Instance | Session,
     threat: ThreatModel,
@@ -29,10 +38,11 @@ def best_attacks(
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> np.ndarray:
-    """How many targets the best replayed attack known leaves uncertified at each of the ascending values.
+    """How many targets the best known replayed attack leaves uncertified at each of the ascending values.
 
-    An attack within a smaller budget is one within a larger budget too, so the counts never fall. Attacks are looked
-    for at the values, or only at those `searched`. Where the search was cancelled the best one below counts.
+    An attack within a smaller budget is also within a larger one, so the counts never decrease. Attacks are searched
+    for at all values, or only at those in `searched`. Where the search was cancelled, the best attack at a smaller
+    value counts.
     """
     places = values if searched is None else searched
     found = np.zeros(len(values), dtype=np.int64)
@@ -52,10 +62,10 @@ def attacks_along(
     relaxation: str = "tight",
     cancel: threading.Event | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """After each of the ascending values: all values at which an attack is known so far, and what the best one leaves.
+    """After each of the ascending values, yield all values with a known attack and the targets each leaves uncertified.
 
-    An attack is looked for at the given values. For the whole numbers between two of them flips of the larger attack
-    are taken back, which costs a hundredth of a search and is replayed all the same.
+    Attacks are searched for at the given values. For integers between two of them, flips of the larger attack are taken
+    back and the rest is replayed, which takes a hundredth of the time of a search.
     """
     session, axis = as_session(source), Axis.parse(vary)
     known: dict[Any, int] = {}
@@ -67,7 +77,7 @@ def attacks_along(
         result = session.certify(here, relaxation=relaxation, cancel=cancel)
         most = max(known.values(), default=0)
         known[value] = result.attack_found or 0
-        if vary in TYPES and last is not None and result.attack is not None:
+        if vary in TYPES and not axis.lengths and last is not None and result.attack is not None:
             between = range(int(last), int(value))
             taken_back = trimmed(Problem(session.instance, here), result.attack, TYPES.index(vary), between, cancel)
             for budget, left in zip(between, taken_back.tolist()):
@@ -81,7 +91,7 @@ def attacks_along(
 
 
 def best_below(values: np.ndarray, known: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """The best attack known at each of `values`, from those found at the ascending `known` ones (0 below them all)."""
+    """The best attack known at each of `values`, from those found at the ascending `known` values (0 below all)."""
     at = np.searchsorted(np.asarray(known), np.asarray(values), side="right")
     return np.concatenate([[0], np.maximum.accumulate(np.asarray(found, dtype=np.int64))])[at]
 
@@ -96,7 +106,7 @@ def attacks_over(
     relaxation: str = "tight",
     cancel: threading.Event | None = None,
 ) -> Iterator[tuple[int, int, int]]:
-    """For each cell of a map, in the given order: its two budgets, and what the best attack found there leaves."""
+    """For each cell of a map, in the given order: its two budgets, and the targets left uncertified."""
     session, axes = as_session(source), (Axis.parse(x, local=False), Axis.parse(y, local=False))
     for cell in cells:
         here = threat
@@ -109,11 +119,11 @@ def attacks_over(
 
 
 def best_within(x_values: np.ndarray, y_values: np.ndarray, known: Sequence[tuple[int, int, int]]) -> np.ndarray:
-    """The best attack known in each cell of a map, NaN where there is none: one within smaller budgets is one here."""
+    """The best known attack within the budgets of each cell of a map; NaN where there is none."""
     xs, ys = np.asarray(x_values), np.asarray(y_values)
     best = np.full((len(xs) + 1, len(ys) + 1), -1.0)
     if known:
-        places = np.array(known, dtype=np.int64)
+        places = np.array(known, dtype=np.float64)  # lengths are not integers
         np.maximum.at(best, (np.searchsorted(xs, places[:, 0]), np.searchsorted(ys, places[:, 1])), places[:, 2])
     best = np.maximum.accumulate(np.maximum.accumulate(best, axis=0), axis=1)[:-1, :-1]
     return np.where(best < 0, np.nan, best)

@@ -1,4 +1,4 @@
-"""Solving single cells of a sweep, from one program as far as that holds."""
+"""Solving single cells of a sweep, with one program for all cells that share it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 from certcore.domain.perturbations import TABLE, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.program.problem import Problem, by_division, whole_graph
+from certcore.program.problem import Problem, whole_graph
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.sweep.grid import Grid, SweepSpec
@@ -21,33 +21,31 @@ Solved = tuple[Fraction, Status, int]
 
 
 class CellSolver:
-    """Solves cells of a sweep, from one program as far as that holds."""
+    """Solves cells of a sweep, with one program for all cells that share it."""
 
     def __init__(self, session: Session, spec: SweepSpec) -> None:
         self.session, self.spec = session, spec
         self._solver: Solver | None = None
 
     def solver(self, cancel: threading.Event | None) -> Solver:
-        """One program for all cells whose fields are not the whole graph."""
+        """The one program for all cells whose fields are not the whole graph."""
         if self._solver is None:
             last = self.spec.largest
-            no_new = {entry.name: 0 for entry in TABLE if entry.adds_edges}
-            local = last if by_division(self.session.instance, last) else last.replace(**no_new)
-            types = [k for k in range(len(TYPES)) if local.budgets[k] > 0]
-            self._solver = self.session.solver(local, self.spec.options.relaxation, types, cancel)
+            if whole_graph(self.session.instance, last):
+                last = last.replace(**{entry.name: 0 for entry in TABLE if entry.adds_edges})
+            types = [k for k in range(len(TYPES)) if last.budgets[k] > 0]
+            self._solver = self.session.solver(last, self.spec.options.relaxation, types, cancel)
         return self._solver
 
     def on_program(self, threat: ThreatModel) -> bool:
-        """Whether the one program answers for this attacker."""
+        """Whether the shared program is valid for this threat model."""
         instance = self.session.instance
         if self.spec.options.relaxation.is_timed or any(axis.is_local for axis in self.spec.axes):
             return False
-        # Cells without attribute flips have a program of their own against division voting.
-        alone = by_division(instance, threat) and not by_division(instance, self.spec.largest)
-        return not alone and not whole_graph(instance, threat)
+        return not whole_graph(instance, threat)
 
     def answer(self, threat: ThreatModel, cancel: threading.Event | None, want_x: bool = False) -> BoundResult | None:
-        """What the one program answers; None if cancelled before it was built."""
+        """The bound from the shared program; None if cancelled before it was built."""
         try:
             solver = self.solver(cancel)
         except Cancelled:
@@ -56,7 +54,7 @@ class CellSolver:
         return solver.solve(place, time_limit=self.spec.options.seconds, cancel=cancel, want_x=want_x)
 
     def solve(self, cell: Cell, cancel: threading.Event | None) -> Solved | None:
-        """Proven bound, status and number of solves of one cell; None if cancelled before."""
+        """Proven bound, status and number of solves of one cell; None if cancelled first."""
         instance, options, threat = self.session.instance, self.spec.options, self.spec.threat_at(cell)
         if whole_graph(instance, threat):
             return Fraction(whole_graph_attacked(Problem(instance, threat, self._largest))), Status.OPTIMAL, 0
@@ -73,12 +71,12 @@ class CellSolver:
 
 
 def enter(grid: Grid, cell: Cell, solved: Solved | None) -> None:
-    """Take over what a cell was solved to."""
+    """Enter the result of a solved cell into the grid."""
     if solved is None:
         grid.status = Status.INTERRUPTED
         return
     bound, status, solves = solved
-    # More than its time is not spent on a search or an integer program again.
+    # A strong search or integer program that used its time limit is not repeated.
     enough = status is Status.TIME_LIMIT and grid.spec.options.relaxation.is_timed
     grid.enter(cell, bound, status.is_final or enough)
     grid.count(status, solves)

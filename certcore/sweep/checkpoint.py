@@ -1,4 +1,4 @@
-"""Points of a curve and cells of a surface on disk, so that an interrupted sweep continues where it stopped."""
+"""Finished cells of a curve or surface on disk, so that an interrupted sweep can continue."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from certcore.verify.bound import SCALE
 
 
 def exact(bounds: Sequence[Fraction], shape: tuple[int, ...]) -> np.ndarray:
-    """Bounds of cells, row by row, as an array of exact fractions."""
+    """Bounds of cells, in row-major order, as an array of exact fractions."""
     result = np.empty(len(bounds), dtype=object)
     result[:] = bounds
     return result.reshape(shape)
 
 
 class Checkpoint:
-    """A file with finished cells, their bounds times 2**40; for one instance, threat model and grid, with checksum."""
+    """A file of finished cells with bounds times 2**40, for one instance, threat model and grid, with checksum."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Checkpoint:
         shape: tuple[int, ...],
         unsound: dict[str, Any] | None = None,
     ) -> None:
-        """`unsound` is the key under which earlier versions stored bounds of this question that must not be used."""
+        """`unsound` is the key under which earlier versions stored bounds that must not be used."""
         self.path = Path(path)
         self.key = digest_of(key)
         self.unsound = None if unsound is None else digest_of(unsound)
@@ -43,7 +43,7 @@ class Checkpoint:
         self._stored = shape if len(shape) > 1 else (*shape, 1)
 
     def load(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Finished cells, and the bounds of all cells as exact fractions; None if there is no file yet."""
+        """Finished cells, and the exact bounds of all cells; None if there is no file yet."""
         if not self.path.exists():
             return None
         arrays = read_npz(self.path)
@@ -74,7 +74,7 @@ class Checkpoint:
         return done.reshape(self.shape).copy(), bounds
 
     def store(self, done: np.ndarray, bounds: np.ndarray) -> None:
-        """Write the cells, atomically."""
+        """Write the cells atomically."""
         numerators = np.array([math.ceil(b * SCALE) for b in bounds.ravel()], dtype=np.int64).reshape(self._stored)
         done = done.reshape(self._stored)
         write_npz(

@@ -1,4 +1,4 @@
-"""One certificate per predicted class: the attacker turns all budget against that class."""
+"""One certificate per predicted class: the attacker uses the whole budget against that class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from certcore.sweep.session import Session, as_session
 
 
 class ClassCount(NamedTuple):
-    """One class as its own target set."""
+    """Counts of one class as target set."""
 
     label: int
     certified: int
@@ -33,7 +33,7 @@ def certify_classes(
     cancel: threading.Event | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ClassCount]:
-    """The classes among the targets, each with its counts; if cancelled, those that are finished."""
+    """Counts for each class among the targets; if cancelled, for the classes finished so far."""
     session = as_session(source)
     if session.instance.prediction is None:
         raise InputError("this instance has no predicted labels, so it cannot be split by class")

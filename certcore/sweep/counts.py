@@ -1,4 +1,4 @@
-"""What curves and surfaces have in common: counts of certified targets, and where they rest on proofs."""
+"""Common base of curves and surfaces: counts of certified targets, and which of them are proven."""
 
 from __future__ import annotations
 
@@ -23,54 +23,56 @@ C = TypeVar("C", bound="Counts")
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Counts(Display):
-    """Certified and naive counts over one or two axes: arrays of shape (n,) or (n, m), beside the number of targets."""
+    """Certified and naive counts over one or two axes: arrays of shape (n,) or (n, m), and the number of targets."""
 
     axis_columns: ClassVar[tuple[str, ...]]
-    """What the columns of the axes are called in tables."""
+    """Column names of the axes in tables."""
 
     axes: tuple[str, ...]
-    """What was varied."""
+    """The varied quantities."""
     axis_values: tuple[np.ndarray, ...]
     targets: int
     certified: np.ndarray
-    """Certified counts, also where the work was stopped before its end; proven where `verified`."""
+    """Certified counts, including those of an interrupted sweep; proven where `verified`."""
     naive: np.ndarray
     bounds: np.ndarray
-    """Upper limits on how many targets can be left uncertified, as exact fractions; proven where `verified`."""
+    """Upper bounds on the number of uncertified targets, as exact fractions; proven where `verified`."""
     done: np.ndarray
-    """Where the bound is the best this relaxation has to give; elsewhere it is sound, from what is known so far."""
+    """Where the relaxation gives no better bound; other bounds are sound but may improve."""
     relaxation: Relaxation
     status: Status
     threat: ThreatModel
-    """What stayed fixed."""
+    """The fixed part of the threat model."""
     solves: int
     seconds: float
     facts: dict[str, Any] = field(default_factory=dict)
     largest_gap: float = 0.0
-    """The largest share of the targets by which a count may grow when its place is solved (an estimate: nothing is
-    certified with it); places that are `done` have none."""
+    """Estimate of the largest increase of a count if its cell were solved, as a share of the targets.
+
+    Nothing is certified with it. Cells that are `done` do not contribute.
+    """
     by_totals: bool = False
-    """Whether every field is the whole graph at every place: then totals decide, and no solver is asked."""
+    """Whether all fields are the whole graph at every cell, so that only totals matter and nothing is solved."""
     instance: Instance | None = None
-    """What was certified."""
+    """The certified instance."""
 
     def __post_init__(self) -> None:
         check(self)
 
     def threat_at(self, cell: Sequence[int]) -> ThreatModel:
-        """The threat model of one place, by its position on each axis."""
+        """The threat model of one cell, given by its index on each axis."""
         at = [values[i].item() for values, i in zip(self.axis_values, cell)]
         return self.threat.replace(**{name: int(v) if v == int(v) else v for name, v in zip(self.axes, at)})
 
     def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
-        """The largest of the places whose counts an attack refutes: who can make it with less can do so there."""
+        """The largest cell whose count an attack refutes; an attack is also within all larger budgets."""
         over = self.certified > self.targets - attack.attacked
         axes = [Axis(name) for name in self.axes]
         if any(axis.is_local for axis in axes) and self.threat.local_mode is LocalMode.RELATIVE:
             return None  # shares are rounded here
         for number, (axis, values) in enumerate(zip(axes, self.axis_values)):
             least = None if axis.is_local else axis.of(attack.threat)
-            if least is not None:  # most attacks ask for more, and that is much quicker to see
+            if least is not None:  # a fast test that excludes most attacks
                 over = over & (values >= least).reshape([-1 if k == number else 1 for k in range(over.ndim)])
         if not over.any():
             return None
@@ -79,13 +81,13 @@ class Counts(Display):
         return (threat, int(self.certified[cell])) if attack.within(instance, threat) else None
 
     def with_bounds(self: C, bounds: np.ndarray, relaxation: Relaxation) -> C:
-        """The same with other bounds, which hold at all smaller values too."""
+        """The same sweep with other bounds, each also used at all smaller values."""
         held = monotone(bounds)
         return replace(self, bounds=held, certified=counts_of(self.targets, held), relaxation=relaxation)
 
     @property
     def bound(self) -> np.ndarray:
-        """The bounds as numbers for pictures."""
+        """The bounds as floats, for figures."""
         return self.bounds.astype(np.float64)
 
     @property
@@ -98,11 +100,11 @@ class Counts(Display):
 
     @property
     def verified(self) -> np.ndarray:
-        """Whether each bound has been proven in exact arithmetic (not so where an integer program was asked)."""
+        """Whether each bound is proven in exact arithmetic (false for bounds of an integer program)."""
         return np.full(self.naive.shape, self.relaxation.is_proven or self.by_totals)
 
     def columns(self) -> dict[str, Any]:
-        """Equally long columns for a table, one row per place."""
+        """Columns of equal length for a table, one row per cell."""
         places = np.meshgrid(*self.axis_values, indexing="ij")
         columns = {
             "certified": self.certified,
@@ -113,12 +115,12 @@ class Counts(Display):
         return {name: column.ravel() for name, column in (dict(zip(self.axis_columns, places)) | columns).items()}
 
     def _points(self) -> list[dict[str, Any]]:
-        """The rows of the table, by the names of its columns."""
+        """The rows of the table, as dictionaries by column name."""
         columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
         return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
     def _how(self) -> dict[str, Any]:
-        """How they were reached, as the fields of `--json`."""
+        """Status, solves and related fields of `--json`."""
         return {
             "relaxation": self.relaxation,
             "status": str(self.status),
@@ -129,13 +131,13 @@ class Counts(Display):
 
 
 def monotone(bounds: np.ndarray) -> np.ndarray:
-    """Bounds over ascending values of each axis: one at larger values holds at all smaller ones."""
+    """Tighten bounds over ascending axes: a bound at larger values holds at all smaller ones."""
     for axis in range(bounds.ndim):
         bounds = np.flip(np.minimum.accumulate(np.flip(bounds, axis), axis=axis), axis)
     return bounds
 
 
 def counts_of(targets: int, bounds: np.ndarray) -> np.ndarray:
-    """The certified count of each bound."""
+    """The certified count that follows from each bound."""
     found = [certified_count(targets, bound) for bound in bounds.ravel().tolist()]
     return np.array(found, dtype=np.int64).reshape(bounds.shape)

@@ -1,17 +1,18 @@
-"""Curves: certified counts over one budget, over σ or over a local budget, with a bound of its own at every value."""
+"""Curves: certified counts over one global budget, σ or a local budget; each value has its own bound."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
 from certcore.common.interrupt import interruptible
+from certcore.common.options import show_options
 from certcore.common.statistics import average_radius
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import Budgets, ThreatModel
@@ -25,17 +26,17 @@ from certcore.sweep.counts import Counts
 from certcore.sweep.grid import Grid, SweepSpec
 from certcore.sweep.line import LineOfBounds, LineSweep
 from certcore.sweep.session import Cancelled, Session, as_session, threat_for
-from certcore.sweep.solve_options import SolveOptions
+from certcore.sweep.solve_options import SOLVE_DEFAULTS, SolveArguments, SolveOptions
 from certcore.sweep.tolerance import fill, read_tolerance
 from certcore.verify.proof import whole_graph_attacked
 
-#: Values computed between two visits to the checkpoint file.
+#: Number of values computed between two writes of the checkpoint file.
 PORTION = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Curve(Counts):
-    """Certified counts at each value of what was varied; every count rests on a bound of its own."""
+    """Certified counts at each value of the varied quantity; each count has its own bound."""
 
     axis_columns = ("value",)
 
@@ -53,7 +54,7 @@ class Curve(Counts):
 
     @property
     def final(self) -> np.ndarray:
-        """Where the bound is the best this relaxation has to give; elsewhere the sweep was stopped before."""
+        """Where the relaxation gives no better bound; elsewhere the sweep stopped early."""
         return self.done
 
     @property
@@ -76,43 +77,48 @@ class Curve(Counts):
         }
 
 
+class CurveArguments(SolveArguments, Budgets, total=False):
+    """Solver options, and the fixed parts of the threat model."""
+
+
 def curve(
     source: Instance | Session,
     threat: ThreatModel | None = None,
     vary: str = "attr_del",
     values: Sequence[Any] | np.ndarray = range(101),
     *,
-    relaxation: str = "tight",
-    time_limit: float | None = None,
-    rounds: int | None = None,
     tolerance: float = 0.0,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    **budgets: Unpack[Budgets],
+    **options: Unpack[CurveArguments],
 ) -> Curve:
     """Certified counts at all values of one budget (`attr_del`, …), of σ (`sigma`) or of a local budget (`local_…`).
 
-    What stays fixed is a `ThreatModel`, or plain arguments: `curve(instance, vary="attr_del", values=range(51),
-    sigma=5)`. Solves only where the bound that follows from its neighbours may still be improved. `time_limit` holds
-    for each solve, and `rounds` for the strong search at each value. A cancelled sweep returns what it has; its other
-    bounds are sound but weak (`final` tells). With a `checkpoint` file the work continues where it stopped. With a
-    `tolerance` (a share of the targets) only values are solved that could certify more than that beyond what is proven.
+    The fixed part is a `ThreatModel` or plain arguments: `curve(instance, vary="attr_del", values=range(51), sigma=5)`.
+    A value is solved only if the bound from its neighbours could improve. `time_limit` applies to each solve, and
+    `rounds` to the strong search at each value. A cancelled sweep returns sound but weaker bounds where `final` is
+    false. With a `checkpoint` file an interrupted sweep continues. With a `tolerance` (a share of the targets), a value
+    is solved only if it could certify more than that beyond what is proven.
     """
-    options = SolveOptions.read(relaxation, time_limit, rounds)
+    budgets: Any = dict(options)
+    how = SolveOptions.take(budgets)
     session = as_session(source)
     threat = threat_for(session.instance, threat, budgets)
     axis = Axis.parse(vary)
     numbers = local_values(values, axis, threat) if axis.is_local else whole_values(values, axis)
-    grid = Grid(session, SweepSpec(threat, (axis,), (numbers,), options, read_tolerance(tolerance)))
+    grid = Grid(session, SweepSpec(threat, (axis,), (numbers,), how, read_tolerance(tolerance)))
     grid.resume(checkpoint)
     work = _fill_to_tolerance if grid.spec.tolerance else _fill
     interruptible(lambda stop: work(grid, stop, progress), cancel)
     return grid.result(Curve)
 
 
+show_options(curve, SOLVE_DEFAULTS, CurveArguments.__annotations__, rest="Budgets")
+
+
 def _fill(grid: Grid, cancel: threading.Event | None, progress: Callable[[float], None] | None) -> None:
-    """Compute what is missing; in portions if there is a file, which holds each as soon as it is there."""
+    """Compute the missing values; with a checkpoint file, in portions that are written at once."""
     spec, missing = grid.spec, np.flatnonzero(~grid.done)
     portions = np.array_split(missing, -(-len(missing) // PORTION)) if grid.is_kept and len(missing) else [missing]
     for portion in filter(len, portions):
@@ -140,7 +146,7 @@ def _fill_to_tolerance(grid: Grid, cancel: threading.Event | None, progress: Cal
 
 @dataclass(frozen=True, eq=False)
 class _CurveWork:
-    """Some values of a curve that are still to be bounded."""
+    """Values of a curve that still need bounds."""
 
     session: Session
     threat: ThreatModel
@@ -156,7 +162,7 @@ class _CurveWork:
         return self._together()
 
     def _together(self) -> LineOfBounds:
-        """All values on one structure; those whose fields are the whole graph need no program."""
+        """All values on one structure; values with whole-graph fields need no program."""
         head = [value for value in self.values if not whole_graph(self.session.instance, self._threat(value))]
         line = self._on_one_structure(head) if head else LineOfBounds()
         largest = Problem(self.session.instance, self._threat(self.values[-1]))
@@ -174,13 +180,18 @@ class _CurveWork:
             targets = len(Problem(self.session.instance, start).targets)
             return LineOfBounds([Fraction(targets)] * len(values), [False] * len(values), Status.INTERRUPTED)
         place, limit = (start.budgets, start.sigma), self.options.seconds
-        return LineSweep(solver, place, self.axis, values, limit, self.cancel, self.progress).run()
+        # Two lengths may round to the same number of units.
+        amounts = self.axis.amounts(self.threat, values)
+        distinct = sorted(set(amounts))
+        line = LineSweep(solver, place, self.axis, distinct, limit, self.cancel, self.progress).run()
+        at = [distinct.index(amount) for amount in amounts]
+        return replace(line, bounds=[line.bounds[i] for i in at], final=[line.final[i] for i in at])
 
     def _threat(self, value: Any) -> ThreatModel:
         return self.axis.at(self.threat, value)
 
     def _one_by_one(self) -> LineOfBounds:
-        """Every value has a program of its own; it starts from the one before where both have the same form."""
+        """Each value has its own program; it is warm-started from the previous one if both have the same form."""
         line = LineOfBounds()
         before: tuple[ThreatModel, Solver | None] | None = None
         graph = self.session.instance.graph
@@ -188,7 +199,8 @@ class _CurveWork:
             threat = self._threat(value)
             problem = Problem(self.session.instance, threat)
             if self.options.relaxation.is_proven and before is not None and can_do_no_more(threat, before[0], graph):
-                # More at a node than exists there, or than the global budget pays for, is no more: a plateau.
+                # A local budget above what exists at a node or what the global budget pays for changes nothing: a
+                # plateau.
                 line = line.plus(line.bounds[-1], final=line.final[-1], status=line.status)
             else:
                 solver = self._warm(problem, before[1] if before is not None else None)

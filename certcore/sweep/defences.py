@@ -1,4 +1,4 @@
-"""Which nodes to protect: greedy, candidates ranked by the dual values, every step with its verified gain."""
+"""Which nodes to protect: a greedy choice, ranked by dual values, with the verified gain of every step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.division import DivisionStructure
+from certcore.program.ballots import BallotsStructure
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.solve.solver import BoundResult, Solver
@@ -25,17 +25,17 @@ from certcore.sweep.session import Session, as_session
 from certcore.sweep.solve_options import SolveOptions
 from certcore.verify.bound import SCALE
 
-#: How many of the best ranked candidates are tried in each step.
+#: How many of the best-ranked candidates are solved in each step.
 TRIES = 3
 
 
 @dataclass(frozen=True)
 class Step:
-    """One more protected node, and what it brings."""
+    """One further protected node and its effect."""
 
     node: int
     certified: int
-    """Certified targets with this node and all earlier ones protected; verified."""
+    """Verified certified targets with this node and all earlier ones protected."""
     gain: int
     bound: float
     tried: int
@@ -43,11 +43,11 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Defence:
-    """Nodes to protect, in this order, each with the verified count it leads to."""
+    """Nodes to protect, in order, each with the verified count it leads to."""
 
     targets: int
     certified: int
-    """Without further protection."""
+    """Certified targets without further protection."""
     bound: float
     steps: tuple[Step, ...]
     threat: ThreatModel
@@ -62,7 +62,7 @@ class Defence:
 
     @property
     def gain(self) -> int:
-        """Certified targets won by all steps together."""
+        """Certified targets gained by all steps together."""
         return sum(step.gain for step in self.steps)
 
     def to_json(self) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def defend(
 ) -> Defence:
     """Choose up to k nodes whose protection raises the certified count most, one after the other.
 
-    A node's rank is what the relaxed adversary gains through it at the prices of the dual values. The `tries` best
-    are solved for, and the one that leaves the adversary least is taken. Ends early when no node helps any more.
+    Nodes are ranked by the dual value of the relaxed adversary's flips at them. The `tries` best are solved for, and
+    the one with the smallest bound is chosen. Ends early if no node helps.
     """
     options = SolveOptions.read(relaxation, time_limit, rounds)
     form = options.relaxation
@@ -144,7 +144,7 @@ def defend(
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """One solved threat model, with the relaxed adversary's flips and the prices of the global budgets."""
+    """One solved threat model, with the relaxed adversary's flips and the dual values of the global budgets."""
 
     threat: ThreatModel
     targets: int
@@ -158,7 +158,7 @@ class _Candidate:
 def _looks(
     session: Session, threat: ThreatModel, nodes: list[int], options: SolveOptions, cancel: threading.Event | None
 ) -> list[_Candidate]:
-    """What is certified with each of the nodes protected as well, up to the first answer that is of no use."""
+    """Certified counts with each of the nodes protected as well, up to the first unusable result."""
     found: list[_Candidate] = []
     for node in nodes:
         wider = threat.replace(protected=np.append(np.asarray(threat.protected), node))
@@ -169,7 +169,7 @@ def _looks(
 
 
 def _usable(status: Status, relaxation: Relaxation) -> bool:
-    """Whether a bound can be compared with others: solved to the end, or searched for as long as all of them."""
+    """Whether a bound can be compared with others: solved to optimality, or searched with the same time limit."""
     return status.is_final or (status is Status.TIME_LIMIT and relaxation is Relaxation.STRONG)
 
 
@@ -196,16 +196,16 @@ def _look(
 
 
 def _ranking(look: _Candidate) -> list[int]:
-    """Nodes through which the relaxed adversary gains something, the most valuable first.
+    """Nodes at which the relaxed adversary gains something, most valuable first.
 
-    What a flip is worth is the price of its budget. Where the budget is more than the adversary needs, it has no
-    price: then it counts how much of the attacked targets the flip contributes to.
+    A flip is valued by the dual value of its budget. Where the budget does not bind, this is 0; the flip is then valued
+    by its contribution to the attacked targets.
     """
     solver, answer = look.solver, look.answer
     if solver is None or answer is None or answer.x is None:
         return []
-    if isinstance(solver.structure, DivisionStructure):
-        return _division_ranking(solver, solver.structure, answer.x)
+    if isinstance(solver.structure, BallotsStructure):
+        return _ballots_ranking(solver, solver.structure, answer.x)
     if answer.duals is None:
         return []
     s, y = solver.structure, answer.duals.y.astype(np.float64)
@@ -220,21 +220,18 @@ def _ranking(look: _Candidate) -> list[int]:
     return ranked
 
 
-def _division_ranking(solver: Solver, s: DivisionStructure, x: np.ndarray) -> list[int]:
-    """Nodes at which the relaxed adversary's pairs end, then targets that fall: an end at one may be what it takes."""
-    graph, falls = solver.problem.instance.graph, np.zeros(solver.problem.instance.graph.n_nodes)
+def _ballots_ranking(solver: Solver, s: BallotsStructure, x: np.ndarray) -> list[int]:
+    """Nodes where the relaxed adversary changes something, then broken targets, where protecting an end may suffice."""
+    falls = np.zeros(solver.problem.instance.graph.n_nodes)
     falls[solver.problem.targets[s.groups.representative]] = s.attacked(x)
-    ends = s.ends_at(x, graph.n_nodes)
-    edge = s.flips.kind == ADJ_DEL
-    for end in (0, 1):
-        np.add.at(ends, graph.edges[s.flips.site[edge]][:, end], np.maximum(x[s.columns.flips], 0.0)[edge])
-    order = np.lexsort((-falls, -np.round(ends, 6)))
-    ranked: list[int] = order[(ends[order] > 0) | (falls[order] > 0)].tolist()
+    changed = _at_nodes(solver, np.maximum(x[s.columns.flips], 0.0))
+    order = np.lexsort((-falls, -np.round(changed, 6)))
+    ranked: list[int] = order[(changed[order] > 0) | (falls[order] > 0)].tolist()
     return ranked
 
 
 def _at_nodes(solver: Solver, value: np.ndarray) -> np.ndarray:
-    """Values of flips, summed at the nodes they touch; an edge counts at both its ends."""
+    """Sums of flip values at the nodes they touch; an edge counts at both ends."""
     s, graph = solver.structure, solver.problem.instance.graph
     total = np.zeros(graph.n_nodes)
     edge = s.flips.kind == ADJ_DEL

@@ -1,4 +1,4 @@
-"""Which requests share their work: threat models with the same program, and questions with the same results."""
+"""Which requests share work: threat models with the same program, and requests with the same results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from certcore.sweep.solve_options import SolveOptions
 
 @dataclass(frozen=True)
 class ThreatFamily:
-    """What stays the same of a threat model while the global budgets and the value of σ move."""
+    """The part of a threat model that does not depend on the global budgets and the value of σ."""
 
     sigma: bool
     local: str
@@ -29,13 +29,13 @@ class ThreatFamily:
         return cls(threat.sigma is not None, local, rest)
 
     def holds_for(self, other: ThreatFamily) -> bool:
-        """Whether bounds found for this family hold for the other one: its attacker can do no more."""
+        """Whether bounds of this family hold for the other one, because its attacker is no stronger."""
         return self.rest == other.rest and self.sigma <= other.sigma and self.local in ("", other.local)
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """An instance against one attacker; what is `varied` (budgets, σ, local budgets by name) is left open."""
+    """An instance and a threat model; `varied` fields (budgets, σ, local budgets by name) are left open."""
 
     instance: Instance
     threat: ThreatModel
@@ -43,7 +43,7 @@ class Question:
     options: SolveOptions | None = None
 
     def stored(self) -> dict[str, Any]:
-        """What a file of results must agree with; those of earlier versions have the same fields."""
+        """Fields that a file of results must match; compatible with files of earlier versions."""
         own = self.threat.targets
         fields: dict[str, Any] = {
             "instance": self.instance.digest,
@@ -59,12 +59,12 @@ class Question:
 
     @property
     def key(self) -> str:
-        """Equal keys, equal results; names and provenance count as well, because results show them."""
+        """Equal keys mean equal results; names and provenance are included because results show them."""
         return digest_of(self.stored() | {"varied": self.varied, "shown": self.instance.full_digest})
 
 
 def digest_of(fields: dict[str, Any]) -> str:
-    """SHA-256 of plain fields, whatever their order."""
+    """SHA-256 of plain fields, independent of their order."""
     return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

@@ -1,10 +1,11 @@
-"""How far bounds may be from the best their relaxation has to give, at every cell of a sweep, solved or not.
+"""Gap between the proven bound and the relaxed optimum at every cell of a sweep, solved or not.
 
-From above: the dual values of each solved cell give a proven bound at every cell (`verify/cells.py`), and a bound at
-larger values holds at smaller ones. From below: a solution of one cell is one at all larger cells, and a convex
-combination of two is one wherever the budgets pay for it, less the points that are out of reach there. That is the
-concavity of the optimum inside one range of right-hand sides, and a little more: the points of each group are chosen
-again for what its field receives. The lower side is floating point: it decides what is solved and is never a bound.
+Upper bounds: the dual values of each solved cell give a proven bound at every cell (`verify/cells.py`), and a bound at
+larger values holds at smaller ones. Lower estimates: a solution of one cell is feasible at all larger cells. A convex
+combination of solutions is feasible wherever the budgets suffice, without the points that are not reachable there. This
+uses the concavity of the optimum within one range of right-hand sides. In addition, the points of each group are
+re-optimised for the flips in its field. The lower estimate is floating-point: it decides what is solved and is never a
+bound.
 """
 
 from __future__ import annotations
@@ -18,34 +19,35 @@ import numpy as np
 
 from certcore.solve.solver import BoundResult
 from certcore.sweep.counts import monotone
-from certcore.sweep.line import HAIR
+from certcore.sweep.line import ROUNDING
 from certcore.verify.bound import SCALE
 from certcore.verify.cells import Cells
 
 Cell = tuple[int, ...]
-#: Less than any count: where a solution is none.
+#: Stands for −∞: value of a solution at cells where it is not feasible.
 NOWHERE = -1e18
-#: Solutions that are combined with each other at a cell, and combinations that are looked at closely.
+#: NEAREST: number of solutions combined with each other at a cell.
+#: LOOKS: number of combinations that are re-optimised.
 NEAREST, LOOKS = 10, 4
 
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """A relaxed adversary of one cell, and what is left of it at the others."""
+    """A relaxed solution of one cell, and its value at the other cells."""
 
     at: np.ndarray
-    """Its values on the axes."""
+    """Its coordinates on the axes."""
     broken: np.ndarray
     """How many targets it breaks at each cell."""
     points: np.ndarray
     fields: np.ndarray
-    """What each field receives."""
+    """Flips in each field."""
     near: np.ndarray | float
-    """Attackers near each group, which no more of it than that can be broken by."""
+    """Sum of the attackers that reach each group, an upper bound on its broken fraction."""
 
 
 class Gaps:
-    """Proven bounds and estimates from below over the cells of a sweep; `on` is None where no one program holds all."""
+    """Proven bounds and lower estimates over the cells of a sweep; `on` is None if no single program has all cells."""
 
     def __init__(self, values: tuple[list[int], ...], bounds: np.ndarray, on: Cells | None) -> None:
         self.on = on
@@ -67,8 +69,8 @@ class Gaps:
 
     @property
     def counts(self) -> np.ndarray:
-        """How many more targets a solve could certify at most at each cell, as far as floating point can tell."""
-        return np.maximum(self.upper // SCALE - np.floor(self.lower + HAIR).astype(np.int64), 0)
+        """Upper estimate of how many more targets a solve could certify at each cell, in floating point."""
+        return np.maximum(self.upper // SCALE - np.floor(self.lower + ROUNDING).astype(np.int64), 0)
 
     def fractions(self) -> np.ndarray:
         """The proven bounds."""
@@ -77,13 +79,13 @@ class Gaps:
         return result.reshape(self.upper.shape)
 
     def learn(self, cell: Cell, bound: Fraction, lower: float) -> None:
-        """A cell was solved: its bound holds at smaller values, and what its adversary breaks at larger ones."""
+        """Record a solved cell: its bound holds at smaller values, its lower value at larger ones."""
         self.upper[cell] = min(int(self.upper[cell]), math.ceil(bound * SCALE))
         self.upper = monotone(self.upper)
         self._raise(cell, lower)
 
     def learn_answer(self, cell: Cell, answer: BoundResult) -> None:
-        """The same, with what its dual values prove and its solution breaks elsewhere."""
+        """Record a solved cell, and evaluate its dual values and its solution at the other cells."""
         assert self.on is not None
         if answer.duals is not None:
             self._bound(self.on.bounds(answer.duals))
@@ -93,7 +95,7 @@ class Gaps:
             self._mix(self._solution(at, answer.x, answer.lower))
 
     def widest(self, tolerance: int, done: np.ndarray) -> Cell | None:
-        """The cell with the widest gap beyond so many targets, after another look at it; None if there is none."""
+        """The cell with the widest gap above the tolerance, after re-optimising its estimate; None if none."""
         while True:
             gaps = np.where(done, -1, self.counts)
             cell = tuple(int(i) for i in np.unravel_index(int(np.argmax(gaps)), gaps.shape))
@@ -113,20 +115,20 @@ class Gaps:
         larger = self.lower[tuple(slice(i, None) for i in cell)]
         np.maximum(larger, lower, out=larger)
 
-    # Mixtures of two solutions.
+    # Convex combinations of two solutions.
 
     def _solution(self, at: np.ndarray, x: np.ndarray, value: float) -> _Solution:
         assert self.on is not None
         s, on = self.on.structure, self.on
         near: np.ndarray | float = math.inf
-        if not on.is_separable:  # votes change in ways of their own
+        if not on.is_separable:  # ballots: reachability is not separable
             least, nothing = at, np.zeros(0)
             broken, points, fields = np.full(self.lower.shape, value), nothing, nothing
         else:
             points = np.clip(x[s.columns.points], 0.0, 1.0)
             if s.relaxation.has_indicators:
                 whole = np.bincount(s.points.group, weights=points, minlength=len(s.groups))
-                share = np.clip(x[s.columns.indicators], 0.0, 1.0) / np.maximum(whole, HAIR)
+                share = np.clip(x[s.columns.indicators], 0.0, 1.0) / np.maximum(whole, ROUNDING)
                 points = points * np.minimum(share, 1.0)[s.points.group]
             broken = s.constant + on.sums(points * s.groups.weight[s.points.group])
             fields = s.incidence.into(x[s.columns.flips])
@@ -139,17 +141,17 @@ class Gaps:
         return _Solution(at, broken, points, fields, near)
 
     def _needs(self, kind: int | None, value: int) -> int:
-        """From which value of an axis on a solution is one, apart from what it costs."""
+        """The smallest value of an axis at which a solution stays valid, if its flips can be paid for."""
         assert self.on is not None
         s = self.on.structure
         if kind is None:
             return 0
         if (s.flips.cost[s.flips.kind == kind] > 1).any():
-            return value  # how often one flip can be paid for is rounded down
+            return value  # the number of affordable flips is rounded down
         return 0 if s.relaxation.has_indicators else min(value, s.attackers.steady_from(kind))
 
     def _mix(self, new: _Solution) -> None:
-        """The best mixture of the new solution and each of those before."""
+        """Update the lower estimates with convex combinations of the new solution and each earlier one."""
         number = len(self._solutions)
         for other, old in enumerate(self._solutions):
             low, high = np.zeros(self.lower.shape), np.ones(self.lower.shape)
@@ -172,9 +174,9 @@ class Gaps:
             self.lower = np.maximum.accumulate(self.lower, axis=number)
 
     def _combinations(self, cell: Cell) -> list[dict[int, float]]:
-        """Convex combinations of solutions that cost just what a cell has, the most promising first: shares by number.
+        """Convex combinations of solutions that cost exactly a cell's budgets, best first: weights by number.
 
-        Two solutions leave some of one budget unspent, so that as many are taken as there are axes and one more.
+        Combinations of two leave some of one budget unspent, so (number of axes + 1) solutions are combined.
         """
         result: list[dict[int, float]] = []
         if self._pair[0][cell] >= 0:
@@ -196,12 +198,12 @@ class Gaps:
         return result + [dict(zip(several[i].tolist(), shares[i].tolist())) for i in best] or [{0: 1.0}]
 
     def _chosen_again(self, on: Cells, cell: Cell, shares: dict[int, float]) -> float:
-        """What a combination breaks at a cell if each group takes the best of its points, or the combination's."""
+        """The value of a combination at a cell if each group uses its best single point or the combination's points."""
         s = on.structure
         parts = [(self._solutions[number], share) for number, share in shares.items()]
         open_ = on.program(cell).open
         fields = np.sum([share * part.fields for part, share in parts], axis=0)
-        amount = s.points.amount[:, list(s.types)]
+        amount = s.needs[:, list(s.types)]
         paid = np.where(amount > 0, fields[s.field_of_point] / np.maximum(amount, 1), np.inf).min(axis=1)
         best = np.maximum.reduceat(np.where(open_, paid, 0.0), s.points.first) if len(s.groups) else np.zeros(0)
         mixed = np.where(open_, np.sum([share * part.points for part, share in parts], axis=0), 0.0)

@@ -1,7 +1,7 @@
-"""One sweep over one or two axes as it fills: what is asked, what is known so far, and the file it continues from.
+"""The state of one sweep over one or two axes: the request, the bounds so far, and the checkpoint file.
 
-Curves and surfaces fill it in different ways: along one axis most values follow from solved neighbours
-(`sweep/line.py`), while every cell of a surface is solved, from coarse to fine.
+Curves and surfaces fill it differently. Along one axis most values follow from solved neighbours (`sweep/line.py`). On
+a surface every cell is solved, from coarse to fine.
 """
 
 from __future__ import annotations
@@ -35,30 +35,35 @@ C = TypeVar("C", bound=Counts)
 
 @dataclass(frozen=True, eq=False)
 class SweepSpec:
-    """What to compute: everything about a sweep but the instance."""
+    """The request of a sweep without the instance."""
 
     threat: ThreatModel
     axes: tuple[Axis, ...]
     values: tuple[list[Any], ...]
-    """Ascending, of each axis."""
+    """Values of each axis, ascending."""
     options: SolveOptions
     tolerance: float = 0.0
-    """How much of the targets counts may be off what solving every cell would certify."""
+    """Allowed difference from the counts that solving every cell would certify, as a share of the targets."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(values) for values in self.values)
 
     def threat_at(self, cell: Iterable[int]) -> ThreatModel:
-        """The threat model of a cell; −1 is the largest value of an axis."""
+        """The threat model of a cell; index −1 is the largest value of an axis."""
         return self.threat.replace(**{axis.name: v[c] for axis, v, c in zip(self.axes, self.values, cell)})
+
+    @property
+    def amounts(self) -> tuple[list[Any], ...]:
+        """The values in the program's units."""
+        return tuple(axis.amounts(self.threat, values) for axis, values in zip(self.axes, self.values))
 
     @property
     def largest(self) -> ThreatModel:
         return self.threat_at([-1] * len(self.axes))
 
     def key(self, instance: Instance) -> dict[str, Any]:
-        """What a file of saved cells must agree with."""
+        """Fields that a checkpoint file must match."""
         names = [axis.name for axis in self.axes]
         fields = Question(instance, self.threat, tuple(names), self.options).stored()
         if self.tolerance:
@@ -70,7 +75,7 @@ class SweepSpec:
 
 
 class Grid:
-    """The cells of a sweep as they fill."""
+    """The cells of a sweep while it runs."""
 
     def __init__(self, session: Session, spec: SweepSpec) -> None:
         self.session, self.spec, self.shape = session, spec, spec.shape
@@ -84,34 +89,35 @@ class Grid:
         self.solves = 0
         self.facts = result_facts(session.instance)
         self.gaps: Gaps | None = None
-        """What is known about cells beyond those that were solved, where there is a tolerance."""
+        """Bounds and estimates for unsolved cells; only with a tolerance."""
         self._file: Checkpoint | None = None
 
     def _naive(self) -> np.ndarray:
-        """Targets certified one by one, line by line along the last axis."""
+        """Targets certified one by one, computed row by row along the last axis."""
         spec, fronts, targets = self.spec, self.problem.fronts, self.problem.targets
         lines = [spec.threat_at((*cell, -1)).budgets for cell in np.ndindex(self.shape[:-1])]
-        counts = [naive_counts(fronts, targets, budgets, spec.axes[-1], spec.values[-1]) for budgets in lines]
+        counts = [naive_counts(fronts, targets, budgets, spec.axes[-1], spec.amounts[-1]) for budgets in lines]
         return np.stack(counts).reshape(self.shape)
 
     def resume(self, path: str | os.PathLike[str] | None) -> None:
-        """Continue from a file, if there is one, and keep what is found there from now on."""
+        """Continue from a checkpoint file, if it exists, and write to it from now on."""
         if path is None:
             return
         key, unsound = self.spec.key(self.session.instance), None
         if len(self.shape) == 1 and self.spec.options.relaxation is Relaxation.STRONG:
-            # Until 0.2.0 strong curves took bounds of smaller attackers for plateaus: files of those are refused.
+            # Until 0.2.0 strong curves used bounds of weaker attackers on plateaus, which was unsound; such files are
+            # refused.
             key, unsound = key | {"plateaus": 2}, key
         self._file = Checkpoint(path, key, self.shape, unsound)
         found = self._file.load()
         if found is not None:
             self.done, bounds = found
-            reached = self.done | (bounds > 0)  # files of curves have a 0 where nothing was reached yet
+            reached = self.done | (bounds > 0)  # curve files have a bound of 0 at values not reached yet
             self.bounds = np.where(reached, np.minimum(bounds, self.bounds), self.bounds)
 
     @property
     def is_kept(self) -> bool:
-        """Whether there is a file to continue from."""
+        """Whether there is a checkpoint file."""
         return self._file is not None
 
     def save(self) -> None:
@@ -120,7 +126,7 @@ class Grid:
             self._file.store(self.done, self.bounds)
 
     def refine(self, coarser: Counts) -> None:
-        """Take over the cells of a coarser sweep: those that are here too, and its bounds for all smaller budgets."""
+        """Take over a coarser sweep: its cells that exist here, and its bounds for all smaller budgets."""
         of = coarser.instance
         theirs = replace(self.spec, threat=coarser.threat, axes=tuple(Axis(name) for name in coarser.axes))
         same = of is not None and coarser.relaxation == self.spec.options.relaxation
@@ -135,25 +141,25 @@ class Grid:
                 self.done[cell] = exactly and bool(coarser.done[other])
 
     def enter(self, cell: tuple[int, ...], bound: Fraction, final: bool) -> None:
-        """One more bound; it never replaces a better one."""
+        """Enter a bound; it never replaces a better one."""
         self.bounds[cell] = min(self.bounds[cell], bound)
         self.done[cell] = final
 
     def count(self, status: Status, solves: int) -> None:
-        """How bounds were reached that have been entered."""
+        """Record status and number of solves of entered bounds."""
         self.status, self.solves = self.status.then(status), self.solves + solves
 
     def _settle(self) -> None:
-        """Take over what follows for cells that were not solved, and which of them need not be."""
+        """Enter bounds for unsolved cells, and mark cells that need no solve."""
         if self.gaps is not None:
             self.bounds = np.minimum(self.bounds, self.gaps.fractions())
             self.done |= self.gaps.counts == 0
 
     def _largest_gap(self, bounds: np.ndarray) -> float:
-        """The largest share of the targets by which a count may grow when its cell is solved."""
+        """The largest possible increase of a count if its cell were solved, as a share of the targets."""
         if self.gaps is not None:
             gaps = self.gaps.counts
-        else:  # who can do more breaks no fewer targets
+        else:  # lower estimates do not decrease with the budgets
             lower = np.where(self.done, bounds // 1, 0).astype(np.int64)
             for axis in range(lower.ndim):
                 lower = np.maximum.accumulate(lower, axis=axis)
@@ -161,7 +167,7 @@ class Grid:
         return float(np.where(self.done, 0, gaps).max(initial=0)) / max(self.targets, 1)
 
     def result(self, kind: type[C]) -> C:
-        """The curve or surface so far."""
+        """The curve or surface in its current state."""
         self._settle()
         spec, bounds = self.spec, monotone(self.bounds)
         return kind(

@@ -1,9 +1,8 @@
-"""Bounds along one axis of a structure: solve where it matters, re-evaluate dual values everywhere else.
+"""Bounds along one axis of a structure: solve at a few values, re-evaluate their dual values at the others.
 
-Between two values with the same points within reach and the same coefficients (a stretch) the relaxed optimum is
-concave: it lies above the chord between two solved values and below the bounds that their dual values give. Where
-both have the same whole part, the bound is the best this relaxation has to give, and nothing is solved. The chord is
-never used as a bound.
+Between values with the same reachable points and coefficients (a range of right-hand sides, here a stretch) the relaxed
+optimum is concave. It lies above the chord between two solved values and below the bounds from their dual values. Where
+both have the same integer part, solving cannot improve the count and is skipped. The chord is never used as a bound.
 """
 
 from __future__ import annotations
@@ -17,15 +16,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from certcore.program.division import DivisionStructure
 from certcore.program.program import BudgetPoint, Program
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
 from certcore.verify.duals import plain_bound
 
-#: An optimum this close below a whole number counts as that number when a solve is to be saved.
-HAIR = 1e-6
+#: An optimum this close below an integer is rounded up when deciding whether to solve.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +38,17 @@ class LineOfBounds:
     def plus(
         self, bound: Fraction, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0
     ) -> LineOfBounds:
-        """One more value at the end."""
+        """Append the bound of one more value."""
         return LineOfBounds([*self.bounds, bound], [*self.final, final], self.status.then(status), self.solves + solves)
 
 
 class _Stopped(Exception):
-    """The sweep was cancelled or a solve ran out of time."""
+    """The sweep was cancelled or a solve reached its time limit."""
 
 
 @dataclass(eq=False)
 class LineSweep:
-    """Bounds at all values (ascending) of one budget or of σ, each solve within a time limit."""
+    """Bounds at all ascending values of one budget or of σ, with a time limit for each solve."""
 
     solver: Solver
     point: BudgetPoint
@@ -77,7 +75,7 @@ class LineSweep:
         return LineOfBounds(self._filled(), self.final, self.status, self.solves)
 
     def _filled(self) -> list[Fraction]:
-        """What has not been reached gets the plain bound: every target with a point within reach."""
+        """Bounds with the plain bound at values not reached: every target with a reachable point counts."""
         return [plain_bound(self._program(i)) if bound is None else bound for i, bound in enumerate(self.bounds)]
 
     def _place(self, i: int) -> BudgetPoint:
@@ -89,7 +87,7 @@ class LineSweep:
     def _stretches(self) -> list[tuple[int, int]]:
         """Ranges of values between which only right-hand sides change."""
         s = self.solver.structure
-        if self.axis.is_sigma or isinstance(s, DivisionStructure):  # points open by more than their own amounts
+        if self.axis.is_sigma or not s.has_fields:  # reachability depends on more than the point's own amounts
             programs = [self._program(i) for i in range(len(self.values))]
             same = [a.same_rhs_range(b) for a, b in pairwise(programs)]
         else:
@@ -97,7 +95,8 @@ class LineSweep:
             coordinates = np.unique(s.points.amount[:, k])
             bucket = np.searchsorted(coordinates, self.values, side="right")
             same = (bucket[1:] == bucket[:-1]).tolist()
-            # Attackers' coefficients, and flips that cost more than one, change in steps until they are at their caps.
+            # Attackers' coefficients, and caps of flips that cost more than one, change until they reach the
+            # capacities.
             moving = 0 if s.relaxation.has_indicators else s.attackers.steady_from(k)
             if (s.flips.cost[s.flips.kind == k] > 1).any():
                 moving = max(self.values)
@@ -120,7 +119,7 @@ class LineSweep:
         return answer
 
     def _stretch(self, first: int, last: int) -> None:
-        """Walk through a stretch with steps that grow as long as nothing between them has to be solved."""
+        """Sweep over a stretch with steps that grow as long as no value between them has to be solved."""
         at, step = first, 1
         self._solve(at)
         while at < last:
@@ -132,7 +131,7 @@ class LineSweep:
             self._solve(to)
             self._fill(at, to)
             for i in range(at, to):
-                if i in self.answers:  # their dual values have done their work
+                if i in self.answers:  # their dual values are no longer needed
                     self.answers[i] = replace(self.answers[i], duals=None)
             between = self.solves - before - 1
             step = step * 2 if between <= 0 else step if between == 1 else max(1, step // 2)
@@ -140,7 +139,7 @@ class LineSweep:
             self._report(at)
 
     def _look_ahead(self, at: int, last: int) -> int:
-        """The first value beyond a solved one that its dual values do not settle; most curves end in a plateau."""
+        """The first value after a solved one that its dual values do not settle; most curves end in a plateau."""
         ahead, chunk = at, 8
         while ahead < last:
             end = min(last, ahead + chunk)
@@ -152,7 +151,7 @@ class LineSweep:
         return last + 1
 
     def _fill(self, left: int, right: int) -> None:
-        """Settle everything between two solved values, solving in the middle of what is still open."""
+        """Settle all values between two solved ones, solving in the middle of the open range."""
         self._settle(left, left, right - 1, right)
         open_ = [i for i in range(left + 1, right) if not self.final[i]]
         if open_:
@@ -162,7 +161,7 @@ class LineSweep:
             self._fill(middle, right)
 
     def _settle(self, left: int, first: int, last: int, right: int | None = None) -> None:
-        """Bounds between (or beyond) solved values from their dual values; final where nothing better is possible."""
+        """Bounds between (or beyond) solved values from their dual values; final where solving cannot improve them."""
         inside = [i for i in range(first + 1, last + 1) if not self.final[i]]
         if not inside:
             return
@@ -185,7 +184,7 @@ class LineSweep:
                 lower = max(lower, a.lower + share * (b.lower - a.lower))
             known = self.bounds[i]
             self.bounds[i] = upper if known is None else min(upper, known)
-            self.final[i] = math.floor(upper) <= math.floor(lower + HAIR)
+            self.final[i] = math.floor(upper) <= math.floor(lower + ROUNDING)
 
     def _report(self, done: int) -> None:
         if self.progress is not None:

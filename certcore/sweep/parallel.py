@@ -1,4 +1,4 @@
-"""Many sweeps at once: instances, splits and surfaces through the one executor, and averages over splits."""
+"""Many sweeps in parallel: instances, splits and surfaces through one executor, and averages over splits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from certcore.sweep.surface_maps import Surface, surface
 
 @dataclass(frozen=True, eq=False)
 class CurveTask:
-    """One curve to be computed, here or elsewhere."""
+    """One curve to compute, in this process or another."""
 
     instance: Instance
     threat: ThreatModel
@@ -38,7 +38,7 @@ class CurveTask:
 
 @dataclass(frozen=True, eq=False)
 class SurfaceTask:
-    """One surface to be computed, here or elsewhere."""
+    """One surface to compute, in this process or another."""
 
     instance: Instance
     threat: ThreatModel
@@ -69,14 +69,14 @@ def run_many(
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> list[Curve | Surface]:
-    """All results in the order of the tasks: from local processes, or from the Dask cluster at `scheduler`.
+    """All results in the order of the tasks, from local processes or from the Dask cluster at `scheduler`.
 
-    A cancelled run returns the results that are complete.
+    A cancelled run returns the complete results.
     """
     found: dict[int, Curve | Surface] = {}
     with open_executor(min(jobs, max(len(tasks), 1)) if jobs else jobs, scheduler) as (executor, workers):
         for (number, _), result in run_tasks(executor, workers, _run_task, enumerate(tasks)):
-            check(result)  # what comes from another process has not met the attacks that are known here
+            check(result)  # results of other processes have not been compared with the attacks known here
             found[number] = result
             if progress is not None:
                 progress(len(found) / len(tasks))
@@ -86,13 +86,13 @@ def run_many(
 
 
 def _run_task(number: int, task: CurveTask | SurfaceTask) -> Curve | Surface:
-    """Run one task; the number travels along to put the results in order."""
+    """Run one task; the number restores the order of the results."""
     return task.run()
 
 
 @dataclass(frozen=True, eq=False)
 class SplitCurve:
-    """Mean and deviation of certified ratios over splits, as the paper draws them."""
+    """Mean and standard deviation of certified ratios over splits, as in the paper's figures."""
 
     vary: str
     values: np.ndarray
@@ -133,7 +133,7 @@ class SplitCurve:
         return average_radius(self.values, self.naive_mean)
 
     def columns(self) -> dict[str, Any]:
-        """Equally long columns for a table; one split has no deviations."""
+        """Columns of equal length for a table; a single split has no deviations."""
         columns = {
             "value": self.values,
             "ratio_mean": self.mean,
@@ -161,7 +161,7 @@ class SplitCurve:
 
 
 def over_splits(curves: Sequence[Curve]) -> SplitCurve:
-    """Put the curves of several splits together."""
+    """Combine the curves of several splits."""
     if not curves:
         raise InputError("there is no curve to average; give at least one split")
     first = curves[0]

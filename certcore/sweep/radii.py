@@ -1,4 +1,4 @@
-"""How much can be promised: the largest budget (or σ) that keeps a given share of the targets certified."""
+"""Certified radius: the largest budget (or σ) at which a given share of the targets is certified."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ from certcore.sweep.solve_options import SolveOptions
 
 @dataclass(frozen=True)
 class Radius:
-    """The largest value of what was varied at which at least `at_least` of the targets are certified.
+    """The largest value of the varied quantity at which at least `at_least` of the targets are certified.
 
-    `value` is None if not even 0 keeps the share. With `unbounded` it is proven that the share stays certified whatever
-    the value is. With `limit_reached` the search ended at the largest budget there can be in a threat model: the share
-    stays certified up to there, and nothing is known beyond.
+    `value` is None if even 0 does not certify the share. `unbounded` means that the share is proven at every value.
+    `limit_reached` means that the search ended at the largest budget of a threat model: the share is certified up to
+    there, and nothing is known beyond.
     """
 
     vary: str
     at_least: Fraction
-    value: int | None
+    value: int | float | None
     unbounded: bool
     limit_reached: bool
     certified: int
-    """Certified targets at `value` (at 0 if there is none)."""
+    """Certified targets at `value` (at 0 if it is None)."""
     next_certified: int | None
-    """Certified targets at the next larger value: too few."""
+    """Certified targets at the next larger value, too few. Lengths use steps of s / 100 or less."""
+    next_value: int | float | None
+    """The next larger value, if it was evaluated."""
     targets: int
     needed: int
     relaxation: str
@@ -88,9 +90,9 @@ def radius(
     progress: Callable[[float], None] | None = None,
     **budgets: Unpack[Budgets],
 ) -> Radius:
-    """The largest budget or σ that keeps the share certified, by bisection over verified counts.
+    """The largest budget or σ at which the share is certified, by bisection over verified counts.
 
-    What stays fixed is a `ThreatModel`, or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
+    The fixed part is a `ThreatModel` or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
     """
     options = SolveOptions.read(relaxation, time_limit, rounds)
     started = time.perf_counter()
@@ -103,8 +105,10 @@ def radius(
     needed = max(0, math.ceil(share * targets))
     search = _RadiusSearch(session, threat, axis, options, cancel, progress)
     largest, all_there_is = largest_useful(problem, axis)
+    if axis.lengths:
+        largest = search.count_steps(largest)
     low, high = search.last_and_first(needed, largest)
-    value = low if low >= 0 else None
+    value = search.value(low) if low >= 0 else None
     return Radius(
         vary=axis.name,
         at_least=share,
@@ -113,6 +117,7 @@ def radius(
         limit_reached=low == largest and not all_there_is,
         certified=search.count(max(low, 0)),
         next_certified=search.counts.get(high),
+        next_value=search.value(high) if high in search.counts else None,
         targets=targets,
         needed=needed,
         relaxation=options.relaxation,
@@ -128,26 +133,30 @@ def first_uncertified(
     threat: ThreatModel,
     vary: str,
     *,
-    most: int | None = None,
+    most: float | None = None,
     relaxation: str = "tight",
     cancel: threading.Event | None = None,
-) -> int | None:
-    """The smallest value at which nothing is certified; None if there is none (up to `most`), or if cancelled."""
+) -> int | float | None:
+    """The smallest value at which nothing is certified; None if there is none (up to `most`) or if cancelled."""
     session, axis = as_session(source), Axis.parse(vary, local=False)
-    end = largest_useful(Problem(session.instance, axis.at(threat, 0)), axis)[0] if most is None else most
     search = _RadiusSearch(session, threat, axis, SolveOptions.read(relaxation, None), cancel)
+    if axis.lengths and most is not None:
+        end = math.ceil(Fraction(repr(most)) / search.step)
+    else:
+        last = largest_useful(Problem(session.instance, axis.at(threat, 0)), axis)[0]
+        end = search.count_steps(last) if axis.lengths else int(last if most is None else most)
     _, first = search.last_and_first(1, end)
-    return first if first <= end and search.status is not Status.INTERRUPTED else None
+    return search.value(first) if first <= end and search.status is not Status.INTERRUPTED else None
 
 
 def read_share(value: float | str | Fraction) -> Fraction:
-    """A share from 0 to 1, exactly: 0.29 means 29/100. Every digit counts: 0.99996 is not all of them."""
+    """A share from 0 to 1, exactly: 0.29 is 29/100, and 0.99996 is not rounded to 1."""
     try:
         if isinstance(value, Fraction):
             share = value
         else:
             decimal = bounded_decimal(str(value))
-            if len(decimal.normalize().as_tuple().digits) > 15:  # a number as JSON holds no more
+            if len(decimal.normalize().as_tuple().digits) > 15:  # a JSON number has no more digits
                 raise ValueError("too long")
             share = Fraction(decimal)
     except ValueError as error:
@@ -158,10 +167,10 @@ def read_share(value: float | str | Fraction) -> Fraction:
 
 
 def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
-    """The last value to look at, and whether nothing changes beyond it.
+    """The last value to evaluate, and whether nothing changes beyond it.
 
-    Nothing changes once everything that exists can be paid for, or once every target can get all the flips that any
-    point of its front asks for. Where both come to more than a threat model can hold, the rest stays unknown.
+    Nothing changes once the budget pays for everything that exists, or for all flips that any front point needs. If
+    both exceed the largest budget of a threat model, larger values stay unknown.
     """
     graph = problem.instance.graph
     if axis.is_sigma:
@@ -171,11 +180,12 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
     else:
         amounts = problem.capacities[axis.kind]
         paid = np.ones(len(amounts), np.int64) if not TABLE[axis.kind].at_nodes else problem.node_costs
-    # In Python's integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
+    # Python integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
     exists = sum(int(amounts[paid == cost].sum()) * cost for cost in np.unique(paid).tolist())
     asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(paid.max(initial=1))
-    # What is said here must be what `certify` says at any budget: its relaxed programs do not always count the
-    # attributes that exist, and any budget for edge additions makes the fields global, even if nobody can add one.
+    # The result must agree with `certify` at any budget. Its relaxed programs do not always limit flips by the
+    # attributes that exist, and any budget for edge additions makes all fields the whole graph, even if no edge can be
+    # added.
     last = max(exists, asked) if TABLE[axis.kind].at_nodes else max(exists, int(TABLE[axis.kind].adds_edges))
     return min(last, MAX_BUDGET), min(exists, asked) <= MAX_BUDGET
 
@@ -192,14 +202,26 @@ class _RadiusSearch:
     ) -> None:
         self.session, self.threat, self.axis, self.options = session, threat, axis, options
         self.cancel, self.progress = cancel, progress
+        scale = session.instance.scale
+        self.step = scale.step(100) if axis.lengths and scale is not None else Fraction(1)
         self.counts: dict[int, int] = {}
         self.status = Status.OPTIMAL
         self.solves = 0
 
-    def last_and_first(self, needed: int, largest: int) -> tuple[int, int]:
-        """The last value that certifies enough (−1: none does), and the first known not to; by doubling and bisection.
+    def value(self, number: int) -> int | float:
+        """The value in the threat model of a number of steps."""
+        return float(number * self.step) if self.axis.lengths else number
 
-        Certified counts fall as the value grows. `largest` + 1 is never asked: it stands for none of them.
+    def count_steps(self, amount: int) -> int:
+        """Number of steps within an amount in units."""
+        scale = self.session.instance.scale
+        return 0 if scale is None else max(0, math.floor(Fraction(scale.length(amount)) / self.step) - 1)
+
+    def last_and_first(self, needed: int, largest: int) -> tuple[int, int]:
+        """The last value that certifies enough (−1: none) and the first known not to, by doubling and bisection.
+
+        Certified counts decrease as the value grows. `largest` + 1 is never evaluated and means that no value is too
+        large.
         """
         if not self.enough(0, needed):
             return -1, 0
@@ -220,10 +242,13 @@ class _RadiusSearch:
                 self.progress(1 / (high - low))
         return low, high
 
+    def at(self, number: int) -> ThreatModel:
+        return self.axis.at(self.threat, number * self.step if self.axis.lengths else number)
+
     def enough(self, value: int, needed: int) -> bool:
-        """Whether the value certifies enough; a preview that shows it already saves the solve."""
+        """Whether the value certifies enough; if a preview shows it, the solve is skipped."""
         if value not in self.counts:
-            preview = self.session.preview(self.axis.at(self.threat, value), relaxation=self.options.relaxation)
+            preview = self.session.preview(self.at(value), relaxation=self.options.relaxation)
             if preview.certified >= needed and not preview.final:
                 return True
         return self.count(value) >= needed
@@ -231,7 +256,7 @@ class _RadiusSearch:
     def count(self, value: int) -> int:
         if value not in self.counts:
             certificate = self.session.certify(
-                self.axis.at(self.threat, value), **self.options.arguments, attack=False, cancel=self.cancel
+                self.at(value), **self.options.arguments, attack=False, cancel=self.cancel
             )
             self.solves += certificate.solves
             self.status = self.status.then(certificate.status)

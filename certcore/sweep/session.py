@@ -1,4 +1,4 @@
-"""A session: certificates of one instance at slider speed, with everything learnt on the way kept for the next one."""
+"""A session: certificates of one instance fast enough for sliders, reusing programs, bases and dual values."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ from certcore.sweep.solve_options import SolveOptions
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
-#: Live programs kept: at most so many, with at most so many entries together (about 80 bytes each).
+#: MAX_SOLVERS: maximum number of stored programs.
+#: MAX_ENTRIES: maximum number of their matrix entries together (about 80 bytes each).
 MAX_SOLVERS, MAX_ENTRIES = 24, 12_000_000
-#: Attacks kept to start others from.
+#: Maximum number of stored attacks, which start later searches.
 MAX_ATTACKS = 64
 
 
@@ -42,14 +43,14 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True)
 class Preview:
-    """A sound bound from what is known already; the real answer may be better."""
+    """A sound bound from known results; a solve may give a better one."""
 
     targets: int
     certified: int
     naive_certified: int
     bound: Fraction
     final: bool
-    """Whether this is the real answer already."""
+    """Whether this is already the result of a finished solve."""
     seconds: float
 
     @property
@@ -59,11 +60,11 @@ class Preview:
 
 
 class Session:
-    """Certificates of one instance, each starting from what the earlier ones have left. Thread-safe.
+    """Certificates of one instance, each starting from the results of earlier ones. Thread-safe.
 
-    Per structure (types in play, local budgets, σ or not, targets, protection, costs, relaxation) one program is
-    built and kept in HiGHS. Later requests change its bounds and start from the nearest known basis. Every answer is
-    verified; one that does not stand up to its check is solved again from scratch.
+    One program is built and kept in HiGHS for each structure (types in play, local budgets, σ or not, targets,
+    protection, costs, relaxation). Later requests change its bounds and start from the nearest known basis. Every
+    result is verified; if verification fails, the program is solved again from scratch.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Session:
         self._factory = factory
         self._max_solvers = max_solvers
         self._once = once
-        """Programs hold the budgets asked for and no more: smaller, and fit for a proof, but of no use for the next."""
+        """Build programs for exactly the requested budgets: smaller and usable for proofs, but not reusable."""
         self._lock = threading.Lock()
         self._building: dict[Any, threading.Lock] = {}
         self._solvers: OrderedDict[Any, Solver] = OrderedDict()
@@ -98,12 +99,12 @@ class Session:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Certificate:
-        """The collective certificate, as `certcore.certify` gives it, but fast when something similar was asked before.
+        """The collective certificate, as from `certcore.certify`, but fast after similar requests.
 
-        `attack=False` leaves out the search for an integer attack, which may take up to two seconds (not for `strong`,
-        which needs one to know when it is done). With `cancel` set the call returns within a tenth of a second with
-        the best bound known. A strong search is continued where an earlier request for the same threat model left it:
-        `time_limit` and `rounds` are what it may take in all. `progress` sees each proven improvement of it.
+        `attack=False` skips the search for an integer attack, which takes up to two seconds (except for `strong`, whose
+        stopping rule needs an attack). After `cancel` is set, the call returns the best known bound within a tenth of a
+        second. A strong search continues where an earlier request for the same threat model stopped; `time_limit` and
+        `rounds` are totals. `progress` is called with each proven improvement of it.
         """
         options = SolveOptions.read(relaxation, time_limit, rounds)
         form = options.relaxation
@@ -112,7 +113,7 @@ class Session:
 
         def work() -> Certificate:
             if form is Relaxation.STRONG and not problem.has_strong_rows:
-                # Strong rows do not apply to its program: the tight one answers, and is named.
+                # Strong rows are not valid for this program: the tight relaxation is used and reported.
                 tight = SolveOptions(Relaxation.TIGHT, options.seconds)
                 return self._certify(problem, tight, attack, proof, cancel, started)
             if form is Relaxation.STRONG and not problem.whole_graph:
@@ -124,7 +125,7 @@ class Session:
         return run_or_leave(work, cancel, lambda: self._interrupted(problem, form, started))
 
     def preview(self, threat: ThreatModel, *, relaxation: str = "tight") -> Preview:
-        """A sound bound within milliseconds: from stored dual values, from larger budgets, or one by one."""
+        """A sound bound within milliseconds: from stored dual values, larger budgets or the naive certificate."""
         started = time.perf_counter()
         form = Relaxation.parse(relaxation, "the relaxation")
         problem = Problem(self.instance, threat)
@@ -134,7 +135,7 @@ class Session:
         else:
             bound, final = self._best_known(problem, form)
         count = certified_count(targets, bound)
-        check_count(self.instance, threat, targets, count)
+        check_count(self.instance, problem.threat, targets, count)
         return Preview(targets, count, naive, bound, final, time.perf_counter() - started)
 
     def proof(
@@ -146,7 +147,7 @@ class Session:
         rounds: int | None = None,
         cancel: threading.Event | None = None,
     ) -> dict[str, Any] | None:
-        """A proof file's content for this threat model, solved on its own minimal program; None if cancelled first."""
+        """The content of a proof file, solved on its own minimal program; None if cancelled first."""
         form = Relaxation.parse(relaxation, "the relaxation")
         if form is Relaxation.STRONG:
             options: dict[str, Any] = {"time_limit": time_limit, "rounds": rounds, "cancel": cancel, "proof": True}
@@ -161,9 +162,9 @@ class Session:
         types: Iterable[int] = (),
         cancel: threading.Event | None = None,
     ) -> Solver:
-        """The live program for this threat model, with further perturbation types in play if asked for.
+        """The stored program for this threat model, built if needed; `types` are further perturbation types in play.
 
-        Raises `Cancelled` when cancelled before it is built; it is then finished in the background.
+        Raises `Cancelled` if cancelled before it is built; building then continues in the background.
         """
         form = Relaxation.parse(relaxation, "the relaxation")
         if cancel is None:
@@ -187,7 +188,7 @@ class Session:
             with self._lock:
                 found = self._solvers.get(key)
             if found is None:
-                full = threat.replace(**{TYPES[k]: max(1, threat.budgets[k]) for k in wanted})
+                full = threat.with_types(wanted)
                 extent = None if self._once else tuple(MAX_BUDGET if b > 0 else 0 for b in full.budgets)
                 found = Solver(Problem(self.instance, full), relaxation, extent, factory=self._factory)
                 with self._lock:
@@ -197,7 +198,7 @@ class Session:
         return found
 
     def _evict(self) -> None:
-        """Let go of the programs that were used longest ago."""
+        """Drop the least recently used programs."""
         entries = sum(solver.structure.matrix.nnz for solver in self._solvers.values())
         while len(self._solvers) > 1 and (len(self._solvers) > self._max_solvers or entries > MAX_ENTRIES):
             _, gone = self._solvers.popitem(last=False)
@@ -206,7 +207,7 @@ class Session:
 
     @property
     def solves(self) -> int:
-        """How many programs have been solved so far."""
+        """Number of programs solved so far."""
         with self._lock:
             return self._past_solves + sum(solver.solves for solver in self._solvers.values())
 
@@ -257,7 +258,7 @@ class Session:
         started: float,
         progress: Callable[[Progress], None] | None,
     ) -> Certificate:
-        """A strong search, begun or continued; it never certifies less than what is known without it."""
+        """Start or continue a strong search; it never certifies less than known results."""
         certificate = self._searches.certify(
             problem,
             ThreatFamily.of(problem.threat),
@@ -275,14 +276,14 @@ class Session:
         return replace(certificate, bound=bound, certified=count, verified_certified=count)
 
     def _known_attacks(self, problem: Problem) -> list[Allocation]:
-        """The best attacks found at smaller budgets of the same threat model, the strongest first."""
+        """The best attacks found at smaller budgets of the same threat model, strongest first."""
         family, point = ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
         with self._lock:
             found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(point, at)]
         return sorted(found, key=lambda attack: -float(attack.attacked.sum()))[:4]
 
     def best_attack(self, threat: ThreatModel) -> int:
-        """How many targets the best attack found so far at these budgets or smaller ones breaks; 0 if none was."""
+        """Targets broken by the best attack found so far within these budgets; 0 if none was found."""
         known = self._known_attacks(Problem(self.instance, threat))
         return int(known[0].attacked.sum()) if known else 0
 
@@ -339,13 +340,13 @@ def certify(
     factory: ModelFactory = HighsModel,
     **budgets: Unpack[Budgets],
 ) -> Certificate:
-    """Certify how many targets keep their labels under one shared perturbed graph: a session used once.
+    """Certify how many targets keep their labels under one shared perturbed graph, with a session used once.
 
-    What the attacker may do is a `ThreatModel`, or plain arguments: `certify(instance, attr_del=10, sigma=5)`; targets
-    may be given by name there (`targets="test"`). `relaxation` is `tight` (default), `strong`, `paper` or `exact`;
-    `time_limit` is in seconds (default: 10 for strong, 30 for exact, 600 otherwise). For `strong`, `rounds` instead of
-    a time limit gives the same numbers every time, and `progress` sees every improvement (seconds, bound, attack) once
-    it is proven. Setting `cancel`, or interrupting a notebook, stops the solve; what has been proven by then stands.
+    The threat model is a `ThreatModel` or plain arguments: `certify(instance, attr_del=10, sigma=5)`, where targets may
+    be named (`targets="test"`). `relaxation` is `tight` (default), `strong`, `paper` or `exact`. `time_limit` is in
+    seconds (default: 10 for strong, 30 for exact, 600 otherwise). For `strong`, `rounds` instead of a time limit makes
+    results reproducible, and `progress` is called with every proven improvement (seconds, bound, attack). Setting
+    `cancel`, or interrupting a notebook, stops the solve; bounds proven by then remain valid.
     """
     model = threat_for(instance, threat, budgets)
     session = Session(instance, factory=factory, once=True)
@@ -365,11 +366,11 @@ def certify(
 
 
 def threat_for(instance: Instance, threat: ThreatModel | None, budgets: Budgets) -> ThreatModel:
-    """The threat model, as given or from plain arguments, in which targets may be named."""
+    """The given threat model, or one from plain arguments, where targets may be named."""
     named = budgets.get("targets")
     if isinstance(named, str):
         budgets = {**budgets, "targets": instance.select_targets(named)}
-    return read_threat(threat, budgets)
+    return read_threat(threat, budgets).bound_to(instance.scale)
 
 
 def as_session(source: Instance | Session) -> Session:
@@ -377,7 +378,7 @@ def as_session(source: Instance | Session) -> Session:
 
 
 def _with_proof(certificate: Certificate, proof: dict[str, Any]) -> Certificate:
-    """Attach a proof; what is claimed next to it is what it proves."""
+    """Attach a proof, and set the claimed bound to the one it proves."""
     if certificate.relaxation == Relaxation.EXACT:
         return replace(certificate, proof=proof, verified_certified=proof["certified"])
     count = proof["certified"]

@@ -1,6 +1,6 @@
-"""Strengthening a finished curve or surface point by point: the point with the widest bracket first.
+"""Strengthen a finished curve or surface cell by cell, the widest gap first.
 
-What is reached is kept by the session: asking again at the same budgets returns it at once and goes on from there.
+The session stores the results: a repeated request returns them at once and continues from there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from certcore.sweep.counts import C
 from certcore.sweep.session import Session
 
 Told = Callable[[int, int], None]
-"""Points done, and points in all."""
+"""Cells done, and cells in all."""
 
 
 def strengthen(
@@ -29,18 +29,18 @@ def strengthen(
     cancel: threading.Event | None = None,
     progress: Told | None = None,
 ) -> Iterator[C]:
-    """The curve or surface with better bounds, after each point; every bound is proven and holds at smaller budgets.
+    """The curve or surface with better bounds, after each cell; every bound is proven and used at smaller budgets.
 
-    Points that need nothing are passed over, and so are sweeps to which strong rows do not apply or over local budgets.
+    Skips cells whose gap is closed, sweeps without valid strong rows, and sweeps over local budgets.
     """
     if not found.verified.all():
-        # What is yielded counts as proven, so nothing in it may be the word of an integer solver.
+        # The results count as proven, so they may not contain unverified claims of an integer solver.
         raise InputError(
-            f"the bounds of relaxation {found.relaxation} are the solver's word; expected proven ones to strengthen: "
+            f"the bounds of relaxation {found.relaxation} are the solver's claim; expected proven ones to strengthen: "
             "compute the curve or map with the relaxation tight"
         )
     if found.instance is not None and found.instance.digest != session.instance.digest:
-        # Bounds of one instance say nothing about another, not even about the same votes under another base rule.
+        # Bounds of one instance do not hold for another, not even for the same votes under another base rule.
         raise InputError(
             "the session is of another instance than the curve or map; strengthen it with a session of its own"
         )

@@ -1,7 +1,7 @@
-"""Strong searches of a session: each threat model has one, which is continued when it is asked for again.
+"""Strong searches of a session: one for each threat model, continued by later requests.
 
-What one budget has found starts the next: its sets (their rows are made anew, because their numbers depend on the
-budgets) and its attack, if it is within the other threat model.
+A search starts from results at other budgets: their sets (rows are rebuilt, because their coefficients depend on the
+budgets) and their attacks, if the threat model allows them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from certcore.verify.duals import plain_duals
 from certcore.verify.proof import make_proof
 from certcore.verify.strong import StrongDuals, strong_bound
 
-#: Searches kept to be continued, and results kept of those that are not.
+#: MAX_SEARCHES: maximum number of stored searches that can be continued.
+#: MAX_RESULTS: maximum number of stored results of other searches.
 MAX_SEARCHES, MAX_RESULTS = 8, 512
-#: Seconds for the greedy attack at the beginning of a search.
+#: Seconds for the greedy attack at the start of a search.
 GREEDY = 0.5
 
 
@@ -59,7 +60,7 @@ class Searches:
         progress: Callable[[Progress], None] | None,
         attacks: list[Allocation],
     ) -> Certificate:
-        """The best certificate within seconds (or rounds) of search in all, earlier ones at this place included."""
+        """The best certificate within a total of seconds (or rounds) of search, including earlier requests."""
         entry = self._entry(problem, family, rounds)
         while not entry.lock.acquire(timeout=0.02):
             if cancel is not None and cancel.is_set():
@@ -72,7 +73,7 @@ class Searches:
             entry.lock.release()
 
     def best(self, family: ThreatFamily, point: BudgetPoint) -> tuple[Fraction | None, bool]:
-        """The best bound that any search has proven at a place, or at larger ones, and whether its own is finished."""
+        """The best bound proven by any search at these or larger budgets, and whether its own search is finished."""
         found: Fraction | None = None
         finished = False
         for entry in self._all():
@@ -129,7 +130,7 @@ class Searches:
             return list(self._entries.values())
 
     def _neighbours(self, entry: _KeptSearch) -> list[_KeptSearch]:
-        """Other searches of the same kind, the nearest first."""
+        """Other searches of the same family, nearest first."""
         here = coordinates(entry.point)
         others = [o for o in self._all() if o is not entry and o.family == entry.family and o.counted == entry.counted]
         return sorted(others, key=lambda other: float(np.abs(coordinates(other.point) - here).sum()))
@@ -143,13 +144,13 @@ class Searches:
 
 
 class _KeptSearch:
-    """One search, or what is left of it."""
+    """One search, or its results if the search itself was dropped."""
 
     def __init__(self, family: ThreatFamily, point: BudgetPoint, counted: bool) -> None:
         self.family, self.point, self.counted = family, point, counted
         self.lock = threading.Lock()
         self.search: StrongSearch | None = None
-        self.annealer: Annealer  # comes with the search
+        self.annealer: Annealer  # set together with the search
         self.known: Fraction | None = None
         self.by: StrongDuals | None = None
         self.attack: Allocation | None = None
@@ -157,7 +158,7 @@ class _KeptSearch:
         self.greedy = self.finished = False
 
     def prepared(self, problem: Problem, seeds: Seeds, attacks: list[Allocation]) -> StrongSearch:
-        """The search, built if it is not there (any more)."""
+        """The search, built if it does not exist (any more)."""
         if self.search is None:
             search = StrongSearch(problem, None, seeds if self.seeds is None else self.seeds)
             self.annealer = Annealer(problem, search.structure)
@@ -170,7 +171,7 @@ class _KeptSearch:
         return self.search
 
     def rest(self) -> None:
-        """Let go of the program, but not of what was found."""
+        """Drop the program but keep the results."""
         if self.search is not None and self.lock.acquire(blocking=False):
             try:
                 self.seeds, self.search = self.search.seeds, None
@@ -204,7 +205,7 @@ def _certificate(
 
 
 def _tight_duals(search: StrongSearch) -> StrongDuals:
-    """What proves the tight bound, for a proof without any strong row."""
+    """Dual values of the tight bound, for a proof without strong rows."""
     program = Program(search.structure, *search.point)
     y, cuts = plain_duals(program), Cuts.none()
     answer = search.tight
@@ -214,5 +215,5 @@ def _tight_duals(search: StrongSearch) -> StrongDuals:
 
 
 def _like(point: BudgetPoint, other: BudgetPoint) -> BudgetPoint:
-    """The place without σ if the other one has none: who may control everybody can do what σ nodes can."""
+    """The budget point, without σ if the other one has none (an attacker without σ is at least as strong)."""
     return (point[0], None) if other[1] is None else point

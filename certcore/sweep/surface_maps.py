@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
 from certcore.common.interrupt import interruptible
-from certcore.domain.threat import ThreatModel
+from certcore.common.options import defaults_of, show_options, take
+from certcore.domain.threat import Budgets, ThreatModel
 from certcore.instance.instance import Instance
 from certcore.solve.status import Status
 from certcore.sweep.axis import Axis, whole_values
@@ -23,20 +24,18 @@ from certcore.sweep.cell_solver import CellSolver, Solved, enter
 from certcore.sweep.counts import Counts
 from certcore.sweep.grid import Grid, SweepSpec
 from certcore.sweep.session import Session, as_session, threat_for
-from certcore.sweep.solve_options import SolveOptions
+from certcore.sweep.solve_options import SOLVE_DEFAULTS, SolveArguments, SolveOptions
 from certcore.sweep.tolerance import fill, read_tolerance
 
 Cell = tuple[int, int]
 
-#: What `surfaces` can be asked for besides budgets.
-_OPTIONS = frozenset({"relaxation", "time_limit", "rounds", "tolerance", "checkpoint", "jobs", "scheduler"})
-#: Seconds between two looks at a growing surface.
+#: Seconds between two updates of a growing surface.
 REFRESH = 0.25
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Surface(Counts):
-    """Certified counts over two quantities. Cells that are not `done` carry a sound bound from what is known so far."""
+    """Certified counts over two quantities. Cells that are not `done` have a sound bound from known results."""
 
     axis_columns = ("x", "y")
 
@@ -70,7 +69,7 @@ class Surface(Counts):
         return float(self.done.mean())
 
     def columns(self) -> dict[str, Any]:
-        """Equally long columns for a table, one row per cell."""
+        """Columns of equal length for a table, one row per cell."""
         return super().columns() | {"done": self.done.ravel()}
 
     def to_json(self) -> dict[str, Any]:
@@ -84,6 +83,29 @@ class Surface(Counts):
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class SurfaceWork:
+    """Tolerance, checkpoint file and parallel workers of a surface."""
+
+    tolerance: float = 0.0
+    checkpoint: str | os.PathLike[str] | None = None
+    jobs: int = 1
+    scheduler: str | None = None
+
+    @property
+    def elsewhere(self) -> bool:
+        return self.jobs != 1 or self.scheduler is not None
+
+
+class SurfaceArguments(SolveArguments, Budgets, total=False):
+    """Solver options, the fields of `SurfaceWork`, and the fixed parts of the threat model."""
+
+    tolerance: float
+    checkpoint: str | os.PathLike[str] | None
+    jobs: int
+    scheduler: str | None
+
+
 def surface(
     source: Instance | Session,
     threat: ThreatModel | None = None,
@@ -94,17 +116,17 @@ def surface(
     *,
     progress: Callable[[Surface], None] | None = None,
     cancel: threading.Event | None = None,
-    **options: Any,
+    **options: Unpack[SurfaceArguments],
 ) -> Surface:
-    """The complete surface; `progress` sees it grow. Options as for `surfaces`, and budgets that stay fixed:
-    `surface(instance, x="attr_add", x_values=range(9), y="attr_del", y_values=range(22), sigma=5)`."""
-    own = {name: options.pop(name) for name in list(options) if name not in _OPTIONS}
-    session = as_session(source)
-    fixed = threat_for(session.instance, threat, own)  # type: ignore[arg-type]
+    """The complete surface; `progress` is called with it as it grows.
+
+    Options are those of `surfaces`, and fixed budgets: `surface(instance, x="attr_add", x_values=range(9),
+    y="attr_del", y_values=range(22), sigma=5)`.
+    """
 
     def work(stop: threading.Event | None) -> Surface:
         last: Surface | None = None
-        for last in surfaces(session, fixed, x, x_values, y, y_values, cancel=stop, **options):
+        for last in surfaces(source, threat, x, x_values, y, y_values, cancel=stop, **options):
             if progress is not None:
                 progress(last)
         assert last is not None
@@ -115,42 +137,40 @@ def surface(
 
 def surfaces(
     source: Instance | Session,
-    threat: ThreatModel,
+    threat: ThreatModel | None,
     x: str,
     x_values: Sequence[int] | np.ndarray,
     y: str,
     y_values: Sequence[int] | np.ndarray,
     *,
-    relaxation: str = "tight",
-    time_limit: float | None = None,
-    rounds: int | None = None,
-    tolerance: float = 0.0,
     cancel: threading.Event | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    jobs: int = 1,
-    scheduler: str | None = None,
     coarser: Surface | None = None,
     near: tuple[float, float] | None = None,
+    **options: Unpack[SurfaceArguments],
 ) -> Iterator[Surface]:
     """Yield the surface as it grows, coarse first; the last one is complete unless cancelled.
 
-    `x` and `y` are two of the four budgets and `sigma`. `time_limit` (or `rounds` of strong search) holds for each
-    cell. With a `checkpoint` file the work continues where it stopped. `jobs` processes, or the Dask cluster at
-    `scheduler`, share the cells. A `coarser` surface of the same question is refined: its cells are taken over, and its
-    bounds hold at all smaller budgets. With `near`, cells around those two values come first.
+    `x` and `y` are two of the budgets and `sigma`. `time_limit` (or `rounds` of strong search) applies to each cell.
+    With a `checkpoint` file an interrupted surface continues. `jobs` processes, or the Dask cluster at `scheduler`,
+    share the cells. A `coarser` surface of the same request is refined: its cells are reused, and its bounds hold at
+    all smaller budgets. With `near`, cells around those two values come first.
 
-    With a `tolerance` (a share of the targets) only cells are solved that could otherwise certify more than that beyond
-    what is proven there already, the widest gap first: from the first few on, each surface is a whole, proven map.
+    With a `tolerance` (a share of the targets), a cell is solved only if it could certify more than that beyond what is
+    proven there, widest gap first. After the first few solves, every yielded surface has proven bounds at all cells.
     """
-    options = SolveOptions.read(relaxation, time_limit, rounds)
+    budgets: Any = dict(options)
+    how, work = SolveOptions.take(budgets), take(SurfaceWork, budgets)
     session = as_session(source)
-    axes = Axis.parse(x, local=False), Axis.parse(y, local=False)
+    threat = threat_for(session.instance, threat, budgets)
+    axes = Axis.parse(x, local=False, new=True), Axis.parse(y, local=False, new=True)
     if axes[0] == axes[1]:
         raise InputError(f"both axes of the surface are {axes[0].name}; choose two different ones")
     values = whole_values(x_values, axes[0]), whole_values(y_values, axes[1])
-    share = read_tolerance(tolerance, several=jobs != 1 or scheduler is not None)
-    grid = Grid(session, SweepSpec(threat, axes, values, options, share))
-    grid.resume(checkpoint)
+    share = read_tolerance(work.tolerance, several=work.elsewhere)
+    if any(axis.is_local for axis in axes):
+        share = 0.0  # every cell has its own program: dual values of one do not apply to another
+    grid = Grid(session, SweepSpec(threat, axes, values, how, share))
+    grid.resume(work.checkpoint)
     if coarser is not None:
         grid.refine(coarser)
     yield grid.result(Surface)
@@ -158,10 +178,10 @@ def surfaces(
     order = [cell for cell in cells if not grid.done[cell]]
     if share:
         source_of_answers = fill(grid, cancel)
-    elif jobs == 1 and scheduler is None:
-        source_of_answers = _here(grid, order, cancel)
+    elif work.elsewhere:
+        source_of_answers = _elsewhere(grid, order, cancel, work)
     else:
-        source_of_answers = _elsewhere(grid, order, cancel, jobs, scheduler)
+        source_of_answers = _here(grid, order, cancel)
     shown = time.perf_counter()
     try:
         for _ in source_of_answers:
@@ -174,10 +194,14 @@ def surfaces(
     yield grid.result(Surface)
 
 
-def coarse_to_fine(nx: int, ny: int) -> list[Cell]:
-    """All cells: the corners and a coarse grid first, then ever finer ones, each from neighbour to neighbour.
+for _function in (surface, surfaces):
+    show_options(_function, SOLVE_DEFAULTS | defaults_of(SurfaceWork), SurfaceArguments.__annotations__, "Budgets")
 
-    From large budgets to small ones: that is the quicker way, and a bound at large budgets holds at all smaller ones.
+
+def coarse_to_fine(nx: int, ny: int) -> list[Cell]:
+    """All cells: the corners and a coarse grid first, then finer grids, each from neighbour to neighbour.
+
+    Large budgets come first: this is faster, and a bound at large budgets holds at all smaller ones.
     """
     order: list[Cell] = []
     seen: set[Cell] = set()
@@ -215,11 +239,9 @@ def _here(grid: Grid, order: list[Cell], cancel: threading.Event | None) -> Iter
         yield
 
 
-def _elsewhere(
-    grid: Grid, order: list[Cell], cancel: threading.Event | None, jobs: int, scheduler: str | None
-) -> Iterator[None]:
-    """Share the cells among processes or a cluster, in blocks of neighbours so that each worker walks warm."""
-    with open_executor(jobs, scheduler) as (executor, workers):
+def _elsewhere(grid: Grid, order: list[Cell], cancel: threading.Event | None, work: SurfaceWork) -> Iterator[None]:
+    """Share the cells among processes or a cluster, in blocks of neighbours so that workers can warm-start."""
+    with open_executor(work.jobs, work.scheduler) as (executor, workers):
         size = max(1, min(24, -(-len(order) // (4 * workers))))
         blocks = [order[i : i + size] for i in range(0, len(order), size)]
         tasks = [(grid.session.instance, grid.spec, block) for block in blocks]
@@ -236,7 +258,7 @@ _worker: tuple[str, Session] | None = None
 
 
 def _solve_block(instance: Instance, spec: SweepSpec, cells: list[Cell]) -> list[Solved | None]:
-    """Solve some cells in a worker; it keeps its session for the next block of the same instance."""
+    """Solve some cells in a worker, which keeps its session for the next block of the same instance."""
     global _worker
     if _worker is None or _worker[0] != instance.digest:
         _worker = (instance.digest, Session(instance))

@@ -1,4 +1,4 @@
-"""Sweeps to a tolerance: solve where the gap is widest, and stop where it is narrow enough everywhere."""
+"""Sweeps to a tolerance: solve the cell with the widest gap until all gaps are within the tolerance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from certcore.verify.cells import Cells
 
 
 def read_tolerance(value: object, *, several: bool = False) -> float:
-    """A share of the targets; `several` workers cannot wait for each other's cells."""
+    """Read a share of the targets; refused for `several` workers, because each cell depends on earlier ones."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
         raise InputError(
             f"the tolerance is {value!r}; expected a share of the targets from 0 to below 1, such as 0.005"
@@ -33,14 +33,14 @@ def read_tolerance(value: object, *, several: bool = False) -> float:
 
 
 def fill(grid: Grid, cancel: threading.Event | None) -> Iterator[None]:
-    """Solve until no cell could certify more than the tolerance beyond what is proven, telling after each solve."""
+    """Solve until no cell could certify more than the tolerance beyond what is proven; yields after each solve."""
     cells = CellSolver(grid.session, grid.spec)
     try:
-        gaps = Gaps(grid.spec.values, grid.bounds, _on_one_program(cells, cancel))
+        gaps = Gaps(grid.spec.amounts, grid.bounds, _on_one_program(cells, cancel))
     except Cancelled:
         grid.status = Status.INTERRUPTED
         return
-    for known in map(tuple, np.argwhere(grid.done).tolist()):  # from a file, or from a coarser sweep
+    for known in map(tuple, np.argwhere(grid.done).tolist()):  # from a checkpoint file or a coarser sweep
         gaps.learn(known, grid.bounds[known], float(grid.bounds[known]))
     grid.gaps = gaps
     most = math.floor(grid.spec.tolerance * grid.targets)
@@ -59,7 +59,7 @@ def fill(grid: Grid, cancel: threading.Event | None) -> Iterator[None]:
 
 
 def corners_and_centre(shape: tuple[int, ...]) -> list[Cell]:
-    """Where a sweep begins: the largest cell, the other corners, and the centre."""
+    """The first cells of a sweep: the largest cell, the other corners, and the centre."""
     corners = product(*([n - 1, 0] if n > 1 else [0] for n in shape))
     return list(dict.fromkeys([*corners, tuple(n // 2 for n in shape)]))
 
@@ -78,10 +78,10 @@ def _solve(grid: Grid, cells: CellSolver, gaps: Gaps, cell: Cell, cancel: thread
 
 
 def _on_one_program(cells: CellSolver, cancel: threading.Event | None) -> Cells | None:
-    """The cells on the one program that answers for all of them, if there is one."""
+    """The cells on one shared program, if one is valid for all of them."""
     spec = cells.spec
     ends = product(*([0, -1] for _ in spec.axes))
     if not all(cells.on_program(spec.threat_at(cell)) for cell in ends):
         return None
     threat, kinds = spec.largest, tuple(None if axis.is_sigma else axis.kind for axis in spec.axes)
-    return Cells(cells.solver(cancel).structure, (threat.budgets, threat.sigma), kinds, spec.values)
+    return Cells(cells.solver(cancel).structure, (threat.budgets, threat.sigma), kinds, spec.amounts)

@@ -1,10 +1,11 @@
-"""Training: for smoothing, and for the convex certificate. Importing this does not import torch."""
+"""Training for smoothing and for the convex certificate. Importing this does not import torch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from certcore.common.progress import ProgressBar
+from certcore.data.split import PER_CLASS
 from certcore.training.result import Trained, check_numbers
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def train(
     seed: int | None = None,
     epochs: int | None = None,
     robust: bool = False,
+    per_class: int = PER_CLASS,
     progress: bool = False,
 ) -> Trained:
     """Train a model by name: with draws from the smoothing distribution, or robustly for the convex certificate."""
@@ -42,8 +44,10 @@ def train(
     else:
         from certcore.training.smoothed import Schedule, train_smoothed
 
-        schedule = Schedule.of(model, epochs)
-        trained = train_smoothed(dataset, model, noise, split=split, seed=seed, schedule=schedule, progress=report)
+        schedule = Schedule.of(model, epochs, noise)
+        trained = train_smoothed(
+            dataset, model, noise, split=split, seed=seed, schedule=schedule, per_class=per_class, progress=report
+        )
     if bar is not None:
         bar.close()
     return trained

@@ -1,4 +1,4 @@
-"""What training returns."""
+"""The result of training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_numbers(split: int, seed: int | None, epochs: int | None) -> None:
-    """Numbers that people type: refused with a sentence before anything begins."""
+    """Validate split, seed and epochs before training starts."""
     whole_number(split, "the split", 0, 2**62)
     if seed is not None:
         whole_number(seed, "the seed", 0, 2**62 - 1)
@@ -24,7 +24,7 @@ def check_numbers(split: int, seed: int | None, epochs: int | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained model, the split it was trained on, and what is known about it."""
+    """A trained model, its split, and facts about its training."""
 
     model: NodeClassifier
     split: np.ndarray

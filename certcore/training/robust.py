@@ -1,9 +1,9 @@
 """Robust training of a GCN for the convex certificate (Zügner and Günnemann 2019; the paper's appendix).
 
-For a node and two classes, the margin of the worst admissible attribute perturbation is bounded from below by
-relaxing every ReLU to the triangle between its bounds. The bound is linear in the attributes, so the worst flips are
-the `GLOBAL` largest gains, at most `LOCAL` per node. Training pushes this bound above a margin: a hinge loss on
-labelled nodes (their label) and on others (the label the model gives them).
+The margin between two classes under the worst admissible attribute flips is bounded from below by relaxing every ReLU
+to the triangle between its bounds. The bound is linear in the attributes, so the worst flips are the `GLOBAL` largest
+gains, at most `LOCAL` per node. Training maximises this bound up to a margin: a hinge loss on labelled nodes (with
+their label) and on others (with the predicted label).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from certcore.common.errors import InputError
 from certcore.data.dataset import Dataset
 from certcore.data.split import TRAIN, make_split
 from certcore.domain.graph import Graph
+from certcore.domain.perturbations import no_flips
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN
 from certcore.training.result import Trained
@@ -52,7 +53,7 @@ class MarginBound:
 
     @cached_property
     def _own(self) -> tuple[Tensor, Tensor]:
-        """Every node's attributes in rows of one length, and which of them are real."""
+        """The attributes of all nodes as a padded table, and the mask of real entries."""
         graph = self.graph
         place = np.arange(max(1, int(graph.ones.max())))[None, :]
         real = place < graph.ones[:, None]
@@ -76,7 +77,7 @@ class MarginBound:
         unstable = (low < 0) & (high > 0)
         slope = torch.where(unstable, high / (high - low).clamp(min=1e-9), (low >= 0).float())
         weight = gain * slope
-        # Above the triangle's upper side a negative coefficient also pays the side's offset.
+        # With a negative coefficient, the upper side of the triangle also contributes its offset.
         offset = torch.where(unstable & (gain < 0), -weight * low, torch.zeros_like(weight))
         arriving = reach.T @ weight
         clean = (arriving * summed).sum(dim=(1, 2)) + (weight * model.bias1).sum(dim=(1, 2))
@@ -85,9 +86,9 @@ class MarginBound:
         return margin.masked_fill(torch.arange(len(margin)) == label, 0.0)
 
     def _most_harm(self, first: Tensor, arriving: Tensor, far: np.ndarray) -> Tensor:
-        """Per class, the most that admissible flips take from the margin.
+        """Per class, the largest decrease of the margin by admissible flips.
 
-        Which flips those are is found without gradients; only their own values enter the loss.
+        The flips are found without gradients. The loss is differentiable in their values only.
         """
         sign = torch.from_numpy(2 * self._attributes[far].toarray().astype(np.float32) - 1)
         n_attrs = len(first)
@@ -107,8 +108,8 @@ class MarginBound:
     def _hidden_bounds(self, first: Tensor, own: Tensor, reach: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
         """Bounds on the hidden units before ReLU.
 
-        The most a node's flips can add to a unit is bounded by the best attributes anywhere (even those it already
-        has) and its own ones: a little more than is possible, which keeps the bound valid.
+        The largest increase of a unit by flips at a node is bounded by the best attributes overall (even those it
+        already has) and its own ones. This is slightly too large, so the bound stays valid.
         """
         bounds = []
         count = min(self.budget, self.local, len(first))
@@ -133,7 +134,9 @@ def train_robust(
     epochs: int | None = None,
     report: Callable[[int, int, str], None] = lambda done, total, note: None,
 ) -> Trained:
-    """Cross-entropy for the first epochs, then with the robust hinge loss, gradients gathered over five epochs."""
+    """Train with cross-entropy first, then with the robust hinge loss; gradients are summed over five epochs."""
+    if dataset.graph.real:
+        raise InputError(f"robust training is for attribute flips, but {no_flips()}")
     seed = split if seed is None else seed
     total = EPOCHS if epochs is None else epochs
     parts = make_split(dataset.labels, split)
@@ -174,17 +177,10 @@ def train_robust(
             report(epoch + 1, total, f"loss {shown:.3f}")
     model.eval()
     facts = {
-        "model": "gcn",
-        "dataset": dataset.name,
-        "training": "robust",
-        "theta": ["0", "0", "0", "0"],
-        "local_budget": LOCAL,
-        "global_budget": GLOBAL,
-        "split": split,
-        "seed": seed,
-        "epochs_run": total,
+        "model": "gcn", "dataset": dataset.name, "training": "robust", "theta": ["0", "0", "0", "0"],
+        "local_budget": LOCAL, "global_budget": GLOBAL, "split": split, "seed": seed, "epochs_run": total,
         "accuracy_clean": clean_accuracy(model, dataset, parts),
-    }
+    }  # fmt: skip
     return Trained(model, parts, facts)
 
 

@@ -1,4 +1,4 @@
-"""Checking bounds and proofs in exact arithmetic. Needs the program's rows and no solver, and loads none."""
+"""Checks bounds and proofs in exact arithmetic. It needs the program's rows but no solver, and imports none."""
 
 from certcore.verify.bound import exact_bound
 from certcore.verify.proof import Verdict, read_proof, verify_proof

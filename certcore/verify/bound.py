@@ -25,7 +25,7 @@ _SAFE = float(2**61)
 
 
 class Linear(Protocol):
-    """What the bound needs of a program: maximise objective · x subject to matrix · x ≤ rhs, 0 ≤ x ≤ upper."""
+    """The data of a linear program: maximise objective · x subject to matrix · x ≤ rhs, 0 ≤ x ≤ upper."""
 
     @property
     def matrix(self) -> sp.csr_array: ...
@@ -38,7 +38,7 @@ class Linear(Protocol):
 
 
 def scaled(duals: np.ndarray) -> np.ndarray:
-    """Floating-point dual values as integers over SCALE; anything negative or not finite becomes 0."""
+    """Floating-point dual values as integers over SCALE; negative and non-finite values become 0."""
     clean = np.where(np.isfinite(duals), duals, 0.0)
     return np.rint(np.clip(clean, 0.0, 2.0**20) * SCALE).astype(np.int64)
 
@@ -73,7 +73,7 @@ def _exact_dot(a: np.ndarray, b: np.ndarray) -> int:
     if not len(a):
         return 0
     if a.dtype != object and a.min() >= 0:
-        # In two halves of 20 and up to 43 bits, so that the sums stay within 64 bits.
+        # Split into halves of 20 and up to 43 bits, so that the sums stay within 64 bits.
         high, low = a >> 20, a & ((1 << 20) - 1)
         size = float(np.abs(b).max()) * len(a)
         if max(float(high.max()), float(1 << 20)) * size < _SAFE:

@@ -1,8 +1,9 @@
 """The exact bound of one set of dual values at all cells of a sweep at once.
 
-Over the cells of one structure most of the formula of `certcore.verify.duals` falls apart: what budgets and flips
-cost depends on one axis each, and a point that is within reach stays so at all larger values. What is left is, for each
-group, the worst point within reach at each cell: a running maximum along the axes. Everything is in whole numbers.
+Over the cells of one structure most terms of the formula in `certcore.verify.duals` separate. The terms of budgets and
+flips depend on one axis each. A point that is reachable at some values stays reachable at larger ones. What remains is
+the largest reduced cost among the reachable points of each group: a running maximum along the axes. All arithmetic is
+in exact integers.
 """
 
 from __future__ import annotations
@@ -14,34 +15,33 @@ from itertools import product
 
 import numpy as np
 
-from certcore.program.division import DivisionStructure
 from certcore.program.program import BudgetPoint, Program
 from certcore.program.structure import Structure
 from certcore.verify.bound import SCALE
 from certcore.verify.duals import IntegerDuals, plain_bound
 
-#: Cells times groups that are held at once.
+#: Maximum number of cells times groups held in memory at once.
 ROOM = 1 << 19
 _SAFE = float(2**61)
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Places of one structure along one or two axes: types of perturbation, or None for σ."""
+    """Budget points of one structure along one or two axes; an axis is a perturbation type, or None for σ."""
 
     structure: Structure
     place: BudgetPoint
-    """What stays fixed."""
+    """The budget point that gives the values of all other budgets."""
     kinds: tuple[int | None, ...]
     values: tuple[list[int], ...]
-    """Ascending, of each axis."""
+    """Values of each axis, ascending."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(values) for values in self.values)
 
     def place_of(self, cell: tuple[int, ...]) -> BudgetPoint:
-        """Budgets and σ of a cell; −1 is the largest value of an axis."""
+        """Budgets and σ of a cell; index −1 is the largest value of an axis."""
         budgets, sigma = list(self.place[0]), self.place[1]
         for kind, values, i in zip(self.kinds, self.values, cell):
             if kind is None:
@@ -56,7 +56,7 @@ class Cells:
     # Bounds.
 
     def plain(self) -> np.ndarray:
-        """The bound without any dual values at each cell, times SCALE, as Python's whole numbers."""
+        """The bound without dual values at each cell, times SCALE, as Python integers."""
         if not self.is_separable:
             return self._one_by_one(lambda program: int(plain_bound(program)) * SCALE)
         s = self.structure
@@ -64,10 +64,10 @@ class Cells:
         return self._worst(worth).astype(object) + s.constant * SCALE
 
     def bounds(self, duals: IntegerDuals) -> np.ndarray:
-        """The bound of these dual values at each cell, times SCALE, as Python's whole numbers.
+        """The bound of these dual values at each cell, times SCALE, as Python integers.
 
-        It is `IntegerDuals.bound`, or less: at each cell the choice of a group is priced at what its best point within
-        reach is worth beyond the flips it needs, which is less than it was where better ones were within reach.
+        It is at most `IntegerDuals.bound`. At each cell the dual value of a group's choice row is set to the largest
+        reduced cost among the points reachable there, which is smaller where fewer points are reachable.
         """
         s = self.structure
         if not self.is_separable:
@@ -94,7 +94,7 @@ class Cells:
         return total + self._attackers(duals) if s.has_sigma else total
 
     def _attackers(self, duals: IntegerDuals) -> np.ndarray:
-        """What σ and the attackers cost: cells with the same coefficients together."""
+        """The terms of σ and the attackers; cells with equal coefficients are computed together."""
         result = np.empty(self.shape, dtype=object)
         known: dict[bytes, np.ndarray] = {}
         for cell in np.ndindex(self.shape):
@@ -106,7 +106,7 @@ class Cells:
         return result
 
     def _along(self, axis: int, values: list[int]) -> np.ndarray:
-        """Numbers along one axis in the shape of all."""
+        """Reshape values along one axis so that they broadcast over all cells."""
         column = np.empty(len(values), dtype=object)
         column[:] = values
         return column.reshape([-1 if k == axis else 1 for k in range(len(self.values))])
@@ -117,21 +117,21 @@ class Cells:
             result[cell] = bound(self.program(cell))
         return result
 
-    # Points within reach.
+    # Reachable points.
 
     @cached_property
     def is_separable(self) -> bool:
-        """Whether each point is within reach from one value of each axis on, whatever the others are."""
-        return not isinstance(self.structure, DivisionStructure)
+        """Whether each point is reachable from a fixed value of each axis on, independently of the other axes."""
+        return self.structure.has_fields
 
     @cached_property
     def ever_open(self) -> np.ndarray:
-        """Points within reach at the largest values."""
+        """Points that are reachable at the largest values."""
         return np.flatnonzero(self.program((-1,) * len(self.values)).open)
 
     @cached_property
     def first_open(self) -> tuple[np.ndarray, ...]:
-        """On each axis the position of the first value at which these points are within reach."""
+        """For each axis, the index of the first value at which these points are reachable."""
         result = []
         for axis in range(len(self.values)):
             closed = np.zeros(len(self.ever_open), dtype=np.int64)
@@ -142,7 +142,7 @@ class Cells:
         return tuple(result)
 
     def sums(self, worth: np.ndarray) -> np.ndarray:
-        """Σ over the points within reach at each cell, in floating point."""
+        """Σ over the reachable points at each cell, in floating point."""
         table = np.zeros(self.shape)
         np.add.at(table, self.first_open, worth[self.ever_open])
         for axis in range(len(self.shape)):
@@ -150,9 +150,9 @@ class Cells:
         return table
 
     def _worst(self, worth: np.ndarray, indicators: np.ndarray | None = None) -> np.ndarray:
-        """Σ over groups of the most that one of its points within reach is worth, at each cell.
+        """Σ over groups of the largest value among their reachable points, at each cell.
 
-        In the paper's form that is charged to the indicator of the group, if it has a point within reach at all.
+        In the paper's form it is added to the reduced cost of the group's indicator, if any point is reachable.
         """
         group = self.structure.points.group[self.ever_open]
         counts = np.flatnonzero(worth > 0) if indicators is None else np.arange(len(worth))

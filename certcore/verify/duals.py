@@ -3,12 +3,13 @@
 By weak duality any dual values bound the adversary's optimum at every budget, if the whole formula of
 `certcore.verify.bound` is evaluated there: right-hand sides, attackers' coefficients, upper bounds and reachable
 points. Most of it, yᵀA, does not depend on the budgets and is computed once. The rest takes a fraction of a
-millisecond and gives `exact_bound` of the repaired dual values.
+millisecond. The result equals `exact_bound` of the repaired dual values.
 
-Repair: rounding and tolerances make the reduced costs of thousands of columns slightly positive, and charging each its
-reduced cost times its upper bound would cost whole targets. Where it is cheaper, the dual value of a row that covers
-these columns is raised by their largest reduced cost instead: the global budget for flips, σ for attackers, the choice
-of a group for its points. In the paper's form the choice stands at the points with −1 and is lowered.
+Repair: rounding and tolerances make the reduced costs of thousands of columns slightly positive. Charging each of them
+its reduced cost times its upper bound would weaken the bound by whole targets. Where it is cheaper, the dual value of a
+row that covers these columns is raised by their largest reduced cost instead: the global budget row for flips, the σ
+row for attackers, the choice row of a group for its points. In the paper's form points have the coefficient −1 in the
+choice row, so its dual value is lowered.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from fractions import Fraction
 import numpy as np
 
 from certcore.common.products import dot
-from certcore.domain.perturbations import ADJ_ADD
+from certcore.domain.perturbations import ADJ_ADD, INJECT
+from certcore.program.ballots import BallotsStructure
 from certcore.program.cuts import Cuts, Rows
-from certcore.program.division import DivisionStructure
 from certcore.program.program import Program
 from certcore.program.structure import Structure, affordable
 from certcore.verify.bound import SCALE
@@ -33,13 +34,13 @@ _SAFE = float(2**61)
 
 @dataclass(frozen=True, eq=False)
 class IntegerDuals:
-    """Integers over SCALE, one per row of a structure and then one per cut, and what follows from them."""
+    """Integers over SCALE, one per row of a structure and then one per cut, with derived quantities."""
 
     structure: Structure = field(repr=False)
     y: np.ndarray
     cuts: Cuts
     fixed: int = field(repr=False)
-    """y · right-hand sides, without those of the global budgets and of σ."""
+    """y · right-hand sides, without those of the global budget rows and of σ."""
     reduced_costs: np.ndarray = field(repr=False)
     """objective − yᵀA for each column, without the attackers' coefficients; scaled."""
     positive_flips: np.ndarray = field(repr=False)
@@ -50,7 +51,7 @@ class IntegerDuals:
     ) -> IntegerDuals | None:
         """Prepare integer dual values; None if they are so large that sums might overflow 64 bits.
 
-        `rows` are the rows of the cuts, if they are known already, and may contain further rows after them.
+        `rows` are the rows of the cuts, if already built; further rows may follow them.
         """
         s, cuts = structure, Cuts.none() if cuts is None else cuts
         n_rows = s.matrix.shape[0]
@@ -84,7 +85,7 @@ class IntegerDuals:
         return Fraction(rest + self._moving(program.amounts, program.sigma, self.attackers(program)), SCALE)
 
     def bounds(self, rhs_range: Program, kind: int | None, values: Sequence[int]) -> list[Fraction]:
-        """Bounds at several values of one budget (or of σ: None) between which only right-hand sides differ."""
+        """Bounds at several values of one budget (None: of σ) between which only right-hand sides differ."""
         rest, attackers = self._rest(rhs_range), self.attackers(rhs_range)
         result = []
         amounts, sigma = rhs_range.amounts.copy(), rhs_range.sigma
@@ -99,7 +100,7 @@ class IntegerDuals:
     # Repair.
 
     def repaired(self, program: Program) -> np.ndarray:
-        """The dual values that prove `bound`: some raised (or lowered) where that gives a smaller bound."""
+        """The dual values that prove `bound`: some are raised (or lowered) where that gives a smaller bound."""
         s = self.structure
         y = self.y.copy()
         for k in s.types:
@@ -123,7 +124,7 @@ class IntegerDuals:
         return y
 
     def repaired_at(self, program: Program) -> IntegerDuals:
-        """The dual values after repair at one budget point, so that few reduced costs are positive at points nearby."""
+        """The dual values after repair at one budget point, so that few reduced costs are positive at nearby points."""
         s = self.structure
         y = self.repaired(program)
         change = y - self.y
@@ -140,7 +141,7 @@ class IntegerDuals:
         fixed = self.fixed + int(choose @ s.rhs[s.rows["choose"]])
         return IntegerDuals(s, y, self.cuts, fixed, reduced_costs, np.flatnonzero(reduced_costs[s.columns.flips] > 0))
 
-    # The parts of the formula.
+    # Terms of the formula.
 
     def _rest(self, program: Program) -> int:
         """The terms that stay the same while only right-hand sides change."""
@@ -152,8 +153,8 @@ class IntegerDuals:
         return self._inner(amounts) + spent + self.spent_on_attackers(sigma, attackers)
 
     def spent(self, k: int, amounts: np.ndarray) -> int:
-        """The terms of one type, which no other budget changes: its global row, flips with positive reduced costs."""
-        amount = int(amounts[k])
+        """The terms that depend on one type's budget only: its global row, and flips with positive reduced costs."""
+        amount = int(amounts[k]) * int(self.structure.units[k])
         total = int(self.y[self.structure.global_row[k]]) * amount
         if len(self.positive_flips):
             lift, is_better = self._flip_choice(k, amounts)
@@ -161,7 +162,7 @@ class IntegerDuals:
         return total
 
     def spent_on_attackers(self, sigma: int | None, attackers: np.ndarray) -> int:
-        """The row of σ and the attackers with positive reduced costs, of which there are no more than σ."""
+        """The terms of the σ row and of attackers with positive reduced costs, of which at most σ count."""
         if sigma is None:
             return 0
         total = int(self.y[self.structure.rows["sigma"]][0]) * sigma
@@ -188,17 +189,18 @@ class IntegerDuals:
         return sum(a * b for a, b in zip(self.reduced_costs[flips].tolist(), upper.tolist()))
 
     def _flip_choice(self, k: int, amounts: np.ndarray) -> tuple[int, bool]:
-        """How much to raise a global budget's dual value so that no flip has a positive reduced cost; whether to."""
+        """The increase of a budget's dual value after which no flip has a positive reduced cost; whether to use it."""
         flips, _ = self._positive(k, amounts)
         if not len(flips):
             return 0, False
         lift = int((-(-self.reduced_costs[flips] // self.structure.flips.cost[flips])).max())
-        return lift, lift * int(amounts[k]) < self._flips_separately(k, amounts)
+        most = int(amounts[k]) * int(self.structure.units[k])
+        return lift, lift * most < self._flips_separately(k, amounts)
 
     def attackers(self, program: Program) -> np.ndarray:
         """Reduced costs of the attackers' columns with their coefficients at this budget point.
 
-        At budgets far from those that the dual values come from, they may exceed 64 bits.
+        Far from the budgets that the dual values come from, they may exceed 64 bits.
         """
         s = self.structure
         reduced_costs = self.reduced_costs[s.columns.attackers].copy()
@@ -214,20 +216,21 @@ class IntegerDuals:
         return np.where(open_, np.maximum(self.reduced_costs[self.structure.columns.points], 0), 0)
 
     def _points(self, open_: np.ndarray) -> int:
-        """The largest reduced cost among the reachable points of each group, summed (paper's form: with indicators)."""
+        """Σ over groups of the largest reduced cost of a reachable point (paper's form: plus the indicator's)."""
         s = self.structure
         if not len(s.groups):
             return 0
         worst = np.maximum.reduceat(self._positive_points(open_), s.points.first)
         if not s.relaxation.has_indicators:
             return _total(worst)
-        # Lowering the dual of the choice row moves the largest reduced cost to the indicator, never at a higher cost.
+        # Lowering the dual of the choice row moves the largest reduced cost to the indicator and never weakens the
+        # bound.
         lowered = np.maximum(self.reduced_costs[s.columns.indicators] + worst, 0)
         return _total(np.where(s.any_open(open_), lowered, 0))
 
 
 def plain_bound(program: Program) -> Fraction:
-    """The bound without any solver: every target with a reachable point counts as attacked."""
+    """The bound without a solver: every target with a reachable point counts as attacked."""
     s = program.structure
     return Fraction(s.constant + int(s.groups.weight[s.any_open(program.open)].sum()))
 
@@ -242,41 +245,73 @@ def plain_duals(program: Program) -> np.ndarray:
 
 
 def counting_bound(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
-    """Dual values and a solution for division voting where counting tokens suffices; None elsewhere.
+    """Ballots: dual values and a solution if only new senders can be used; None otherwise.
 
-    Every target is near itself only, and a flip has two tokens, each for one vote of one target. The dual value of a
-    token is one over the threshold of the first target for which the tokens do not suffice. Additions can be anywhere,
-    so that the linear program is hardly tighter; deletions alone need existing edges and are left to the program.
+    Every new sender is a token for one target, and tokens are spent on targets with the smallest M first. The dual
+    value of a token is 1/M of the first target for which the tokens do not suffice.
     """
     s = program.structure
-    if not isinstance(s, DivisionStructure) or not s.by_tokens or not program.amounts[ADJ_ADD]:
+    if not isinstance(s, BallotsStructure) or not s.by_counting:
         return None
     x = np.zeros(s.columns.count)
-    x[s.columns.points] = s.counting_bound(program.amounts, program.open)
-    last = s.tokens_run_out_at(program.amounts, program.open)
+    x[s.columns.points], last = s.spend_tokens(program.amounts, program.open)
     y = plain_duals(program)
     if last is not None:
         price = -(-SCALE // last)
-        per_vote = np.minimum(price, -(-SCALE // s.need))
         y[:] = 0
-        y[s.rows["global"]] = 2 * price
-        y[s.rows["tokens"]] = price
-        for name, rows in s.rows.items():
-            if name == "need" or name.startswith("near"):
-                y[rows] = per_vote
+        y[s.rows["global"]] = price
+        y[s.rows["count"]] = np.minimum(price, -(-SCALE // s.means.need))
     duals = IntegerDuals.of(s, y)
     return None if duals is None else (duals, x)
 
 
+def spread_duals(program: Program) -> IntegerDuals | None:
+    """Ballots: dual values without a solver, a first bound for large programs; None for other programs.
+
+    Each unit of gain at a target has the dual value 1/M. A change is valued as if it had its largest possible effect on
+    all targets that it reaches. These values then determine the dual values of the budgets.
+    """
+    s = program.structure
+    if not isinstance(s, BallotsStructure) or not len(s.groups):
+        return None
+    y = np.zeros(s.matrix.shape[0], dtype=np.int64)
+    y[s.rows["count"]] = np.where(program.open, -(-SCALE // s.means.need), 0)
+    worth = -(s.steady_columns @ y)
+    for name in ("cut", "written"):
+        if name in s.rows:
+            last = s.matrix.indptr[s.rows[name].start + 1 : s.rows[name].stop + 1] - 1
+            y[s.rows[name]] = np.maximum(worth[s.matrix.indices[last]], 0)
+    if "other_ends" in s.rows:
+        inner = s.columns.inner.start
+        y[s.rows["other_ends"]] = worth[inner : inner + s.other_ends].max(initial=0)
+    worth = np.maximum(-(s.steady_columns @ y)[s.columns.flips], 0)
+    rewritten = np.zeros(len(worth), dtype=bool)
+    if s.has_sigma and "rewriting" in s.rows:
+        block = s.matrix[s.rows["rewriting"]][:, s.columns.flips].tocoo()
+        np.maximum.at(y, s.rows["rewriting"].start + block.row, worth[block.col])
+        rewritten[block.col] = True
+    for k in s.types:
+        mine = np.sort((worth // s.flips.cost)[(s.flips.kind == k) & ~rewritten])[::-1]
+        several = k in (ADJ_ADD, INJECT)  # one site may take the whole budget
+        place = 0 if several else int(program.amounts[k])
+        y[s.global_row[k]] = mine[place] if place < len(mine) else 0
+    found = IntegerDuals.of(s, y)
+    if found is not None and rewritten.any() and program.sigma is not None:
+        value = np.sort(found.attackers(program))[::-1]
+        y[s.rows["sigma"]] = max(int(value[program.sigma]), 0) if program.sigma < len(value) else 0
+        found = IntegerDuals.of(s, y)
+    return found
+
+
 def _total(values: np.ndarray) -> int:
-    """The sum of non-negative integers, exactly."""
+    """Exact sum of non-negative integers."""
     if float(values.astype(np.float64).sum()) < _SAFE:
         return int(values.sum())
     return sum(values.tolist())
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> int:
-    """Σ a·b of non-negative integers, exactly."""
+    """Exact Σ a·b of non-negative integers."""
     if dot(a.astype(np.float64), b.astype(np.float64)) < _SAFE:
         return int(a @ b)
     return sum(x * z for x, z in zip(a.tolist(), b.tolist()))

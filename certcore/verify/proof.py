@@ -1,4 +1,4 @@
-"""Proofs: a JSON file with dual values from which anybody can recompute a certified count without a solver."""
+"""Proofs: JSON files with dual values from which a certified count can be recomputed without a solver."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from certcore.base.gaussian import GaussianBase
 from certcore.common.errors import InputError
 from certcore.common.reading import read_json, whole_numbers
 from certcore.domain.base_rule import BaseRule
@@ -28,15 +29,22 @@ from certcore.verify.bound import SCALE_BITS, exact_bound
 from certcore.verify.strong import StrongDuals, strong_bound
 
 FORMAT = "certcore-proof-1"
-#: Proofs of the strong form: they also contain sets, tags of rows and the dual values of these.
+#: Format of proofs of the strong form, which also contain sets, tags of rows and their dual values.
 STRONG_FORMAT = "certcore-proof-2"
+#: Format of proofs against Gaussian noise, which also state the needs; the checker verifies them.
+REAL_FORMAT = "certcore-proof-3"
+#: Format of proofs against ballots, whose program has other rows.
+BALLOTS_FORMAT = "certcore-proof-4"
 MAX_BYTES = 256 * 2**20
+FORMATS = (FORMAT, STRONG_FORMAT, REAL_FORMAT, BALLOTS_FORMAT)
 _KEYS = {
     "format", "instance_digest", "threat", "targets", "target_nodes", "base_rule", "relaxation", "bound", "certified",
     "multipliers", "digest",
 }  # fmt: skip
 
 
+#: The last family of cuts (`program/cuts.py`) in this format; a new family needs a new format.
+LAST_FAMILY = 1
 _DUALS = {"scale_bits", "rows", "values", "cuts_touch", "cuts_index"}
 _STRONG = {"sets", "strong_rows", "strong_values"}
 
@@ -73,9 +81,9 @@ def make_proof(
     cuts: Cuts,
     strong: StrongDuals | None = None,
 ) -> dict[str, Any]:
-    """A proof of the bound; without dual values y where every field is the whole graph and totals suffice.
+    """A proof of the bound; without dual values y if every field is the whole graph, where totals suffice.
 
-    With `strong` the proof has format 2; `y` and `cuts` are then those of the tight program in it.
+    With `strong` the proof has format 2, and `y` and `cuts` belong to its tight program.
     """
     own = problem.threat.targets
     duals: dict[str, Any] | None = None
@@ -95,7 +103,7 @@ def make_proof(
                 "strong_values": strong.values.tolist(),
             }
     proof: dict[str, Any] = {
-        "format": FORMAT if strong is None else STRONG_FORMAT,
+        "format": _format(problem, strong is not None),
         "instance_digest": problem.instance.digest,
         "threat": problem.threat.to_json(),
         "targets": len(problem.targets),
@@ -106,12 +114,23 @@ def make_proof(
         "certified": certified_count(len(problem.targets), bound),
         "multipliers": duals,
     }
+    base = problem.instance.base
+    if isinstance(base, GaussianBase):
+        proof["needs"] = base.stated(problem.targets, problem.threat.adj_del)
     proof["digest"] = digest_of(proof)
     return proof
 
 
+def _format(problem: Problem, strong: bool) -> str:
+    if problem.by_ballots:
+        return BALLOTS_FORMAT
+    if isinstance(problem.instance.base, GaussianBase):
+        return REAL_FORMAT
+    return STRONG_FORMAT if strong else FORMAT
+
+
 def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
-    """Read a proof file; anything else is refused with one sentence."""
+    """Read a proof file; refuses anything else with a one-sentence error."""
     try:
         if isinstance(source, bytes):
             data = source
@@ -129,11 +148,13 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         raise InputError(f"cannot read the proof: {error.strerror or error}; give the path of a proof file") from error
     except ValueError as error:
         raise InputError("the proof is no UTF-8 text; expected a file written by certify --proof") from error
-    if not isinstance(proof, dict) or proof.get("format") not in (FORMAT, STRONG_FORMAT):
+    if not isinstance(proof, dict) or proof.get("format") not in FORMATS:
         raise InputError(
-            f"this is no proof of format {FORMAT} or {STRONG_FORMAT}; expected a file written by certify --proof"
+            f"this is no proof of format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; expected a file written by "
+            "certify --proof"
         )
-    missing, strange = sorted(_KEYS - set(proof)), sorted(set(proof) - _KEYS)
+    keys = _KEYS | ({"needs"} if proof["format"] == REAL_FORMAT else set())
+    missing, strange = sorted(keys - set(proof)), sorted(set(proof) - keys)
     if missing or strange:
         what = f"lacks {missing[0]!r}" if missing else f"has an unknown entry {strange[0]!r}"
         raise InputError(f"the proof {what}; expected exactly the entries that certify --proof writes")
@@ -146,13 +167,13 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
 
 
 def proof_bytes(proof: dict[str, Any], *, packed: bool) -> bytes:
-    """The file of a proof; packed with gzip, without a time stamp, so that equal proofs are equal files."""
+    """The content of a proof file; gzip is written without a time stamp, so that equal proofs give equal files."""
     text = json.dumps(proof, allow_nan=False).encode("utf-8")
     return gzip.compress(text, mtime=0) if packed else text
 
 
 def _unpacked(data: bytes) -> bytes:
-    """The content of a gzip file up to the largest size of a proof: a small file may unpack to a huge one."""
+    """Unpack gzip up to the largest size of a proof, because a small file may unpack to a huge one."""
     reader = zlib.decompressobj(wbits=31)
     try:
         text = reader.decompress(data, MAX_BYTES + 1)
@@ -183,6 +204,8 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         targets = proof["target_nodes"]
         nodes = None if targets is None else _integers(targets, instance.graph.n_nodes - 1)
         threat = ThreatModel.from_json(proof["threat"], nodes)
+        if isinstance(instance.base, GaussianBase) and proof["format"] == REAL_FORMAT:
+            instance = replace(instance, base=instance.base.as_stated(proof["needs"]))
         problem = Problem(instance, threat)
         bound = _recompute(problem, proof["format"], proof["relaxation"], proof["multipliers"])
     except (InputError, ValueError, TypeError, OverflowError, KeyError) as error:
@@ -212,6 +235,8 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
 
 def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> Fraction:
     strong = format_ == STRONG_FORMAT
+    if format_ != _format(problem, strong):
+        raise InputError("the format of the proof is that of another base certificate")
     expected = (Relaxation.STRONG,) if strong else (Relaxation.PAPER, Relaxation.TIGHT)
     if relaxation not in expected:
         raise InputError(f"the relaxation is {relaxation!r}; expected {' or '.join(map(repr, expected))}")
@@ -220,13 +245,13 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> F
             raise InputError("multipliers are given although the fields are the whole graph")
         return Fraction(whole_graph_attacked(problem))
     if strong and not problem.has_strong_rows:
-        raise InputError("strong rows apply neither to division voting nor to real amounts")
+        raise InputError("strong rows apply neither to ballots nor to real amounts and fields with weights")
     if not isinstance(duals, dict) or set(duals) != _DUALS | (_STRONG if strong else set()):
         raise InputError("the multipliers are not in the form that certify --proof writes")
     if type(duals["scale_bits"]) is not int or duals["scale_bits"] != SCALE_BITS:
         raise InputError(f"the multipliers have scale 2^{duals['scale_bits']}; expected 2^{SCALE_BITS}")
     structure = build_structure(problem, Relaxation.TIGHT if strong else Relaxation(relaxation))
-    family = _integers(duals["cuts_touch"], 1)
+    family = _integers(duals["cuts_touch"], LAST_FAMILY)
     index = _integers(duals["cuts_index"], max(len(structure.groups), len(structure.flips), 1) - 1)
     cuts = Cuts(family, index)
     if len(family) != len(index) or not cuts.fit(structure):
@@ -245,7 +270,7 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> F
 
 
 def _strong(duals: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongDuals:
-    """The entries of format 2 only; whether sets and tags are valid is checked when rows are made from them."""
+    """Read the entries of format 2; sets and tags are validated when rows are built from them."""
     sets = []
     for entry in _list(duals["sets"]):
         if len(_list(entry)) != 3 or type(entry[0]) is not int or type(entry[2]) is not int:
@@ -259,7 +284,7 @@ def _strong(duals: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongDuals:
 
 
 def whole_graph_attacked(problem: Problem) -> int:
-    """Targets that the largest possible totals leave uncertified."""
+    """Targets left uncertified if the perturbation of every type is as large as possible."""
     certified = problem.fronts.certified(whole_graph_totals(problem).tolist())
     return int((~certified[problem.targets]).sum())
 

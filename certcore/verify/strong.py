@@ -1,4 +1,4 @@
-"""The bound of the strong form: the tight program with level columns and strong rows, in exact integers."""
+"""The bound of the strong form (tight program with level columns and strong rows) in exact integers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from certcore.verify.duals import IntegerDuals
 
 @dataclass(frozen=True, eq=False)
 class StrongDuals:
-    """What proves a strong bound at one budget point: sets, tags, and the dual values of all rows."""
+    """The proof of a strong bound at one budget point: sets, tags, and the dual values of all rows."""
 
     y: np.ndarray
     """One per row of the structure and then one per cut."""
@@ -31,7 +31,7 @@ class StrongDuals:
 
 
 def strong_bound(problem: Problem, program: Program, by: StrongDuals) -> Fraction:
-    """Rebuild every row from its tag and evaluate the bound; refuses tags that do not fit."""
+    """Rebuild every row from its tag and evaluate the bound; refuses invalid tags."""
     levels = Levels(problem, program)
     for new in by.sets:
         levels.add(new)
@@ -60,7 +60,7 @@ def repaired(
 def used_only(
     y: np.ndarray, cuts: Cuts, sets: Sequence[LevelSet], tags: Sequence[Tag], values: np.ndarray
 ) -> StrongDuals:
-    """Only tags with a dual value and the sets they name, numbered anew: what a proof holds."""
+    """Keep only tags with a nonzero dual value and their sets, renumbered, as stored in a proof."""
     kept = [i for i in range(len(tags)) if values[i] > 0]
     named = sorted({number for i in kept for number in _sets_of(tags[i])})
     new = {old: place for place, old in enumerate(named)}

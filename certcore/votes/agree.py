@@ -1,7 +1,8 @@
-"""Every fast way to count votes is compared with the model's own forward pass before its votes count."""
+"""Checks of every fast way to count votes against the model's own forward pass, before its votes are used."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,10 @@ from torch.nn import functional
 
 from certcore.common.errors import InputError
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.models.base import Edges
+from certcore.models.called import Called
+from certcore.votes.first_map import FirstMap
 from certcore.votes.fused import FusedVoter
 from certcore.votes.module import ModuleVoter
 from certcore.votes.purposes import SELECTION
@@ -20,18 +23,18 @@ from certcore.votes.rounding import rounding, same_scores
 from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
 
-#: Samples that are compared one by one with the fused kernel.
+#: Number of samples that are compared one by one with the fused kernel.
 _SAMPLES = 4
-_CLEAN = Noise(("0",) * len(TYPES))  # type: ignore[arg-type]
+_CLEAN = Noise(("0",) * len(FLIPS))  # type: ignore[arg-type]
 
 
 def alone(voter: ModuleVoter) -> ModuleVoter:
-    """The plainest way: the model itself on one dense sample at a time."""
+    """The reference: the model itself on one dense sample at a time."""
     return replace(voter, batch=1, split=False)
 
 
 def module_agrees(voter: ModuleVoter) -> bool:
-    """Whether samples side by side, or a network cut after its first maps, answer like the model itself, one by one."""
+    """Whether batched samples, or a network split after its first maps, give the scores of the model itself."""
     plain = alone(voter)
     with torch.no_grad(), one_thread():
         try:
@@ -42,14 +45,14 @@ def module_agrees(voter: ModuleVoter) -> bool:
                 own = torch.cat([single.scores(SELECTION, number) for number in range(count)])
                 if not same_scores(ours[: len(own)], own):
                     return False
-        except InputError:  # one row per node or per edge: fine alone, not side by side
-            replace(plain, noise=voter.noise).scores(SELECTION, 0)  # or not even alone: then this is what is said
+        except InputError:  # shapes with one row per node or edge may work for single samples only
+            replace(plain, noise=voter.noise).scores(SELECTION, 0)  # raises the model's own error, if any
             return False
     return True
 
 
 def fused_agrees(fused: FusedVoter, plain: ModuleVoter) -> bool:
-    """Whether the kernel has the scores of the model, and its labels wherever their margin is clear."""
+    """Whether the kernel gives the model's scores, and its labels wherever the margin exceeds rounding."""
     with torch.no_grad(), one_thread():
         for noise, count in ((_CLEAN, 1), (fused.noise, _SAMPLES)):
             kernel, single = replace(fused, noise=noise), replace(plain, noise=noise)
@@ -66,8 +69,33 @@ def fused_agrees(fused: FusedVoter, plain: ModuleVoter) -> bool:
     return True
 
 
+def behind_agrees(voter: FusedVoter | ModuleVoter, cut: FirstMap, called: Called) -> bool:
+    """Whether a network behind its first maps gives the model's own scores, on attributes that map to the sample."""
+    sampler = Sampler(cut.graph, voter.noise)
+    with torch.no_grad(), one_thread():
+        for number in range(_SAMPLES):
+            table = sampler.moved(voter.seed, SELECTION, number)
+            pairs = sampler.edges(voter.seed, SELECTION, number)
+            own = copy.deepcopy(called).scores(
+                torch.from_numpy(cut.preimage(table)).float(), Edges.stack(voter.n_nodes, [pairs]).index
+            )
+            labels = torch.from_numpy(voter.count(SELECTION, number, 1).argmax(axis=1))
+            if isinstance(voter, ModuleVoter):
+                first = number - number % voter.batch
+                block = voter.scores(SELECTION, first)[(number - first) * voter.n_nodes :][: voter.n_nodes]
+                forms: tuple[Tensor, ...] = (block,)
+            else:
+                scores = _gcn_scores(voter, sampler, number)
+                forms = (scores, functional.log_softmax(scores, dim=1), functional.softmax(scores, dim=1))
+            chosen = own.gather(1, labels[:, None])[:, 0]
+            clear = own.amax(dim=1) - chosen > 2 * rounding(own)
+            if bool(clear.any()) or not any(same_scores(form, own) for form in forms):
+                return False
+    return True
+
+
 def _gcn_scores(kernel: FusedVoter, sampler: Sampler, sample: int) -> Tensor:
-    """What the arrays of a kernel with symmetric weights stand for, computed plainly."""
+    """Scores from the arrays of a kernel with symmetric weights, computed without the kernel."""
     attributes, _ = sampler.matrices(kernel.seed, SELECTION, sample)
     edges = Edges.stack(kernel.n_nodes, [sampler.edges(kernel.seed, SELECTION, sample)])
     hidden = np.maximum(edges.symmetric @ (attributes @ kernel.weights1) + kernel.bias1, 0)

@@ -1,7 +1,7 @@
-"""GAT's layer for counting votes: the same attention as torch-geometric's, one receiver after the other, compiled.
+"""GAT's layer in compiled code for counting votes: the attention of torch-geometric, one receiver at a time.
 
-torch-geometric writes every message out before it sums them; here each receiver's neighbours are weighed and added in
-one pass over sorted edges. Used only in evaluation mode, where nothing is dropped and no gradient is needed.
+torch-geometric stores every message before summing. Here the neighbours of each receiver are weighted and summed in one
+pass over sorted edges. It is used only in evaluation mode, without dropout and gradients.
 """
 
 # Numba infers the types of compiled functions from their arguments.
@@ -19,18 +19,18 @@ from certcore.common.compiled import compiled
 
 
 def can_attend(layer: Any) -> bool:
-    """Whether a GATConv is of the kind that is computed here."""
+    """Whether this code supports the settings of a GATConv."""
     return bool(layer.lin is not None and layer.res is None and layer.lin_edge is None and layer.aggr in ("add", "sum"))
 
 
 class Attention(nn.Module):
-    """A `GATConv` as it answers in evaluation mode; its weights are those of the layer."""
+    """A `GATConv` in evaluation mode, with the weights of the given layer."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
         self.lin, self.bias = layer.lin, layer.bias
         self.heads, self.channels = int(layer.heads), int(layer.out_channels)
-        # Scores of all heads, of senders and then of receivers, as one product.
+        # Attention scores of all heads, of senders and then of receivers, as one product.
         blocks = [torch.block_diag(*att.detach()[0].unsqueeze(-1)) for att in (layer.att_src, layer.att_dst)]
         self.register_buffer("scores", torch.cat(blocks, dim=1))
         self.concat, self.slope, self.loops = (
@@ -52,7 +52,7 @@ class Attention(nn.Module):
         return table if self.bias is None else table + self.bias
 
     def _rows(self, edge_index: Tensor, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Edges by receiver; where edges are not smoothed the same tensor comes again and again."""
+        """Edges sorted by receiver; cached, because unsmoothed edges are the same tensor in every call."""
         if self._sorted is None or self._sorted[0] is not edge_index or self._sorted[1] != n:
             sender, receiver = edge_index.numpy()
             if self.loops:
@@ -76,7 +76,7 @@ def _attend(indptr, senders, values, scores, slope, loops, out):
     highest = np.empty(heads, dtype=np.float32)
     for i in range(n_nodes):
         first = indptr[i]
-        own = 1 if loops else 0  # the node itself comes first
+        own = 1 if loops else 0  # the self loop comes first
         count = indptr[i + 1] - first + own
         for h in range(heads):
             highest[h] = -np.inf

@@ -1,4 +1,4 @@
-"""Votes of any network, batches of samples at a time: rows are summed by the sampler, torch runs the head."""
+"""Votes of any network in batches of samples: the sampler sums weight rows, torch runs the head."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
-from certcore.models.registry import model_class
+from certcore.models.registry import model_class, model_identity
 from certcore.votes.attention import Attention, can_attend
 from certcore.votes.fused import pad_weights, voter_digest
 from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
 
-#: Samples of a batch hold at most this many bytes of hidden units.
+#: Largest number of bytes of hidden units per batch.
 _BATCH_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class TorchVoter:
-    """A trained network on one graph; the weights are plain arrays, so that it travels to any worker.
+    """A trained network on one graph; its weights are plain arrays, so that it can be sent to any worker.
 
-    They are copies: training the network further does not change whose votes are counted.
+    The weights are copies. Further training of the network does not change the votes.
     """
 
     graph: Graph
@@ -38,7 +38,7 @@ class TorchVoter:
     options: dict[str, Any]
     weights: dict[str, np.ndarray]
 
-    #: What it counts with cannot change, so a worker may keep it for later tasks.
+    #: Its data cannot change, so a worker may keep it for later tasks.
     frozen: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class TorchVoter:
                 f"{model_class(model.name).__name__}, whose votes would be counted; use a FunctionVoter for it"
             )
         if noise.adjacency:
-            model.field(graph, noise)  # refuses a model that takes the edges of all samples for the same ones
+            model.field(graph, noise)  # refuses a model that requires equal edges in all samples
         weights = {key: value.detach().numpy() for key, value in model.state_dict().items()}
         return cls(graph, noise, seed, model.name, dict(model.options), weights)
 
@@ -70,10 +70,9 @@ class TorchVoter:
 
     @property
     def digest(self) -> str:
-        """Names what the votes depend on, and nothing else."""
-        revision = model_class(self.model).revision
-        name = self.model if revision == 1 else f"{self.model}-{revision}"
-        kind = f"torch|{name}|{sorted(self.options.items())}|{'|'.join(self.noise.theta)}|{self.seed}"
+        """Digest of everything the votes depend on, and nothing else."""
+        name = model_identity(self.model)
+        kind = f"torch|{name}|{sorted(self.options.items())}|{'|'.join(self.noise.theta)}{self.noise.moved}|{self.seed}"
         return voter_digest(kind, self.graph, tuple(self.weights[key] for key in sorted(self.weights)))
 
     @cached_property
@@ -81,7 +80,7 @@ class TorchVoter:
         network = model_class(self.model)(**self.options)
         network.load_state_dict({key: torch.from_numpy(value.copy()) for key, value in self.weights.items()})
         for name, layer in list(network.named_children()):
-            if isinstance(layer, GATConv) and can_attend(layer):  # the same attention, faster
+            if isinstance(layer, GATConv) and can_attend(layer):  # the same attention in compiled code
                 setattr(network, name, Attention(layer))
         return network.eval()
 
@@ -95,7 +94,7 @@ class TorchVoter:
 
     @cached_property
     def _fixed_units(self) -> torch.Tensor | None:
-        """The first map's output where attributes are not smoothed."""
+        """The first map's output if attributes are not smoothed."""
         return None if self.noise.attributes else self._units(0, 0, 1)
 
     def _units(self, kind: int, first: int, count: int) -> torch.Tensor:
@@ -115,14 +114,14 @@ class TorchVoter:
 
     @property
     def batch(self) -> int:
-        """Samples that are computed together."""
+        """Number of samples computed together."""
         return max(1, min(16, _BATCH_BYTES // (self.n_nodes * self.weights["first"].shape[1] * 4)))
 
     def count(self, kind: int, first: int, count: int) -> np.ndarray:
         """Votes (nodes, classes) of samples first … first + count − 1.
 
-        Matrix products may round differently in batches of different size, so a sample is always computed in the same
-        company: batch b holds the samples b·size … (b + 1)·size − 1, also if only some of them are asked for.
+        Matrix products may round differently in batches of another size. So a sample is always computed in the same
+        batch: batch b holds the samples b·size … (b + 1)·size − 1, even if only some of them are requested.
         """
         votes = np.zeros((self.n_nodes, self.n_classes), dtype=np.int64)
         nodes = np.arange(self.n_nodes)

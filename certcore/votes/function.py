@@ -1,4 +1,4 @@
-"""Votes of anybody's model: a function from sparse matrices to labels."""
+"""Votes of any model: a function from sparse matrices to labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.votes.fused import voter_digest
-from certcore.votes.identity import identity
+from certcore.votes.identity import code_digest
+from certcore.votes.purposes import SELECTION
 from certcore.votes.sampler import Sampler
 
 Classifier = Callable[[sp.csr_array, sp.csr_array], np.ndarray]
@@ -23,10 +24,10 @@ Classifier = Callable[[sp.csr_array, sp.csr_array], np.ndarray]
 class FunctionVoter:
     """`function(attributes, adjacency)` returns one label per node; both arguments are sparse 0/1 matrices.
 
-    Checkpoints and other processes recognise the function by all it depends on: code, defaults, closure, globals it
-    refers to, arrays, torch modules. What cannot be told for certain is refused there; with one job and without a
-    checkpoint any function will do. `version` is added to that, for what no code shows, such as a file that the
-    function reads. With several processes the function must be importable, that is, defined at the top of a module.
+    With one job and without a checkpoint any function is accepted. Checkpoints, other processes and clusters need a
+    `key`: a name of the model that must change whenever the model changes. The output on the first sample is part of
+    the digest as well, which detects most changes under the same key, but not all. With several processes the function
+    must be importable, that is, defined at the top level of a module.
     """
 
     graph: Graph
@@ -34,7 +35,7 @@ class FunctionVoter:
     seed: int
     function: Classifier
     n_classes: int
-    version: str = ""
+    key: str | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -42,9 +43,16 @@ class FunctionVoter:
 
     @property
     def digest(self) -> str:
-        """Of the function as it is now: nothing that is reached from it is remembered, for it may have changed."""
-        who = f"{identity(self.function)}|{self.version!r}"
-        return voter_digest(f"callable|{who}|{self.n_classes}|{self.noise.theta}|{self.seed}", self.graph, ())
+        """Digest of the key, the function's own code, and its output on the first sample."""
+        if not isinstance(self.key, str) or not self.key:
+            raise InputError(
+                "a function has no certain identity, so it is not certain whose votes a checkpoint or another process "
+                "would hold; give it a name of its own with key=… (another one whenever it changes), or count with "
+                "jobs=1 and without a checkpoint"
+            )
+        who = f"{self.key!r}|{code_digest(self.function).hex()}|{self.n_classes}"
+        who += f"|{self.noise.theta}{self.noise.moved}|{self.seed}"
+        return voter_digest(f"function-2|{who}", self.graph, (self.count(SELECTION, 0, 1),))
 
     @cached_property
     def _sampler(self) -> Sampler:

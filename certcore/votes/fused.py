@@ -16,15 +16,15 @@ from certcore.domain.noise import Noise
 from certcore.votes.kernel import gcn_votes
 from certcore.votes.sampler import Sampler
 
-#: Samples that walk through the nodes together hold at most this many bytes of hidden units.
+#: Largest number of bytes of hidden units of the samples that the kernel processes together.
 _SHARED_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class FusedVoter:
-    """A trained GCN (symmetric or row-normalised) on one graph; plain arrays, so that it travels to any worker.
+    """A trained GCN (symmetric or row-normalised) on one graph, as plain arrays that can be sent to any worker.
 
-    The weights are copies: training the model further does not change whose votes are counted.
+    The weights are copies. Further training of the model does not change the votes.
     """
 
     graph: Graph
@@ -51,7 +51,7 @@ class FusedVoter:
                 f"{expected[0]} and {expected[1]} for this graph: was it trained on another dataset?"
             )
 
-    #: What it counts with cannot change, so a worker may keep it for later tasks.
+    #: Its data cannot change, so a worker may keep it for later tasks.
     frozen: ClassVar[bool] = True
 
     @property
@@ -64,13 +64,13 @@ class FusedVoter:
 
     @property
     def digest(self) -> str:
-        """Names what the votes depend on, and nothing else."""
-        kind = f"fused|{self.symmetric}|{'|'.join(self.noise.theta)}|{self.seed}"
+        """Digest of everything the votes depend on, and nothing else."""
+        kind = f"fused|{self.symmetric}|{'|'.join(self.noise.theta)}{self.noise.moved}|{self.seed}"
         return voter_digest(kind, self.graph, (self.weights1, self.bias1, self.weights2, self.bias2))
 
     @cached_property
     def _tables(self) -> tuple:
-        """Weights padded to whole vectors, and the first layer's sums for unsmoothed attributes."""
+        """Weights padded to full vectors, and the first layer's sums if attributes are not smoothed."""
         sampler = Sampler(self.graph, self.noise)
         weights1 = pad_weights(self.weights1)
         blocks = len(weights1)
@@ -80,9 +80,9 @@ class FusedVoter:
         columns = np.zeros((blocks * WIDE, groups * NARROW), dtype=np.float32)
         columns[: len(self.bias1), : self.n_classes] = self.weights2
         weights2 = np.ascontiguousarray(columns.reshape(-1, groups, NARROW).transpose(1, 0, 2))
-        fixed = np.zeros((blocks, 0, WIDE), dtype=np.float32)
+        fixed = np.zeros((1, blocks, 0, WIDE), dtype=np.float32)
         if not self.noise.attributes:
-            fixed = sampler.summed_rows(0, 0, 0, 1, weights1)[0]
+            fixed = sampler.summed_rows(0, 0, 0, 1, weights1)
         batch = max(1, min(16, _SHARED_BYTES // max(1, self.n_nodes * blocks * WIDE * 4)))
         return sampler, (weights1, bias1, weights2, self.bias2.copy()), fixed, batch
 
@@ -90,16 +90,21 @@ class FusedVoter:
         """Votes (nodes, classes) of samples first … first + count − 1."""
         sampler, weights, fixed, batch = self._tables
         votes = np.zeros((self.n_nodes, self.n_classes), dtype=np.int64)
-        smoothed = (self.noise.attributes, self.noise.adjacency)
-        gcn_votes(
-            self.seed, kind, first, count, batch, sampler.attribute_tables, sampler.edge_tables, smoothed,
-            self.symmetric, weights, fixed, votes,
-        )  # fmt: skip
+        moved = self.noise.attr_std is not None
+        smoothed = (self.noise.attributes and not moved, self.noise.adjacency)
+        for start in range(first, first + count, batch if moved else count):
+            now = min(batch if moved else count, first + count - start)
+            if moved:
+                fixed = sampler.summed_rows(self.seed, kind, start, now, weights[0])
+            gcn_votes(
+                (self.seed, kind, start, now), batch, sampler.attribute_tables, sampler.edge_tables, smoothed,
+                self.symmetric, weights, fixed, votes,
+            )  # fmt: skip
         return votes
 
 
 def pad_weights(weights: np.ndarray) -> np.ndarray:
-    """(attributes, units) → (blocks, attributes, 64), filled up with zeros."""
+    """(attributes, units) → (blocks, attributes, 64), padded with zeros."""
     blocks = -(-weights.shape[1] // WIDE)
     padded = np.zeros((weights.shape[0], blocks * WIDE), dtype=np.float32)
     padded[:, : weights.shape[1]] = weights

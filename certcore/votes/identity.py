@@ -1,310 +1,256 @@
-"""Who a callable is, beyond doubt: a digest of everything its answers can depend on, or a refusal.
+"""Identification of the model behind stored votes: a digest of a torch module, or a key given by the user.
 
-A name is no identity: notebooks define `model` ten times, partials and closures have no name of their own, and weights
-change behind every name. So the digest walks through code, defaults, closures, the globals that the code refers to,
-bound objects, classes, arrays and torch modules. Widely used libraries count by name and version; anything whose
-contents cannot be seen (locks, open files, compiled code, caches) is refused rather than guessed.
+The digest covers parameters, buffers and plain settings of a module, the compiled code of its classes, and the name and
+version of the libraries it uses. A module is refused if its output may depend on anything else (functions, hooks,
+global variables, closures, files). Votes of such a model are stored only under an explicit `key`.
 """
 
 from __future__ import annotations
 
-import builtins
 import dis
 import functools
 import hashlib
 import sys
-import sysconfig
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from certcore.common.errors import InputError
 
-#: Installed libraries that are the same wherever their version is; code of anybody else is read.
-LIBRARIES = frozenset({"numpy", "scipy", "torch", "torch_geometric", "torch_sparse", "sklearn", "networkx", "pandas"})
-#: What a function reads with these is nowhere in the function.
-UNSEEN = frozenset({"open", "exec", "eval", "compile", "globals", "input", "__import__"})
-#: Entries of a class that say nothing about what it does, or only repeat other entries.
+#: Installed libraries that are identified by their version.
+LIBRARIES = frozenset({"certcore", "torch", "torch_geometric", "numpy", "math", "typing"})
+#: Names through which code reads data outside the model: files, other modules, the environment, its caller, the clock.
+_READS_ELSEWHERE = frozenset(
+    {
+        "open", "exec", "eval", "compile", "globals", "locals", "vars", "input", "getattr", "setattr", "__import__",
+        "import_module", "modules", "load", "memmap", "fromfile", "loadtxt", "genfromtxt", "from_file", "from_dlpack",
+        "hub", "ops", "environ", "getenv", "__dict__", "__globals__", "f_globals", "time",
+    }
+)  # fmt: skip
+#: Bytecode instructions that look up a global name.
+LOOKED_UP = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
+#: Class attributes that do not affect behaviour.
 _SILENT = frozenset(
     {
-        "__dict__",
-        "__weakref__",
-        "__doc__",
-        "__module__",
-        "__qualname__",
-        "__firstlineno__",
-        "__static_attributes__",
-        "__annotations__",
-        "__annotate__",
-        "__annotate_func__",
-        "__annotations_cache__",
-        "__dataclass_fields__",
-        "__dataclass_params__",
-        "__abstractmethods__",
-        "_abc_impl",
+        "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__",
+        "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__parameters__",
+        "__orig_bases__",
     }
-)
-_STDLIB = sysconfig.get_paths()["stdlib"]
-_PLAIN = (type(None), bool, float, complex, str, bytes, range, type(Ellipsis), type(NotImplemented))
-_DESCRIPTORS = (
-    types.MemberDescriptorType,
-    types.GetSetDescriptorType,
-    types.WrapperDescriptorType,
-    types.MethodDescriptorType,
-    types.ClassMethodDescriptorType,
-)
+)  # fmt: skip
 
 
-def identity(function: Callable[..., Any]) -> str:
-    """SHA-256 over everything that decides what the function returns; `InputError` if that cannot be told."""
-    walk = _Walk()
+class Unrecognised(Exception):
+    """A model cannot be identified; the text is the reason."""
+
+
+def identity(module: Any, key: str | None = None) -> str:
+    """SHA-256 of a module in its present state; `InputError` if its output may depend on more and there is no `key`."""
+    digest = hashlib.sha256(b"certcore-module-2")
     try:
-        walk.visit(function, "the function")
-    except RecursionError as error:
-        raise _refusal("the function", "is nested too deeply") from error
-    return walk.digest.hexdigest()
+        for line in _module(module) if key is None else _keyed(module, key):
+            digest.update(b"%d:" % len(line) + line)
+    except Unrecognised as why:
+        raise InputError(
+            f"{why}, so it is not certain whose votes a checkpoint or another process would hold; give the model a "
+            "name of its own with key=… (another one whenever it changes), or count with jobs=1 and without a "
+            "checkpoint"
+        ) from None
+    return digest.hexdigest()
 
 
-def _refusal(where: str, why: str) -> InputError:
-    return InputError(
-        f"{where} {why}, so nobody can tell for certain whose votes a checkpoint or another process would hold; pass "
-        "arrays, torch modules and plain functions instead, or count with jobs=1 and without a checkpoint"
-    )
+def code_digest(function: object) -> bytes:
+    """SHA-256 of the compiled code of a Python function, without its closure and globals; empty for anything else."""
+    code = getattr(function, "__code__", None)
+    return hashlib.sha256(repr(_code(code)).encode()).digest() if isinstance(code, types.CodeType) else b""
 
 
-class _Walk:
-    """Feeds a digest with the parts of an object, every mutable part once."""
+def _keyed(module: Any, key: str) -> list[bytes]:
+    """The key and all tensors of the module, so that retraining changes the identity under the same key."""
+    if not isinstance(key, str) or not key:
+        raise InputError(f"the key of the model is {key!r}; expected a name of its own, such as 'gat, 2 heads'")
+    tensors = [*module.named_parameters(), *module.named_buffers()]
+    return [b"key", key.encode(), *(part for name, value in tensors for part in (name.encode(), _tensor(value)))]
 
-    def __init__(self) -> None:
-        self.digest = hashlib.sha256(b"certcore-callable-1")
-        self.seen: dict[int, int] = {}
-        #: An address names an object only as long as the object lives.
-        self.alive: list[Any] = []
 
-    def put(self, *words: str | bytes) -> None:
-        for word in words:
-            data = word.encode("utf-8", "surrogatepass") if isinstance(word, str) else word
-            self.digest.update(b"%d:" % len(data) + data)
+def _module(module: Any) -> list[bytes]:
+    """Everything that identifies a module and its submodules."""
+    import torch
+    from torch import nn
 
-    def visit(self, value: Any, where: str) -> None:
-        kind = type(value)
-        if kind in _PLAIN:
-            self.put(kind.__name__, repr(value))
-        elif kind is int:
-            self.put("int", hex(value))
-        elif kind is tuple:
-            self._visit_all("tuple", value, where)
-        elif kind is frozenset or kind is set:
-            self.put(kind.__name__, *sorted(self._apart(item, where) for item in value))
-        elif isinstance(value, np.ndarray | np.generic):
-            self._visit_array(value, where)
-        elif isinstance(value, sp.sparray | sp.spmatrix):
-            # Not its fields: some of them only remember what was found out about the others.
-            entries = value.tocoo()
-            self._visit_all(
-                f"sparse {value.format} {kind.__name__}", [value.shape, entries.coords, entries.data], where
-            )
-        elif _is_tensor(value):
-            self._visit_tensor(value, where)
-        elif (name := _library_name(value)) is not None:
-            self.put("library", *name)
-        elif id(value) in self.seen:
-            self.put("again", str(self.seen[id(value)]))
-        else:
-            self.seen[id(value)] = len(self.seen)
-            self.alive.append(value)
-            self._visit_once(value, where)
+    lines = [f"{sys.version_info[:2]}".encode()]
+    classes: dict[type, None] = {}
+    for name, part in module.named_modules(remove_duplicate=False):
+        classes |= dict.fromkeys(type(part).__mro__)
+        lines += [name.encode(), _name(type(part)).encode()]
+        for attribute, value in vars(part).items():
+            where = f"{attribute!r} of {type(part).__name__}"
+            if attribute == "_modules":
+                lines += [repr(list(value)).encode()]
+            elif attribute in ("_parameters", "_buffers"):
+                lines += [line for one, held in value.items() for line in (one.encode(), _value(held, where))]
+            elif "_hooks" in attribute and isinstance(value, dict):
+                if value and "backward" not in attribute and "state_dict" not in attribute:
+                    raise Unrecognised(f"a {type(part).__name__} has hooks ({attribute})")
+            elif type(value).__name__ != "Inspector" or not installed_version(type(value).__module__):
+                lines += [attribute.encode(), _value(value, where)]
+    own = [kind for kind in classes if _library(kind) is None]
+    for kind in classes:
+        found = _library(kind)
+        lines.append(found.encode() if found else _class(kind, own))
+    if torch.nn.Module not in classes or not isinstance(module, nn.Module):
+        raise Unrecognised(f"the model is a {type(module).__name__} and no torch module")
+    return lines
 
-    def _visit_all(self, kind: str, values: Any, where: str) -> None:
-        values = list(values)
-        self.put(kind, str(len(values)))
-        for value in values:
-            self.visit(value, where)
 
-    def _visit_once(self, value: Any, where: str) -> None:
-        kind = type(value)
-        if kind is list:
-            self._visit_all("list", value, where)
-        elif kind is dict or kind is types.MappingProxyType:
-            self._visit_all(kind.__name__, [part for item in value.items() for part in item], where)
-        elif isinstance(value, types.FunctionType):
-            self._visit_function(value)
-        elif isinstance(value, types.CodeType):
-            self._visit_code(value, where)
-        elif isinstance(value, types.MethodType):
-            self._visit_all("method", [value.__func__, value.__self__], where)
-        elif isinstance(value, type):
-            self._visit_class(value)
-        elif isinstance(value, types.ModuleType):
-            inside = {key: vars(value)[key] for key in sorted(vars(value)) if not key.startswith("__")}
-            self._visit_all("module", [part for item in inside.items() for part in item], f"module {value.__name__}")
-        elif isinstance(value, staticmethod | classmethod):
-            self._visit_all(kind.__name__, [value.__func__], where)
-        elif isinstance(value, property):
-            self._visit_all("property", [value.fget, value.fset, value.fdel], where)
-        elif isinstance(value, functools.cached_property):
-            self._visit_all("cached_property", [value.func], where)
-        elif kind is functools.partial:
-            self._visit_all("partial", [value.func, value.args, value.keywords, vars(value)], where)
-        elif isinstance(value, _DESCRIPTORS):
-            self._visit_all("descriptor", [value.__name__, value.__objclass__], where)
-        elif isinstance(value, types.BuiltinFunctionType | types.MethodWrapperType):
-            owner = value.__self__
-            if owner is None or isinstance(owner, types.ModuleType):
-                raise _refusal(f"{where} ({value.__qualname__})", "is compiled code outside the known libraries")
-            self._visit_all("builtin method", [value.__name__, owner], where)
-        elif kind.__module__ == "typing" or isinstance(value, types.GenericAlias | types.UnionType):
-            self._visit_all(repr(value), getattr(value, "__args__", ()), where)
-        else:
-            self._visit_instance(value, where)
+def _value(value: Any, where: str) -> bytes:
+    """Bytes of a plain value, an array, a tensor, or an object of a known library."""
+    import torch
 
-    def _apart(self, value: object, where: str) -> str:
-        """Members of sets have no order: each gets a digest of its own."""
-        walk = _Walk()
-        walk.visit(value, where)
-        return walk.digest.hexdigest()
+    if type(value) in (torch.Tensor, torch.nn.Parameter):
+        return _tensor(value)
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        return repr((value.dtype.str, value.shape)).encode() + value.tobytes()
+    if type(value) in _PLAIN or isinstance(value, torch.dtype | torch.device):
+        return f"{type(value).__name__} {value!r}".encode()
+    if type(value) in (tuple, list, torch.Size):
+        return type(value).__name__.encode() + b"".join(_sized(_value(one, where)) for one in value)
+    if type(value) is dict:
+        return b"dict" + b"".join(_sized(_value(one, where)) for item in value.items() for one in item)
+    if type(value) is set:
+        return b"set" + b"".join(sorted(_sized(_value(one, where)) for one in value))
+    found = _library(value)
+    if found is None:
+        raise Unrecognised(f"{where} is a {type(value).__name__}, which cannot be looked into")
+    return found.encode()
 
-    def _visit_array(self, array: np.ndarray | np.generic, where: str) -> None:
-        if array.dtype.hasobject or (isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap)):
-            raise _refusal(f"{where} ({type(array).__name__} of {array.dtype})", "is no array of plain numbers")
-        self.put("array", str(array.dtype.descr), str(array.shape), np.ascontiguousarray(array).tobytes())
 
-    def _visit_tensor(self, tensor: Any, where: str) -> None:
-        torch = sys.modules["torch"]
-        if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout != torch.strided:
-            raise _refusal(f"{where} ({type(tensor).__name__}, {tensor.layout})", "is no dense tensor")
-        plain = tensor.detach().cpu().contiguous().reshape(-1)
-        data = b"" if plain.numel() == 0 else plain.view(torch.uint8).numpy().tobytes()
-        self.put("tensor", str(tensor.dtype), str(tuple(tensor.shape)), tensor.device.type, data)
+def _sized(data: bytes) -> bytes:
+    return b"%d:" % len(data) + data
 
-    def _visit_function(self, function: types.FunctionType) -> None:
-        where = f"the function {function.__qualname__}"
-        self._visit_all(
-            "function", [function.__code__, function.__defaults__, function.__kwdefaults__, function.__dict__], where
-        )
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            try:
-                inside = cell.cell_contents
-            except ValueError:
-                self.put("empty cell", name)
+
+def _tensor(tensor: Any) -> bytes:
+    import torch
+
+    if tensor.layout != torch.strided or tensor.device.type == "meta":
+        raise Unrecognised(f"a tensor of the model has the layout {tensor.layout} on {tensor.device}")
+    plain = tensor.detach().cpu().contiguous().reshape(-1)
+    data = b"" if plain.numel() == 0 else plain.view(torch.uint8).numpy().tobytes()
+    return repr((str(tensor.dtype), tuple(tensor.shape), tensor.device.type)).encode() + data
+
+
+def _class(kind: type, own: list[type]) -> bytes:
+    """The code of a class that belongs to no known library; `own` are all such classes of the model."""
+    if not kind.__flags__ & 1 << 9:
+        raise Unrecognised(f"the class {kind.__qualname__} is compiled code of no known library")
+    lines: list[Any] = [kind.__qualname__, [base.__qualname__ for base in kind.__bases__], _name(type(kind))]
+    for name, value in sorted(vars(kind).items()):
+        if name in _SILENT:
+            continue
+        where = f"{name!r} of the class {kind.__qualname__}"
+        value = getattr(value, "__func__", value) if isinstance(value, staticmethod | classmethod) else value
+        parts = [value.fget, value.fset, value.fdel] if isinstance(value, property) else [value]
+        parts = [value.func] if isinstance(value, functools.cached_property) else parts
+        for part in parts:
+            if not isinstance(part, types.FunctionType) or _library(part):
+                lines.append((name, _value(part, where)))
                 continue
-            self.put("cell", name)
-            self.visit(inside, f"{name!r} in the closure of {function.__qualname__}")
-        for name in sorted(set(globals_of(function.__code__))):
-            self.put("global", name)
-            if name in function.__globals__:
-                self.visit(function.__globals__[name], f"the global {name!r} of {function.__qualname__}")
-            elif name in UNSEEN:
-                raise _refusal(where, f"calls {name}(), and what it reads with it cannot be seen")
-            elif hasattr(builtins, name):
-                self.put("builtin")
-            else:
-                self.put("missing")
-        for name in sorted(set(_imports_of(function.__code__))):
-            self.put("import", name)
-            module = sys.modules.get(name)
-            if module is None:
-                raise _refusal(where, f"imports {name!r} while it runs (import it at the top of its module)")
-            self.visit(module, f"the module {name} in {function.__qualname__}")
-
-    def _visit_code(self, code: types.CodeType, where: str) -> None:
-        self.put("code", code.co_code, code.co_exceptiontable)
-        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
-        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-        self._visit_all("parts", [counts, names, code.co_consts], where)
-
-    def _visit_class(self, kind: type) -> None:
-        where = f"the class {kind.__qualname__}"
-        if not kind.__flags__ & 1 << 9:  # made in C: there is no code to read
-            raise _refusal(where, "is compiled code outside the known libraries")
-        inside = {key: value for key, value in sorted(vars(kind).items()) if key not in _SILENT}
-        self._visit_all("class", [type(kind), kind.__bases__, list(inside)], where)
-        for name, value in inside.items():
-            self.visit(value, f"{name!r} of the class {kind.__qualname__}")
-
-    def _visit_instance(self, value: object, where: str) -> None:
-        """What `copy` and `pickle` would take along, which C objects without a description refuse to give."""
-        name = f"{where} ({type(value).__name__})"
-        if hasattr(value, "py_func"):
-            raise _refusal(name, "is compiled by numba, which keeps the globals of its first call")
-        try:
-            parts = value.__reduce_ex__(4)
-        except Exception as error:
-            raise _refusal(name, "has contents that cannot be read") from error
-        if isinstance(parts, str):
-            if not _is_constant(value, parts):
-                raise _refusal(name, "has contents that cannot be read")
-            self.put("constant", parts)
-            return
-        listed = [list(part) if isinstance(part, Iterator) else part for part in parts]
-        # Its own description may leave things out; and no attributes are the same as none yet.
-        listed = [None if type(part) is dict and not part else part for part in listed]
-        self._visit_all("object", [type(value), *listed, getattr(value, "__dict__", None) or None], name)
+            if _generated(part, kind):
+                continue
+            given = _value((part.__defaults__, part.__kwdefaults__, vars(part)), where)
+            lines.append((name, type(vars(kind)[name]).__name__, _code(part.__code__), given))
+            if name != "__init__":  # what __init__ created is in the module's attributes
+                lines.append(_outside(part, kind, own))
+    return repr(lines).encode()
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+def _outside(function: types.FunctionType, kind: type, own: list[type]) -> list[Any]:
+    """Global values that a method uses; refused unless they are libraries, constants and the model's classes."""
+    where = f"{kind.__qualname__}.{function.__name__}"
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if name != "__class__" or cell.cell_contents not in own:
+            raise Unrecognised(f"{where} refers to {name!r} outside of it")
+    hidden = sorted(_READS_ELSEWHERE & set(names_of(function.__code__)))
+    if hidden:
+        raise Unrecognised(f"{where} uses {hidden[0]!r}, and what it reads with it cannot be seen")
+    if imported := sorted(set(names_of(function.__code__, ("IMPORT_NAME",)))):
+        raise Unrecognised(f"{where} imports {imported[0]!r} while it runs")
+    found: list[Any] = []
+    for name in sorted(set(names_of(function.__code__, LOOKED_UP))):
+        value = function.__globals__.get(name)
+        if name in function.__globals__ and not (isinstance(value, type) and value in own):
+            found.append((name, _value(value, f"the global {name!r} of {where}")))
+    return found
 
 
-def globals_of(code: types.CodeType) -> Iterator[str]:
-    """Names that the code, or code inside it, looks up outside."""
-    for part in _codes(code):
-        for step in dis.get_instructions(part):
-            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
-                yield str(step.argval)
+def _generated(function: types.FunctionType, kind: type) -> bool:
+    """Whether torch-geometric generated the function, from a template and the signatures of the class's methods."""
+    layer = getattr(sys.modules.get("torch_geometric.nn"), "MessagePassing", None)
+    home = str(function.__globals__.get("__name__"))
+    return layer is not None and issubclass(kind, layer) and home.startswith(f"{kind.__module__}_{kind.__name__}_")
 
 
-def _imports_of(code: types.CodeType) -> Iterator[str]:
-    for part in _codes(code):
-        yield from (str(step.argval) for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME")
+def names_of(code: types.CodeType, steps: tuple[str, ...] = ()) -> Iterator[str]:
+    """Names that code and nested code mention; with `steps`, those that these instructions look up."""
+    found = (str(step.argval) for step in dis.get_instructions(code) if step.opname in steps)
+    yield from found if steps else code.co_names
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from names_of(part, steps)
 
 
-def _is_tensor(value: object) -> bool:
-    torch = sys.modules.get("torch")  # who has a tensor has imported it
-    return torch is not None and isinstance(value, torch.Tensor)
+def _code(code: types.CodeType) -> tuple[Any, ...]:
+    """Compiled code without file name and line numbers."""
+    constants = [
+        _code(part)
+        if isinstance(part, types.CodeType)
+        else ("frozenset", sorted(map(repr, part)))
+        if isinstance(part, frozenset)
+        else (type(part).__name__, repr(part))
+        for part in code.co_consts
+    ]
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return (code.co_code, code.co_exceptiontable, counts, names, constants)
 
 
-def _library(name: str | None) -> str | None:
-    """The version of a module that counts by name and version, if it is one."""
-    top = (name or "").partition(".")[0]
+def _name(value: Any) -> str:
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def installed_version(name: str) -> str | None:
+    """The version of an installed library (or of Python, for its standard library); None for anything else."""
+    top = name.partition(".")[0]
     module = sys.modules.get(top)
-    if module is None:
-        return None
+    if top not in LIBRARIES or module is None:
+        return "builtin" if name == "builtins" else None
     origin = str(getattr(getattr(module, "__spec__", None), "origin", None) or "")
-    installed = "site-packages" in origin or "dist-packages" in origin
-    if top in sys.stdlib_module_names:
-        # A file of the same name in somebody's folder hides the module of the standard library.
-        known = origin in ("", "built-in", "frozen") or (origin.startswith(_STDLIB) and not installed)
-        return sys.version.split()[0] if known else None
-    return str(getattr(module, "__version__", "")) if top in LIBRARIES and installed else None
+    if top in sys.stdlib_module_names or top == "certcore" or "-packages" in origin:
+        return str(getattr(module, "__version__", sys.version_info[:3]))
+    return None
 
 
-def _library_name(value: object) -> tuple[str, str] | None:
-    """Name and version of a module, class or function that a known library has under its own name."""
+def _library(value: Any) -> str | None:
+    """Name and version of a module, class or function that is found unchanged under its name in a known library."""
     if isinstance(value, types.ModuleType):
-        version = _library(value.__name__)
-        return None if version is None else (value.__name__, version)
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if not isinstance(module, str) or not isinstance(name, str):
+        version = installed_version(value.__name__)
+        return None if version is None else f"{value.__name__} {version}"
+    home, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if isinstance(value, np.ufunc | types.BuiltinFunctionType):  # implemented in C, identified by their short name
+        home, name = "numpy" if isinstance(value, np.ufunc) else home or "torch", value.__name__
+    if not isinstance(home, str) or not isinstance(name, str) or (version := installed_version(home)) is None:
         return None
-    version = _library(module)
-    found: Any = sys.modules.get(module)
-    if version is None or found is None:
-        return None
+    found: Any = sys.modules.get(home)
     for part in name.split("."):
         found = getattr(found, part, None)
-    if found is not value and not (isinstance(value, type) and not value.__flags__ & 1 << 9):
+    if found is not value or (isinstance(value, type) and not _as_installed(value)):
         return None
-    return f"{module}.{name}", version
+    return f"{home}.{name} {version}"
 
 
-def _is_constant(value: object, name: str) -> bool:
-    """Whether a known library has this very object under this name (ufuncs, dtypes)."""
-    homes = (sys.modules.get(home) for home in (type(value).__module__, "scipy.special"))
-    return any(home is not None and _library(home.__name__) and getattr(home, name, None) is value for home in homes)
+def _as_installed(kind: type) -> bool:
+    """Whether all methods of a library's class are the library's own, that is, none was replaced."""
+    methods = [part for part in vars(kind).values() if isinstance(part, types.FunctionType)]
+    return all(installed_version(str(method.__globals__.get("__name__"))) is not None for method in methods)

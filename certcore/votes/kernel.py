@@ -1,8 +1,8 @@
-"""The fused kernel for two-layer GCNs: draws a sample, runs the network and counts its votes without building a graph.
+"""The fused kernel for two-layer GCNs: draws samples, runs the network and counts votes without building graphs.
 
-What costs is adding up rows of the first weight matrix for every one that survives and every one that appears.
-So a few samples share their way through the nodes: the rows of a node's own attributes then stay in the fastest
-cache. All sums run in a fixed order, so a sample gives the same votes in any batch, process and machine.
+Most time is spent on adding rows of the first weight matrix for every kept or added one. So a few samples are processed
+together per node, which keeps the rows of the node's own attributes in the fastest cache. All sums have a fixed order,
+so a sample gives the same votes in any batch, process and machine.
 """
 
 # Numba infers the types of compiled functions from their arguments.
@@ -29,7 +29,7 @@ from certcore.votes.streams import (
 
 @compiled(nogil=True)
 def first_layer(seed, kind, first, batch, attributes, weights, out):
-    """out[s, b, n] = sum of the weight rows (block b of 64 units) that node n has ones for in sample first + s."""
+    """out[s, b, n] = sum of the weight rows (block b of 64 units) of node n's ones in sample first + s."""
     indptr, indices, existing, keep, keep_all, table = attributes
     n_nodes, n_attrs, blocks = len(indptr) - 1, weights.shape[1], weights.shape[0]
     n_ones = indptr[n_nodes]
@@ -63,7 +63,7 @@ def first_layer(seed, kind, first, batch, attributes, weights, out):
 
 @compiled()
 def draw_edges(seed, kind, sample, adjacency, words):
-    """One draw of the edges: which of the existing ones stay (as bits in `words`), and the pairs that are added."""
+    """Draw the edges once: which existing ones are kept (as bits in `words`), and the pairs that are added."""
     indptr, indices, edges, directed, keep, keep_all, table = adjacency
     start, step = open_stream(seed, kind + ADJ_KEEP, sample)
     keep_bits(start, step, keep, keep_all, len(edges), words)
@@ -76,7 +76,7 @@ def draw_edges(seed, kind, sample, adjacency, words):
     start, distance = jump(start, step, table, n_nodes * n_nodes)
     position = distance - 1
     for i in range(n_nodes):
-        # Row i offers every other node (directed) or every later one (undirected: one draw per pair).
+        # The candidates of row i are all other nodes (directed) or all later ones (undirected: one draw per pair).
         offset = 0 if directed else i + 1
         width = n_nodes - offset
         while position < width:
@@ -104,7 +104,7 @@ def draw_edges(seed, kind, sample, adjacency, words):
 
 @compiled()
 def looped_rows(n_nodes, edges, directed, words, added):
-    """CSR arrays of a drawn adjacency with a self loop at every node, first in its row."""
+    """CSR arrays of a drawn adjacency, with a self loop at the start of every row."""
     indptr = np.zeros(n_nodes + 1, dtype=np.int64)
     indptr[1:] = 1
     indices = np.empty(0, dtype=np.int32)
@@ -135,7 +135,7 @@ def looped_rows(n_nodes, edges, directed, words, added):
 
 @compiled()
 def scales(indptr, symmetric, send, receive):
-    """A message weighs send[j]·receive[i]: 1/√d on both sides, or 1/d at the receiver; d counts the self loop."""
+    """Message weights send[j]·receive[i]: factors 1/√d for both, or 1/d for the receiver; d counts the self loop."""
     for i in range(len(indptr) - 1):
         degree = float32(indptr[i + 1] - indptr[i])
         if symmetric:
@@ -148,7 +148,7 @@ def scales(indptr, symmetric, send, receive):
 
 @compiled(nogil=True)
 def second_half(hidden, indptr, indices, send, receive, bias1, weights2, bias2, scores, votes):
-    """From the summed weight rows of one sample to its votes: propagate, ReLU, second layer, propagate, count."""
+    """Votes of one sample from its summed weight rows: propagate, ReLU, second layer, propagate, count."""
     blocks, n_nodes, _ = hidden.shape
     n_classes, groups = votes.shape[1], weights2.shape[0]
     layer = np.empty(blocks * WIDE, dtype=np.float32)
@@ -181,12 +181,13 @@ def second_half(hidden, indptr, indices, send, receive, bias1, weights2, bias2, 
 
 
 @compiled(nogil=True)
-def gcn_votes(seed, kind, first, count, batch, attributes, adjacency, smoothed, symmetric, weights, fixed, votes):
-    """Add the votes of samples first … first + count − 1 to `votes`.
+def gcn_votes(samples, batch, attributes, adjacency, smoothed, symmetric, weights, fixed, votes):
+    """Add the votes of samples first … first + count − 1 to `votes`; `samples` are (seed, kind, first, count).
 
-    `smoothed` says for attributes and edges whether they are drawn; `fixed` holds the first layer's sums where
-    attributes are not.
+    `smoothed` states whether attributes and edges are drawn here. If attributes are not, `fixed` holds the first
+    layer's sums: one for all samples, or one for each.
     """
+    seed, kind, first, count = samples
     weights1, bias1, weights2, bias2 = weights
     edges, directed = adjacency[2], adjacency[3]
     blocks, n_nodes = weights1.shape[0], votes.shape[0]
@@ -205,7 +206,7 @@ def gcn_votes(seed, kind, first, count, batch, attributes, adjacency, smoothed, 
             first_layer(seed, kind, first + done, now, attributes, weights1, hidden)
         for s in range(now):
             if not smoothed[0]:
-                hidden[s] = fixed
+                hidden[s] = fixed[(done + s) % len(fixed)]
             if smoothed[1]:
                 added = draw_edges(seed, kind, first + done + s, adjacency, words)
                 indptr, indices = looped_rows(n_nodes, edges, directed, words, added)

@@ -1,4 +1,4 @@
-"""Votes of anybody's torch network: several samples side by side as one graph without links between them."""
+"""Votes of any torch network: a batch of samples is one graph with disconnected copies."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges
 from certcore.models.called import Called, not_running
+from certcore.votes.first_map import FirstMap, first_map
 from certcore.votes.fused import pad_weights, voter_digest
 from certcore.votes.identity import identity
+from certcore.votes.purposes import SELECTION
 from certcore.votes.sampler import Sampler
 from certcore.votes.split import Split, split_first
 from certcore.votes.threads import one_thread
 
-#: Samples of a batch hold at most this many bytes of attributes, or of what the first maps make of them.
+#: Largest number of bytes of attributes, or of the first maps' output, per batch.
 _BATCH_BYTES = 8 * 2**20
 _MOST = 8
 
@@ -31,7 +33,7 @@ _MOST = 8
 class ModuleVoter:
     """A network on one graph. `split` runs the first linear maps on sparse attributes; see `certcore.votes.split`.
 
-    Whose votes they are is told by `identity`: code, weights and everything the network refers to.
+    `identity` identifies the network. With a `key`, its output on the first samples is included too.
     """
 
     graph: Graph
@@ -43,7 +45,11 @@ class ModuleVoter:
     split: bool = False
     device: str = "cpu"
     fresh: bool = False
-    """Whether each batch is answered by a new copy, because the network keeps values from one call to the next."""
+    """Whether each batch uses a new copy, because the network stores values between calls."""
+    behind: bool = False
+    """Whether Gaussian noise is drawn behind the first linear maps; see `certcore.votes.first_map`."""
+    key: str | None = None
+    """The user's name for a network that cannot be identified by its contents."""
 
     @property
     def n_nodes(self) -> int:
@@ -51,17 +57,28 @@ class ModuleVoter:
 
     @property
     def digest(self) -> str:
-        """Of the network as it is now, and of what decides how its sums are rounded."""
-        who = f"{identity(self.module)}|{self.batch}|{self.split}|{self.device}{'|fresh' if self.fresh else ''}"
-        return voter_digest(f"module|{who}|{self.n_classes}|{self.noise.theta}|{self.seed}", self.graph, ())
+        """Digest of the network in its present state, and of everything that affects rounding."""
+        who = f"{identity(self.module, self.key)}|{self.batch}|{self.split}|{self.device}"
+        who += f"{'|fresh' if self.fresh else ''}{'|behind' if self.behind else ''}|{self.n_classes}"
+        who += f"|{self.noise.theta}{self.noise.moved}|{self.seed}"
+        first = () if self.key is None else (self.count(SELECTION, 0, self.batch),)
+        return voter_digest(f"module|{who}", self.graph, first)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was built on the way stays here: traced calls do not travel."""
+        """Derived data such as traced calls are not pickled."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @cached_property
     def _sampler(self) -> Sampler:
-        return Sampler(self.graph, self.noise)
+        return Sampler(self.graph if self.cut is None else self.cut.graph, self.noise)
+
+    @cached_property
+    def cut(self) -> FirstMap | None:
+        """The factored first maps, if noise is drawn behind them."""
+        if not self.behind or self.noise.attr_std is None:
+            return None
+        assert self._split is not None
+        return first_map(self.graph, self._split.weights, self.noise)
 
     @cached_property
     def _split(self) -> Split | None:
@@ -72,7 +89,7 @@ class ModuleVoter:
     @cached_property
     def _weights(self) -> np.ndarray:
         assert self._split is not None
-        return pad_weights(self._split.weights)
+        return pad_weights(self._split.weights if self.cut is None else self.cut.rest)
 
     @cached_property
     def _clean_edges(self) -> Tensor:
@@ -80,19 +97,24 @@ class ModuleVoter:
 
     @cached_property
     def _clean_x(self) -> Tensor:
-        """What goes in where attributes are not smoothed, for one sample."""
+        """The input of one sample if attributes are not smoothed."""
         return self._inputs(0, 0, 1)
 
     def _inputs(self, kind: int, first: int, count: int) -> Tensor:
-        """Attributes, or what the first maps make of them, of `count` samples below each other."""
+        """Attributes, or the first maps' output, of `count` samples, concatenated."""
         if self._split is not None:
             summed = self._sampler.summed_rows(self.seed, kind, first, count, self._weights)
             rows = summed.transpose(0, 2, 1, 3).reshape(count * self.n_nodes, -1)
-            return torch.from_numpy(np.ascontiguousarray(rows[:, : self._split.weights.shape[1]]))
+            return torch.from_numpy(np.ascontiguousarray(rows[:, : self._split.width]))
         table = np.zeros((count * self.n_nodes, self.graph.n_attrs), dtype=np.float32)
+        if self.noise.attr_std is not None:
+            for number, part in enumerate(table.reshape(count, self.n_nodes, -1)):
+                part[:] = self._sampler.moved(self.seed, kind, first + number)
+            return torch.from_numpy(table).to(self.device)
         for number in range(count):
             indptr, indices = self._sampler.attributes(self.seed, kind, first + number)
-            table[number * self.n_nodes + np.repeat(np.arange(self.n_nodes), np.diff(indptr)), indices] = 1
+            values = 1 if self.graph.attr_values is None else self.graph.attr_values
+            table[number * self.n_nodes + np.repeat(np.arange(self.n_nodes), np.diff(indptr)), indices] = values
         return torch.from_numpy(table).to(self.device)
 
     def _edges(self, kind: int, first: int) -> Tensor:
@@ -111,7 +133,7 @@ class ModuleVoter:
         try:
             if self._split is not None:
                 scores = self._split.scores(inputs, edges)
-            else:  # a copy of the edges: the same ones are given again, and a network may write into them
+            else:  # a copy, because the edges are reused and a network may write into them
                 module = copy.deepcopy(self.module) if self.fresh else self.module
                 scores = module.scores(inputs, edges.clone())
         except InputError:
@@ -128,7 +150,7 @@ class ModuleVoter:
     def count(self, kind: int, first: int, count: int) -> np.ndarray:
         """Votes (nodes, classes) of samples first … first + count − 1.
 
-        As sums may round differently in other company, batch b always holds the samples b·size … (b + 1)·size − 1.
+        Sums may round differently in other batches, so batch b always holds the samples b·size … (b + 1)·size − 1.
         """
         votes = np.zeros((self.n_nodes, self.n_classes), dtype=np.int64)
         nodes = np.arange(self.n_nodes)
@@ -141,7 +163,7 @@ class ModuleVoter:
 
 
 def _in_order(receiver: np.ndarray, sender: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Edges in one order that depends on nothing but which they are: a network may read it (LSTM aggregation)."""
+    """Edges in an order that depends on the edge set only: networks may depend on it (LSTM aggregation)."""
     order = np.lexsort((sender, receiver))
     return receiver[order], sender[order]
 
@@ -152,5 +174,5 @@ def clean_input(graph: Graph) -> tuple[Tensor, Tensor]:
 
 
 def fitting_batch(n_nodes: int, width: int) -> int:
-    """How many samples fit into one batch."""
+    """The number of samples that fit into one batch."""
     return max(1, min(_MOST, _BATCH_BYTES // max(1, n_nodes * width * 4)))

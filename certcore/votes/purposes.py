@@ -1,4 +1,4 @@
-"""What samples are for. Those of different purposes never share a stream of random words."""
+"""Purposes of samples. Samples of different purposes use disjoint random streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two-layer GCNs of torch-geometric, told by their calls, for the fused kernel."""
+"""Detects two-layer GCNs of torch-geometric from their traced calls, for the fused kernel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from certcore.votes.fused import FusedVoter
 from certcore.votes.split import plain_call
 
 _RELU = (torch.relu, functional.relu)
-#: They keep the largest score the largest.
+#: Monotone functions, which keep the argmax.
 _LAST = (torch.log_softmax, torch.softmax, functional.log_softmax, functional.softmax)
 
 
@@ -34,7 +34,7 @@ def fused_voter(reading: Reading, graph: Graph, noise: Noise, seed: int) -> Fuse
 
 
 def _words(reading: Reading) -> tuple[list[str], list[Any]]:
-    """The calls as words, as long as each takes what the one before gave."""
+    """The calls in order and the GCN layers among them; empty lists unless each call takes only the previous output."""
     words: list[str] = []
     layers: list[Any] = []
     before = next(node for node in reading.calls.graph.nodes if node.op == "placeholder")
@@ -56,12 +56,12 @@ def _words(reading: Reading) -> tuple[list[str], list[Any]]:
         elif node.target in _LAST or (node.op == "call_method" and node.target in ("log_softmax", "softmax")):
             words.append("softmax")
         elif type(layer) not in (nn.Dropout, nn.Identity) and node.target is not functional.dropout:
-            return [], []  # in evaluation mode dropout does nothing
+            return [], []  # dropout is the identity in evaluation mode
         before = node
     return words, layers
 
 
 def _usual(layer: Any) -> bool:
-    """Symmetric normalisation with self loops and a map without a bias, as the kernel computes it."""
+    """Whether a layer has symmetric normalisation with self loops and a map without a bias, as in the kernel."""
     usual = layer.normalize and layer.add_self_loops and not layer.improved and layer.aggr in ("add", "sum")
     return bool(usual and type(layer.lin) in LINEAR and layer.lin.bias is None and layer.node_dim == -2)

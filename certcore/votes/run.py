@@ -1,11 +1,12 @@
-"""Counting votes: many samples, any number of workers, interrupted at will, always the same result."""
+"""Counting votes with any number of workers; runs may be interrupted, and the result is always the same."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,13 +23,15 @@ from certcore.domain.limits import MAX_TRIALS
 from certcore.votes.purposes import ESTIMATION, SELECTION
 
 _KINDS = (SELECTION, ESTIMATION)
+#: Seconds between two writes of a checkpoint.
+SAVE_EVERY = 20.0
 
 
 class Voter(Protocol):
-    """Something that counts votes by sample number; it must be picklable.
+    """Counts votes by sample number; must be picklable.
 
-    `digest` names everything the votes depend on, as it is now. It is asked for where votes are kept in a file or
-    counted elsewhere, and raises `InputError` if there is no certain answer.
+    `digest` identifies everything the votes depend on, in its present state. It is needed if votes are stored in a file
+    or counted in other processes, and raises `InputError` if the voter cannot be identified.
     """
 
     @property
@@ -44,18 +47,18 @@ class Voter(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Votes of all nodes: `selection` chose the label, `estimation` measures how sure it is."""
+    """Votes of all nodes: `selection` votes choose the label, `estimation` votes bound its probability."""
 
     selection: np.ndarray
     estimation: np.ndarray
     first: int = 0
     """Number of the first estimation sample."""
     fresh_after: tuple[int, ...] = ()
-    """How many estimation samples earlier runs had planned, whose votes were dropped: somebody may have seen them."""
+    """Planned estimation samples of earlier runs, whose votes were dropped because they may have been seen."""
 
     @property
     def prediction(self) -> np.ndarray:
-        """The label with most selection votes (never corrected by estimation votes: they must stay independent)."""
+        """The label with most selection votes. Estimation votes are not used: they must be independent of it."""
         return self.selection.argmax(axis=1)
 
     @property
@@ -74,19 +77,17 @@ def collect_votes(
     first: int | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
-    chunk: int | None = None,
-    every: float = 20.0,
     progress: bool = False,
 ) -> Votes:
     """Count the votes of `selection` + `estimation` samples.
 
-    With a `checkpoint` file, progress is saved every `every` seconds; after an interruption the same call continues
-    there, also with other workers or other chunks. Without one, the run begins with the votes in `finished` (a file of
-    `certcore vote`), if they are this voter's.
+    With a `checkpoint` file, progress is saved every few seconds. After an interruption the same call continues from
+    it, also with other workers or other chunks. Without a checkpoint, the run starts from the votes in `finished` (a
+    file of `certcore vote`), if they are from this voter.
 
-    The confidence bound needs a number of samples that was fixed before anybody looked. So a run keeps the numbers it
-    began with; with `fresh`, other numbers are allowed, and all estimation samples are drawn anew. With `first`, the
-    estimation samples are those from this number on: where earlier ones were looked at, and their file is gone.
+    The confidence bound requires a number of samples that was fixed before any vote was seen. So a run keeps its
+    initial numbers. With `fresh`, other numbers are allowed, and all estimation samples are drawn again. With `first`,
+    the estimation samples start at this number, for the case that earlier ones were seen and their file is lost.
     """
     if first is not None:
         first = whole_number(first, "the number of the first estimation sample", 0, MAX_TRIALS)
@@ -95,7 +96,7 @@ def collect_votes(
     selection = whole_number(selection, "the number of selection samples", 1, MAX_TRIALS)
     estimation = whole_number(estimation, "the number of estimation samples", 1, MAX_TRIALS)
     elsewhere = scheduler is not None or (default_jobs() if jobs is None else jobs) > 1
-    # Counted right here and kept nowhere, votes cannot be taken for those of another model.
+    # Votes that are counted in this process and not stored cannot be mixed with those of another model.
     digest = voter.digest if checkpoint or elsewhere else ""
     state = _Tally.load(checkpoint, finished, voter, digest) if checkpoint else _Tally.empty(voter)
     state = state.planned_for(selection, estimation, voter, fresh, first, checkpoint)
@@ -103,27 +104,43 @@ def collect_votes(
     if left:
         if elsewhere and scheduler is None:
             _require_picklable(voter)
-        with open_executor(jobs, scheduler) as (executor, workers):
-            chunk = chunk or _chunk_size(voter, estimation, workers)
-            bar = ProgressBar("votes", selection + estimation, start=state.count()) if progress else None
-            saved = time.monotonic()
-            count = partial(_count, voter, digest) if elsewhere else voter.count
-            try:
-                for (kind, first, size), votes in run_tasks(executor, workers, count, _tasks(left, chunk)):
-                    state.add(kind, first, size, votes)
-                    if bar:
-                        bar.update(state.count())
-                    if checkpoint and time.monotonic() - saved > every:
-                        state.save(checkpoint, voter, digest)
-                        saved = time.monotonic()
-            finally:
-                if checkpoint:
-                    state.save(checkpoint, voter, digest)
-                if bar:
-                    bar.close()
+        count = partial(_count, voter, digest) if elsewhere else voter.count
+        with (
+            open_executor(jobs, scheduler) as (executor, workers),
+            _kept_up_to_date(state, voter, digest, checkpoint, progress) as step,
+        ):
+            tasks = _tasks(left, _chunk_size(voter, estimation, workers))
+            for (kind, first, size), votes in run_tasks(executor, workers, count, tasks):
+                state.add(kind, first, size, votes)
+                step()
         if digest:
             _require_unchanged(voter, digest)
     return Votes(state.votes[SELECTION], state.votes[ESTIMATION], state.first[ESTIMATION], state.fresh_after)
+
+
+@contextmanager
+def _kept_up_to_date(
+    state: _Tally, voter: Voter, digest: str, checkpoint: str | os.PathLike[str] | None, progress: bool
+) -> Iterator[Callable[[], None]]:
+    """Callback after each chunk; the file is also written at the end and after an interruption."""
+    bar = ProgressBar("votes", state.size, start=state.count()) if progress else None
+    saved = time.monotonic()
+
+    def step() -> None:
+        nonlocal saved
+        if bar:
+            bar.update(state.count())
+        if checkpoint and time.monotonic() - saved > SAVE_EVERY:
+            state.save(checkpoint, voter, digest)
+            saved = time.monotonic()
+
+    try:
+        yield step
+    finally:
+        if checkpoint:
+            state.save(checkpoint, voter, digest)
+        if bar:
+            bar.close()
 
 
 def _tasks(left: list[tuple[int, int, int]], chunk: int) -> Iterator[tuple[int, int, int]]:
@@ -146,18 +163,19 @@ def _require_unchanged(voter: Voter, digest: str) -> None:
     if voter.digest != digest:
         raise InputError(
             "the model changed while its votes were counted (weights, a global, or something it writes itself), so "
-            "they are nobody's votes and were not kept; leave it alone while it votes, and set it to evaluation mode"
+            "they are not the votes of one model and were not kept; leave it alone while it votes, and set it to "
+            "evaluation mode"
         )
 
 
-#: The voter this worker counted with last, by its digest, with the tables it has built.
+#: The last voter of this worker by its digest, with its cached tables.
 _kept: dict[str, Voter] = {}
 
 
 def _count(voter: Voter, digest: str, kind: int, first: int, count: int) -> np.ndarray:
-    """One task on a worker: votes of the voter with this digest, and of no other one.
+    """One task on a worker: votes of the voter with exactly this digest.
 
-    A function travels by its name, and what a worker has under that name may be older, or trained less.
+    Functions are pickled by name, and the worker's function of that name may be an older version.
     """
     held = _kept.get(digest)
     if held is None:
@@ -175,7 +193,7 @@ def _count(voter: Voter, digest: str, kind: int, first: int, count: int) -> np.n
 
 
 def _chunk_size(voter: Voter, samples: int, workers: int) -> int:
-    """About a second of work, at most a tenth of a worker's share, in whole batches."""
+    """Chunk size: about a second of work, at most a tenth of a worker's share, in whole batches."""
     batch = getattr(voter, "batch", 1)
     size = min(2000, 3e6 / voter.n_nodes / (10 if batch > 1 else 1), samples / (10 * workers))
     return max(1, int(size / batch)) * batch
@@ -183,11 +201,11 @@ def _chunk_size(voter: Voter, samples: int, workers: int) -> int:
 
 @dataclass
 class _Tally:
-    """Counts so far and the sample numbers behind them, as sorted disjoint ranges per kind."""
+    """Votes so far and the counted sample numbers, as sorted disjoint ranges per kind."""
 
     votes: dict[int, np.ndarray]
     done: dict[int, np.ndarray]
-    #: How many samples of each kind the run was begun for; None before that is known.
+    #: Planned number of samples of each kind; None before it is known.
     planned: dict[int, int] | None
     #: Number of the first sample of each kind.
     first: dict[int, int]
@@ -207,7 +225,7 @@ class _Tally:
     def load(
         cls, path: str | os.PathLike[str], finished: str | os.PathLike[str] | None, voter: Voter, digest: str
     ) -> _Tally:
-        """The state in a checkpoint, or else in the file of a finished run; absent files are an empty state."""
+        """The state in a checkpoint, or else in the file of a finished run; without files an empty state."""
         arrays = read_npz(path) if Path(path).exists() else None
         if arrays is None and finished is not None:
             path, arrays = finished, _finished_run(finished, digest)
@@ -216,8 +234,8 @@ class _Tally:
         try:
             if str(arrays["digest"].reshape(-1)[0]) != digest:
                 raise InputError(
-                    f"{path} holds votes of another model, graph, noise or seed, or of a function that an older "
-                    "version of certcore knew by its name only; delete it or choose another file"
+                    f"{path} holds votes of another model, graph, noise, seed or key (or was written by an older "
+                    "version of certcore); delete it or choose another file"
                 )
             votes = {SELECTION: arrays["selection"], ESTIMATION: arrays["estimation"]}
             done = {SELECTION: arrays["selection_done"], ESTIMATION: arrays["estimation_done"]}
@@ -230,15 +248,15 @@ class _Tally:
                 and ranges.ndim == 2
                 and ranges.shape[1] == 2
                 and counts.shape == (voter.n_nodes, voter.n_classes)
-                # In order and apart from each other: no sample counts twice.
+                # Sorted and disjoint: no sample counts twice.
                 and (np.diff(ranges.reshape(-1)) >= 0).all()
                 and ranges.min(initial=0) >= 0
-                and 0 <= counts.min(initial=0) <= counts.max(initial=0) <= MAX_TRIALS  # or sums could wrap around
+                and 0 <= counts.min(initial=0) <= counts.max(initial=0) <= MAX_TRIALS  # prevents integer overflow
                 and (counts.sum(axis=1) == (ranges[:, 1] - ranges[:, 0]).sum()).all()
             )
             if not fits:
                 raise InputError(f"{path} does not add up: its votes are not those of its samples; delete it")
-        # Older files do not tell how many samples they were for: what they hold is all they can have been for.
+        # Older files do not store the planned numbers: the numbers that they hold are used.
         held = [int(ranges.max(initial=0)) for ranges in done.values()]
         try:
             plan, first = _numbers(arrays, "planned", held), _numbers(arrays, "first", [0])
@@ -260,7 +278,7 @@ class _Tally:
         first: int | None,
         path: str | os.PathLike[str] | None,
     ) -> _Tally:
-        """This state if it is on its way to these numbers of samples; a new one if nothing was seen of it yet."""
+        """This state if it has the same planned numbers; a new one if no estimation vote was counted yet."""
         wanted = {SELECTION: selection, ESTIMATION: estimation}
         begins = self.first if first is None else {SELECTION: 0, ESTIMATION: first}
         if self.planned == wanted and self.first == begins:
@@ -278,8 +296,8 @@ class _Tally:
             raise InputError(
                 f"{path} was for {before[SELECTION]:,} selection and {before[ESTIMATION]:,} estimation samples (or "
                 f"holds as many, in a file of an older version), but {selection:,} and {estimation:,} are asked for: "
-                "the confidence needs numbers that are fixed before anybody looks; ask for the same numbers, or draw "
-                "all samples anew with --fresh"
+                "the confidence needs numbers that are fixed before any vote is seen; ask for the same numbers, or "
+                "draw all samples anew with --fresh"
             )
         begins = {SELECTION: 0, ESTIMATION: self.first[ESTIMATION] + before[ESTIMATION]}
         return replace(
@@ -304,7 +322,7 @@ class _Tally:
         )
 
     def add(self, kind: int, first: int, count: int, votes: np.ndarray) -> None:
-        """Take in a finished chunk."""
+        """Add the votes of a finished chunk."""
         if (votes.sum(axis=1) != count).any() or (votes < 0).any():
             raise InputError(f"a worker returned votes that do not add up to {count} samples; votes were not counted")
         self.votes[kind] = self.votes[kind] + votes
@@ -318,17 +336,17 @@ class _Tally:
         self.done[kind] = np.array(merged, dtype=np.int64)
 
     def _span(self, kind: int) -> tuple[int, int]:
-        """Sample numbers that the run is for."""
+        """The planned range of sample numbers."""
         assert self.planned is not None
         return self.first[kind], self.first[kind] + self.planned[kind]
 
     def outside(self, kind: int) -> bool:
-        """Whether there are votes of samples that the run is not for."""
+        """Whether there are votes of samples outside the planned range."""
         low, high = self._span(kind)
         return bool(self.done[kind].min(initial=low) < low or self.done[kind].max(initial=high) > high)
 
     def missing(self, kind: int) -> list[tuple[int, int]]:
-        """Sample numbers that are not counted yet, as ranges."""
+        """Planned sample numbers that are not counted yet, as ranges."""
         at, limit = self._span(kind)
         gaps = []
         for start, stop in self.done[kind].tolist():
@@ -337,13 +355,19 @@ class _Tally:
             at = stop
         return [*gaps, (at, limit)] if at < limit else gaps
 
+    @property
+    def size(self) -> int:
+        """Planned number of samples."""
+        assert self.planned is not None
+        return sum(self.planned.values())
+
     def count(self) -> int:
         """Number of samples counted so far."""
         return sum(int((ranges[:, 1] - ranges[:, 0]).sum()) for ranges in self.done.values())
 
 
 def _numbers(arrays: dict[str, np.ndarray], key: str, default: list[int]) -> list[int]:
-    """A few whole numbers of a file."""
+    """A short list of whole numbers from a file."""
     values = arrays.get(key, np.array(default, dtype=np.int64)).reshape(-1)
     if values.dtype.kind not in "iu" or (values < 0).any() or (values > MAX_TRIALS**2).any():
         raise ValueError(f"{key} holds other things than numbers of samples")
@@ -351,7 +375,7 @@ def _numbers(arrays: dict[str, np.ndarray], key: str, default: list[int]) -> lis
 
 
 def _finished_run(path: str | os.PathLike[str], digest: str) -> dict[str, np.ndarray] | None:
-    """A file of `certcore vote` read as a checkpoint, if its votes are this voter's."""
+    """A file of `certcore vote` as a checkpoint, if its votes are from this voter."""
     if not Path(path).exists():
         return None
     try:
@@ -362,7 +386,7 @@ def _finished_run(path: str | os.PathLike[str], digest: str) -> dict[str, np.nda
         first = int(arrays["first"]) if "first" in arrays else 0
         ends = [int(counts[0].sum()) for counts in (selection, estimation)]
     except (InputError, KeyError, IndexError, TypeError, ValueError):
-        return None  # something else, which will be written over
+        return None  # another kind of file, which will be overwritten
     ranges = {
         "selection_done": np.array([[0, ends[0]]], dtype=np.int64),
         "estimation_done": np.array([[first, first + ends[1]]], dtype=np.int64),

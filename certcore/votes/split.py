@@ -1,8 +1,8 @@
-"""A known network cut after its first linear maps, so that sparse attributes never become a dense table.
+"""Splits a network after its first linear maps, so that sparse attributes are never stored densely.
 
-Attributes are binary and sparse, and the first thing a graph network does with them is linear: X·W, or a sum over
-neighbours of X followed by W, which is the same as a sum over neighbours of X·W. The sampler adds up rows of W without
-building X; what follows in the network is torch's and torch-geometric's own code, on a narrow table.
+Attributes are binary and sparse, and the first operation of most graph networks is linear: X·W, or a sum over
+neighbours of X followed by W, which equals a sum over neighbours of X·W. The sampler sums rows of W without building X.
+The rest of the network is torch's and torch-geometric's own code, on a narrow table.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Split:
 
 
 class _Shift(nn.Module):
-    """What is left of a linear map when its product is done: its bias."""
+    """The bias of a linear map whose product is computed elsewhere."""
 
     def __init__(self, bias: Tensor | None) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class _Shift(nn.Module):
         return values if self.bias is None else values + self.bias
 
 
-#: The maps of a layer that meet the attributes, and the layer without them; None if it cannot be cut.
+#: The maps that are applied to the attributes, and the layer without them; None if it cannot be split.
 _Cut = tuple[list[nn.Module], nn.Module] | None
 
 
@@ -62,7 +62,7 @@ def _cut_linear(layer: Any) -> _Cut:
 
 
 def _cut_lin(layer: Any) -> _Cut:
-    """GCN, SGC: one map called `lin`, whose bias if any comes after the messages."""
+    """GCN, SGC: one map `lin`; a bias is added after the messages."""
     rest = copy.deepcopy(layer)
     rest.lin = _Shift(layer.lin.bias)
     return [layer.lin], rest
@@ -77,7 +77,7 @@ def _cut_gat(layer: Any) -> _Cut:
 
 
 def _cut_sums(layer: Any, near: str, own: str) -> _Cut:
-    """SAGE, GraphConv: a map of the sum over neighbours and one of the node itself, which may be absent."""
+    """SAGE, GraphConv: a map of the sum over neighbours, and an optional one of the node itself."""
     if layer.aggr not in ("add", "sum", "mean") or getattr(layer, "project", False):
         return None
     rest = copy.deepcopy(layer)
@@ -121,12 +121,12 @@ _CUTS: dict[type, Callable[[Any], _Cut]] = {
     geometric.GraphConv: lambda layer: _cut_sums(layer, "lin_rel", "lin_root"),
     geometric.GINConv: _cut_gin,
 }
-#: Layers that take different values of the neighbours and of the node itself, as a pair.
+#: Layers that accept a pair of values: of the neighbours and of the node itself.
 _PAIRS = (geometric.SAGEConv, geometric.GraphConv)
 
 
 def split_first(module: Called, x: Tensor, edge_index: Tensor, reading: Reading | None = None) -> Split | None:
-    """Cut a network that can be read after its first maps, or None if it begins with something else."""
+    """Split a traceable network after its first maps; None if it does not begin with linear maps."""
     calls = (reading or read_module(module, x, edge_index)).calls
     graph = fx.Graph()
     copied: dict[fx.Node, fx.Node] = {}
@@ -163,11 +163,11 @@ def split_first(module: Called, x: Tensor, edge_index: Tensor, reading: Reading 
         root.add_module(name, part)
     for name, child in calls.named_children():
         root.add_module(name, child)
-    for node in graph.nodes:  # constants of the model's own
+    for node in graph.nodes:  # copy the model's own constants
         if node.op == "get_attr" and not hasattr(root, str(node.target).partition(".")[0]):
             setattr(root, str(node.target), getattr(calls, str(node.target)))
     rest = fx.GraphModule(root, graph)
-    for node in graph.nodes:  # the same attention, faster
+    for node in graph.nodes:  # the same attention in compiled code
         if node.op == "call_module":
             layer = rest.get_submodule(str(node.target))
             if type(layer) is geometric.GATConv and can_attend(layer) and plain_call(node):
@@ -177,7 +177,7 @@ def split_first(module: Called, x: Tensor, edge_index: Tensor, reading: Reading 
 
 
 def plain_call(node: fx.Node) -> bool:
-    """Whether a layer is given node values and edges, and nothing else."""
+    """Whether a layer is called with node values and edges, and nothing else."""
     return all(value is None for value in (*node.args[2:], *node.kwargs.values()))
 
 
@@ -197,7 +197,7 @@ def _nodes(argument: Any) -> list[fx.Node]:
 
 
 def _agrees(split: Split, module: Called, x: Tensor, edge_index: Tensor) -> bool:
-    """Whether both ways give the same scores on the clean graph, up to rounding: a check, not the argument for it."""
+    """Whether both give the same scores on the clean graph, up to rounding. This is a test, not the proof."""
     with torch.no_grad():
         ours = split.scores(x @ torch.from_numpy(split.weights), edge_index)
         whole = copy.deepcopy(module).scores(x.clone(), edge_index.clone())

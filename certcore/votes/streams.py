@@ -1,8 +1,8 @@
-"""Random words by sample number: every sample has streams of its own, whoever draws it, wherever and whenever.
+"""Random words by sample number: every sample has its own streams, independent of process and order.
 
 A stream is SplitMix64 with its own start and its own odd increment, both hashed from (seed, purpose, sample), as in
-Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014). Word number i is a hash of
-start + i·increment, so nothing is carried from one sample to the next.
+Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014). Word number i is a hash of start +
+i·increment, so no state is passed from one sample to the next.
 """
 
 # Numba infers the types of compiled functions from their arguments.
@@ -14,7 +14,7 @@ from numba import uint64
 
 from certcore.common.compiled import compiled
 
-#: What is drawn by a stream; the purpose of its sample (certcore.votes.purposes) is added.
+#: What a stream draws; the purpose of its sample (certcore.votes.purposes) is added.
 ATTR_KEEP, ATTR_ADD, ADJ_KEEP, ADJ_ADD = range(4)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -40,18 +40,18 @@ def open_stream(seed, purpose, sample):
 
 @compiled()
 def keep_bits(counter, increment, threshold, keep_all, n_bits, words):
-    """Fill `words` with independent bits, each one with probability threshold / 2^64.
+    """Fill `words` with independent bits, each one with probability threshold / 2^128 (two words, the high one first).
 
-    Sixty-four comparisons "uniform < threshold" run side by side, one bit of the uniforms per word of the stream,
-    highest first; a word is settled as soon as each of its comparisons has met a differing bit (8 of 64 on average).
+    Sixty-four comparisons "uniform < threshold" run in parallel. Each word of the stream supplies one bit of every
+    uniform, highest first. They end when each comparison has found a differing bit (after about 8 words on average).
     """
     for i in range((n_bits + 63) // 64):
         result = _ALL
         if not keep_all:
             undecided = _ALL
             result = uint64(0)
-            rest = threshold
-            while undecided != 0 and rest != 0:
+            rest, low, left = threshold[0], threshold[1], 64
+            while undecided != 0 and (rest != 0 or low != 0):
                 counter += increment
                 word = mix(counter)
                 if rest >> uint64(63):
@@ -60,6 +60,9 @@ def keep_bits(counter, increment, threshold, keep_all, n_bits, words):
                 else:
                     undecided &= ~word
                 rest <<= uint64(1)
+                left -= 1
+                if left == 0:
+                    rest, low = low, uint64(0)
         words[i] = result
     return counter
 
@@ -82,16 +85,16 @@ def next_gap(counter, increment, table):
     slot = word & uint64(len(table) - 1)
     entry = table[slot]
     alias = entry & uint64(0xFFFF)
-    # A mask instead of a branch: the processor could not predict it.
+    # A mask instead of a branch, which would be unpredictable.
     own = uint64(0) - uint64((word >> uint64(16)) < (entry >> uint64(16)))
     return counter, np.int64(alias ^ ((alias ^ slot) & own))
 
 
 @compiled(inline="always")
 def jump(counter, increment, table, cells):
-    """Distance from one hit to the next: at least 1, geometric; beyond all `cells` it is only known to be beyond.
+    """Geometric distance (at least 1) from one hit to the next; distances beyond `cells` are not exact.
 
-    Without that end a hit of probability 1e-12 would be waited for through a billion draws, sample after sample.
+    Without that limit, a hit of probability 1e-12 would take a billion draws in every sample.
     """
     last = len(table) - 1
     counter, gap = next_gap(counter, increment, table)

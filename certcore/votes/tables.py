@@ -1,7 +1,7 @@
-"""The smoothing distribution as numbers that a sampler can use without rounding: thresholds and alias tables.
+"""The smoothing distribution as tables for the sampler: thresholds and alias tables.
 
-The tables represent probabilities to within 2^-59, which is nothing beside the smallest distance from 0 and 1 that a
-`Noise` may have.
+Bits are kept with their probability to within 2^-128. Alias tables represent probabilities to within 2^-59, which is
+negligible beside the smallest distance of a flip probability from 0 and 1 that a `Noise` allows.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ from functools import lru_cache
 
 import numpy as np
 
-#: An alias table has 2^11 slots; a random word chooses the slot by its low bits and the side by its 48 high ones.
+#: SLOT_BITS: an alias table has 2^11 slots, chosen by the low bits of a random word. SIDE_BITS: the 48 high bits choose
+#: between slot and alias.
 SLOT_BITS, SIDE_BITS = 11, 48
 
 
-def keep_threshold(flip: Fraction) -> tuple[np.uint64, bool]:
-    """A bit is kept iff a 64-bit uniform word is below the threshold; the flag says that all are kept."""
-    return np.uint64(min(int((1 - flip) * 2**64), 2**64 - 1)), flip == 0
+def keep_threshold(flip: Fraction) -> tuple[tuple[np.uint64, np.uint64], bool]:
+    """A bit is kept iff a uniform 128-bit number is below the threshold (two words); the flag: all are kept."""
+    threshold = min(int((1 - flip) * 2**128), 2**128 - 1)
+    return (np.uint64(threshold >> 64), np.uint64(threshold & 2**64 - 1)), flip == 0
 
 
 @lru_cache(maxsize=16)
 def gap_table(flip: Fraction) -> np.ndarray:
     """Alias table of the geometric number of zeros between two additions; slot = threshold · 2^16 + alias.
 
-    The last outcome means "at least this many, draw again": exact, because geometric gaps have no memory. Weights
-    are integers, so no mass is lost. An empty table stands for no additions.
+    The last outcome means "at least this many, draw again", which is exact because the geometric distribution is
+    memoryless. Weights are integers, so no mass is lost. An empty table means no additions.
     """
     if flip == 0:
         return np.zeros(0, dtype=np.uint64)
@@ -46,12 +48,12 @@ def gap_table(flip: Fraction) -> np.ndarray:
         weights[high] -= capacity - weights[low]
         if weights[high] < capacity:
             small.append(large.pop())
-    # What is left over is exactly full, and both sides of its slot mean the same outcome.
+    # The remaining slots are exactly full: both sides mean the same outcome.
     return np.array([t << 16 | alias for t, alias in zip(thresholds, aliases)], dtype=np.uint64)
 
 
 def bit_table(indptr: np.ndarray, indices: np.ndarray, n_cols: int) -> np.ndarray:
-    """The ones of a sparse matrix as bits, 64 per word, each row starting a new word: tells existing bits fast."""
+    """The ones of a sparse matrix as a bit array for fast lookup, 64 per word, each row starting a new word."""
     n_rows, width = len(indptr) - 1, (n_cols + 63) // 64
     words = np.zeros(n_rows * width, dtype=np.uint64)
     rows = np.repeat(np.arange(n_rows), np.diff(indptr))

@@ -1,4 +1,4 @@
-"""One torch thread per worker: workers are the parallelism, and sums come out the same on every machine size."""
+"""One torch thread per worker: workers run in parallel, and sums do not depend on the number of processors."""
 
 from __future__ import annotations
 

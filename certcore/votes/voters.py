@@ -1,4 +1,4 @@
-"""Which way a trained model counts its votes."""
+"""The choice of a voter for a trained model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_voter(model: NodeClassifier, graph: Graph, noise: Noise, seed: int, *, 
             f"the model was trained on {model.first.shape[0]} attributes, but the graph has {graph.n_attrs}; "
             "give the dataset it was trained on"
         )
-    if fused and type(model) in (GCN, GCNMean):  # a subclass may compute something else
+    if fused and type(model) in (GCN, GCNMean):  # exact types only: a subclass may compute something else
         weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
         return FusedVoter(graph, noise, seed, not isinstance(model, GCNMean), *weights)
     return TorchVoter.of(model, graph, noise, seed)

@@ -1,4 +1,4 @@
-"""The kinds of figures, one file each; a new kind is a file here and a name in this list."""
+"""The kinds of figures, one file each; to add a kind, add a file here and its name to this list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bars per category: certified ratio per class, votes."""
+"""Bars per category: certified ratio per class, or votes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bars:
-    """One series of bars: a value per category, and the whole numbers behind it if there are any."""
+    """One series of bars: a value per category, and the counts behind it if there are any."""
 
     label: str
     values: np.ndarray
@@ -88,7 +88,7 @@ class BarFigure(Figure):
 
     def draw_screen(self, screen: Any, dark: bool) -> None:
         names = [for_plotly(name, 40) for name in self.categories]
-        # Names may be equal (or become so when cut) and must stay separate bars: the axis counts, the text names.
+        # Equal names (also after shortening) must stay separate bars: the axis uses indices, tick texts show the names.
         rows = list(range(len(names)))
         for bars in self.series:
             kind = KINDS[bars.kind]
@@ -153,7 +153,7 @@ class BarFigure(Figure):
         else:
             sheet.thousands(axes.xaxis)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        sheet.labels(axes, self.label, "", share=0.55)  # the names at the left take the rest
+        sheet.labels(axes, self.label, "", share=0.55)  # the category names at the left need the rest
         if len(self.series) > 1:
             sheet.legend(handles)
 
@@ -175,10 +175,11 @@ class BarFigure(Figure):
             "xmin": "0",
             "ytick": f"{{{latex.listed(range(count))}}}",
             "yticklabels": f"{{{latex.listed(f'{{{for_latex(name, 40)}}}' for name in self.categories)}}}",
-            # Downwards the first series would be the lower bar of each pair: draw and list them the other way round.
+            # The axis points downwards, which would put the first series below the second: draw and list them in
+            # reverse.
             "reverse legend": "",
         }
-        if len(self.label) > 7 * width_cm * 0.6:  # about as many signs are in a line: leave room for a second one
+        if len(self.label) > 7 * width_cm * 0.6:  # a label longer than one line needs space for a second one
             options["legend style"] = options["legend style"].replace("-11.5mm", "-15.5mm")
         if self.limit is not None:
             options["xmax"] = latex.number(self.limit)
@@ -205,8 +206,8 @@ def class_figure(
 ) -> BarFigure:
     """Certified ratio per class, collective and naive, from counts.
 
-    Each class is a target set of its own, attacked with the whole budget: every bar may be below the ratio of all
-    targets together. The axis says so, on the screen and in every export.
+    Each class is a separate target set, attacked with the whole budget: every bar may be below the ratio of all targets
+    together. The axis label states this, on the screen and in every export.
     """
     size = np.maximum(np.asarray(sizes), 1)
     return BarFigure(

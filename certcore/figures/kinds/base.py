@@ -1,4 +1,4 @@
-"""A map of the base certificate: the share of nodes that it covers, node by node."""
+"""A map of the base certificate: the fraction of nodes certified one by one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def base_figure(
     nodes: np.ndarray | None = None,
     **more: Any,
 ) -> ContourFigure:
-    """Share of nodes that the base certificate covers at each budget of one or two types, node by node."""
+    """Fraction of nodes that the base certificate covers, node by node, at each budget of one or two types."""
     axes = [x] if y is None else [x, y]
     ends = [min(int(_largest(fronts, key)), 60) for key in axes]
     xs = np.arange(ends[0] + 1) if x_values is None else np.asarray(x_values)

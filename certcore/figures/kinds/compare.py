@@ -10,7 +10,7 @@ from certcore.common.errors import InputError
 from certcore.figures.escape import clean
 from certcore.figures.kinds.curve import CurveFigure, Line
 from certcore.figures.kinds.curve_lines import as_accuracy, mean_lines
-from certcore.figures.table import Meaning, Table, make_table, meanings_of
+from certcore.figures.table import Meaning, Table, make_table, meanings_of, without_empty
 from certcore.figures.tabular import rows_as_tabular
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompareFigure(CurveFigure):
-    """Several instances on the same axes, with a table below; `meanings` says what each of its columns means."""
+    """Several instances on the same axes, with a table below; `meanings` gives the rounding of each of its columns."""
 
     columns: tuple[str, ...] = ()
     meanings: tuple[Meaning, ...] = ()
@@ -61,22 +61,20 @@ class CompareFigure(CurveFigure):
             super().draw_print(sheet)
             return
         most = 40 if sheet.wide else 22
-        below = self._comparison()
+        below = without_empty(self._comparison())
         rows = [list(below.columns), *([clean(text, most) for text in below.texts(row)] for row in below.rows)]
-        sheet.resize(sheet.height + (len(rows) + 0.5) * sheet.font * 1.5 / 72)
+        sheet.below = (len(rows) + 0.5) * sheet.font * 1.5 / 72
+        sheet.resize(sheet.height + sheet.below)
         super().draw_print(sheet)
-        share = (len(rows) + 0.5) * sheet.font * 1.5 / 72 / sheet.height
-        upper = sheet.figure.axes[0]
-        grid = sheet.figure.add_gridspec(2, 1, height_ratios=[1 - share, share])
-        upper.set_subplotspec(grid[0])
-        lower = sheet.figure.add_subplot(grid[1])
-        lower.set_axis_off()
-        lengths = [max(len(str(row[k])) for row in rows) + 2 for k in range(len(self.columns))]
+        lower = sheet.lower
+        lengths = [max(len(str(row[k])) for row in rows) + 2 for k in range(len(below.columns))]
         widths = [length / sum(lengths) for length in lengths]
         cells = [[sheet.printable(cell, 40) for cell in row] for row in rows]
         drawn = lower.table(cells, colWidths=widths, cellLoc="right", edges="horizontal", bbox=Bbox([[0, 0], [1, 1]]))
         drawn.auto_set_font_size(False)
-        drawn.set_fontsize(sheet.font - 1)
+        size = sheet.font - 1
+        needed = sum(max(sheet.text_width(row[k], size * 1.1) for row in cells) + size for k in range(len(widths)))
+        drawn.set_fontsize(min(size, size * 0.9 * sheet.width * 72 / needed))
         for (row, column), cell in drawn.get_celld().items():
             cell.set_linewidth(0.5)
             cell.visible_edges = "TB" if row == 0 else "B" if row == len(cells) - 1 else "open"
@@ -91,7 +89,7 @@ class CompareFigure(CurveFigure):
 class CompareEntry:
     """One instance of a comparison: its curve (or one curve per split), and its accuracy if known.
 
-    `accuracy_of`: its targets are the right labels among so many, and its ratios are certified accuracies.
+    `accuracy_of`: its targets are the right labels among this many, and its ratios are certified accuracies.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A map over two budgets, with lines at levels."""
+"""A map over two budgets, with level lines."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 class ContourFigure(Figure):
     """A map over two budgets: filled cells, and lines at `levels` for the certificate and for its reference.
 
-    `ratio` and `reference` are (nx, ny), NaN where nothing was computed. `bounds` is how many targets can be left
-    uncertified at most, `attacks` how many the best attack found leaves so. `show` chooses what fills the cells: the
-    `ratio`, the `reference`, the `difference` of the two, or the `bracket`, how far bound and attack are apart.
-    `measure` names the quantity.
+    `ratio` and `reference` are (nx, ny), NaN where nothing was computed. `bounds` is the proven upper bound on
+    uncertified targets, `attacks` the number that the best attack found leaves uncertified. `show` chooses what fills
+    the cells: the `ratio`, the `reference`, the `difference` of the two, or the `bracket`, the gap between bound and
+    attack. `measure` names the quantity.
     """
 
     x: str
@@ -93,7 +93,7 @@ class ContourFigure(Figure):
 
     @property
     def filled(self) -> np.ndarray:
-        """What fills the cells, (nx, ny)."""
+        """The values that fill the cells, (nx, ny)."""
         if self.show == MapOf.BRACKET:
             width = self.bracket
             assert width is not None
@@ -104,14 +104,14 @@ class ContourFigure(Figure):
 
     @property
     def bracket(self) -> np.ndarray | None:
-        """The share of targets between the best attack found and the proven bound; NaN where no attack is known."""
+        """The gap between proven bound and best attack as a fraction of the targets; NaN where no attack is known."""
         if self.bounds is None or self.attacks is None:
             return None
         return np.asarray((self.bounds - self.attacks) / max(self.targets or 0, 1))
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The ends of the colour scale: of a difference those of the map, of a ratio 0 and 1."""
+        """The ends of the colour scale: the extremes of the map for a difference, 0 and 1 for a ratio."""
         if self.show not in (MapOf.DIFFERENCE, MapOf.BRACKET):
             return 0.0, 1.0
         known = self.filled[np.isfinite(self.filled)]
@@ -210,14 +210,14 @@ class ContourFigure(Figure):
         difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
         colours = LinearSegmentedColormap.from_list("certcore", colour_scale(difference), N=256)
-        # Drawn as one picture where the cells are even, as rectangles otherwise: no white hair lines between cells.
+        # One image if the cells have equal size, rectangles otherwise: this avoids thin white lines between cells.
         cells = np.ma.masked_invalid(filled.T)
         mesh = axes.pcolormesh(xs, ys, cells, cmap=colours, vmin=low, vmax=high, rasterized=False, gid="cells")
         mesh.set_edgecolor("face")
         mesh.set_linewidth(0.15)
         axes.set_facecolor("#DDDDDD")
         bar = sheet.figure.colorbar(mesh, ax=axes, pad=0.02, fraction=0.06, aspect=22)
-        label = sheet.fit(sheet.printable(measure(self)), sheet.height * 72 * 0.75, sheet.font - 0.5)
+        label = sheet.fit(sheet.label(measure(self)), sheet.height * 72 * 0.75, sheet.font - 0.5)
         bar.set_label(label, fontsize=sheet.font - 0.5)
         bar.ax.tick_params(labelsize=sheet.font - 1, length=2, width=0.5)
         bar.outline.set_linewidth(0.4)
@@ -247,6 +247,7 @@ class ContourFigure(Figure):
             axes.set_yticks([])
         sheet.labels(axes, axis_label(self.x), axis_label(self.y) if len(self.y_values) > 1 else "")
         sheet.legend(handles)
+        contour_levels.label_print(axes, self, sheet, xs, ys)
 
     def draw_latex(self, width_cm: float) -> str:
         xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
@@ -288,7 +289,7 @@ class ContourFigure(Figure):
             body.append(
                 f"\\addplot[{style}] table[x index=0, y index=1, meta index=2] {{\n" + "\n".join(cells) + "\n};"
             )
-        body += contour_levels.draw_latex(self, xs, ys)
+        body += contour_levels.draw_latex(self, xs, ys, width_cm)
         if self.marker is not None:
             x = positions(np.array([self.marker[0]]), self.x_log)
             y = positions(np.array([self.marker[1]]), self.y_log)
@@ -310,12 +311,12 @@ def contour_figure(
     attacks: np.ndarray | None = None,
     **more: Any,
 ) -> ContourFigure:
-    """A map of a `Surface`; the reference is its naive count, or another surface (say, the paper's).
+    """A map of a `Surface`; the reference is its naive count, or another surface (for example the paper's).
 
-    `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies. `attacks` are
-    the targets that the best attack known leaves uncertified in each cell, NaN where none was looked for.
-    Cells that are not done yet stay empty; with `gaps=False` they show the sound but weaker count known so far.
-    `more` are further fields of the figure, such as `marker`, `kind` or `title`.
+    `accuracy_of`: the targets are the right labels among this many, and ratios are certified accuracies. `attacks` are
+    the targets that the best known attack leaves uncertified in each cell, NaN where none was searched for. Unsolved
+    cells stay empty; with `gaps=False` they show the sound but weaker bound known so far. `more` are further fields of
+    the figure, such as `marker`, `kind` or `title`.
     """
     of = int(surface.targets) if accuracy_of is None else accuracy_of
     targets = max(of, 1)
@@ -344,12 +345,12 @@ def contour_figure(
 
 
 def _whole_bounds(surface: Any) -> np.ndarray:
-    """How many targets can be left uncertified at most: whole ones."""
+    """The upper bound on the number of uncertified targets, as an integer."""
     return int(surface.targets) - np.asarray(surface.certified)
 
 
 def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:
-    """Counts, with gaps where a cell has not been computed yet."""
+    """Counts, NaN where a cell has not been computed yet."""
     array = np.asarray(counts)
     if done is None or np.asarray(done).all():
         return array
@@ -357,7 +358,7 @@ def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:
 
 
 def measure(figure: ContourFigure) -> str:
-    """The name of what fills the cells of a map."""
+    """The name of the quantity that fills the cells of a map."""
     if figure.measure:
         return clean(figure.measure)
     if figure.show == MapOf.BRACKET:
@@ -369,7 +370,7 @@ def measure(figure: ContourFigure) -> str:
 
 
 def _texts(figure: ContourFigure, part: np.ndarray) -> list[list[str]]:
-    """Shares as text: what is promised rounded down, the width of a bracket up."""
+    """Fractions as text: certified ratios rounded down, gaps rounded up."""
     if figure.show == MapOf.BRACKET and part is not figure.ratio and part is not figure.reference:
         return [[rounded_up(v, 4) if np.isfinite(v) else "not known yet" for v in row] for row in part.tolist()]
     return [ratios(column) for column in part]
@@ -380,7 +381,7 @@ def _counts_told(counts: np.ndarray, form: str, unknown: str) -> list[list[str]]
 
 
 def cell_hover(figure: ContourFigure) -> tuple[list[list[list[Any]]], str]:
-    """For each cell of a map its budgets and its numbers as text, and what the tooltip says about them."""
+    """For each cell its budgets and numbers as text, and the template of the tooltip."""
     names, texts = [for_plotly(measure(figure))], [_texts(figure, figure.filled)]
     if figure.reference is not None:
         names += [KINDS[figure.kind].label, KINDS[figure.reference_kind].label]

@@ -20,6 +20,7 @@ from certcore.figures.geometry import (
     positions,
     step_band,
 )
+from certcore.figures.kinds import curve_print
 from certcore.figures.screen import legend_only, ratios, translucent, whole_steps
 from certcore.figures.style import (
     ACCURACY_LABEL,
@@ -45,11 +46,7 @@ if TYPE_CHECKING:
 
 
 MAX_LINES = 40
-#: Kinds of lines whose plateaus are not marked.
-FLAT = (Kind.NAIVE, Kind.CONTROL)
-#: Reference lines nearer to each other than this have their names in one place.
-CLOSE = 0.07
-#: The most lines that the description lists.
+#: The most lines that the alternative text lists.
 _MOST_TOLD = 8
 
 
@@ -57,9 +54,9 @@ _MOST_TOLD = 8
 class Line:
     """One line of a curve: certified ratio at each value of a budget.
 
-    Lines of one `group` share colour and marker, the `kind` decides the dashes; `low` and `high` are a band
-    over splits. `certified` and `targets` are the counts behind the ratio, where there is one result and no
-    average. `leaves` is the ratio that the best attack found leaves certified: the other edge of the bracket.
+    Lines of one `group` share colour and marker, the `kind` decides the dashes. `low` and `high` are a band over
+    splits. `certified` and `targets` are the counts behind the ratio, for a single result that is no average. `leaves`
+    is the ratio that the best attack found leaves certified: the upper edge of the bracket.
     """
 
     values: np.ndarray
@@ -93,8 +90,8 @@ class Line:
 class CurveFigure(Figure):
     """Certified ratio against one budget or σ: families of lines, bands, plateaus, and a marker at one value.
 
-    Between two values a line keeps the ratio of the larger one: the certificate at a larger budget also holds
-    for a smaller one, and nothing is interpolated.
+    Between two values a line has the ratio of the larger one: the certificate at a larger budget also holds at a
+    smaller one, and nothing is interpolated.
     """
 
     lines: tuple[Line, ...]
@@ -105,7 +102,7 @@ class CurveFigure(Figure):
     plateaus: bool = True
     accuracy: bool = False
     clean: float | None = None
-    """Whether ratios are certified accuracies: right labels that stay, as a share of all targets."""
+    """Whether ratios are certified accuracies: right and certified labels as a fraction of all targets."""
     name: str = "curve"
 
     PARTS: ClassVar = {"lines": Line}
@@ -143,16 +140,16 @@ class CurveFigure(Figure):
         return without_empty(make_table(list(columns), rows, list(columns.values())))
 
     def paper_table(self) -> Table:
-        """Budgets down, lines across."""
+        """One row per budget, one column per line."""
         values = np.unique(np.concatenate([line.values for line in self.lines]))
         columns = [self.x_label or self.vary]
-        columns += [_line_label(line.name, line.kind) for line in self.lines]
+        columns += [curve_print.line_label(line.name, line.kind) for line in self.lines]
         found = [dict(zip(line.values.tolist(), line.ratio.tolist())) for line in self.lines]
         meanings = [Meaning.PLAIN] + [Meaning.CERTIFIED] * len(self.lines)
         return make_table(columns, [(v, *(ratio.get(v) for ratio in found)) for v in values.tolist()], meanings)
 
     def summary(self) -> Table | None:
-        """What each line comes to."""
+        """One row per line, with its summary numbers."""
         rows = [
             (line.name, KINDS[line.kind].label, line.average_radius, line.ratio[0], line.ratio[-1])
             for line in self.lines
@@ -167,7 +164,7 @@ class CurveFigure(Figure):
         for line in self.lines[:_MOST_TOLD]:
             first, last = f"{line.values[0]:g}", f"{line.values[-1]:g}"
             said.append(
-                f"{_line_label(line.name, line.kind, line.average_radius)}: "
+                f"{curve_print.line_label(line.name, line.kind, line.average_radius)}: "
                 f"{rounded_down(float(line.ratio[0]))} at {first}, {rounded_down(float(line.ratio[-1]))} at {last}"
             )
         more = len(self.lines) - _MOST_TOLD
@@ -186,7 +183,7 @@ class CurveFigure(Figure):
 
     @property
     def _clean(self) -> float | None:
-        """The accuracy without an attack: the line that certified accuracy begins from."""
+        """The accuracy without an attack, drawn as a horizontal line."""
         return self.clean if self.accuracy else None
 
     @property
@@ -209,7 +206,7 @@ class CurveFigure(Figure):
             legend_only(screen, MARKS_LABEL, {"symbol": "circle-open", "size": 7, "color": GREY})
         if self.plateaus:
             _plateaus(screen, self, dark)
-        for names, end, y, above in _controls(self):
+        for names, end, y, above in curve_print.controls(self):
             x = positions(np.array([end]), self.log)[0]
             screen.add_annotation(
                 x=np.log10(x) if self.log else x,
@@ -243,42 +240,7 @@ class CurveFigure(Figure):
         screen.update_layout(hovermode="closest", clickmode="event+select")
 
     def draw_print(self, sheet: Sheet) -> None:
-        axes = sheet.axes()
-        axes.grid(True, color="#E3E5E8", linewidth=0.5)
-        axes.set_axisbelow(True)
-        handles = _curve_lines(axes, self, sheet)
-        end = max(float(line.values[-1]) for line in self.lines)
-        if self.log:
-            sheet.log_axis(axes, "x", end)
-            axes.set_xlim(0.45, max(end, 1) * 1.08)
-        else:
-            axes.set_xlim(0 - 0.012 * end, max(end, 1) * 1.012)
-            sheet.whole_ticks(axes.xaxis)
-        axes.set_ylim(-0.02, 1.03)
-        if self.marker is not None:
-            where = float(positions(np.array([self.marker]), self.log)[0])
-            axes.axvline(where, color=GREY, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1, gid="marker")
-            axes.annotate(
-                f"{self.marker:,g}",
-                (where, 1.0),
-                xycoords=("data", "axes fraction"),
-                ha="center",
-                va="bottom",
-                fontsize=sheet.font - 1.5,
-            )
-        for names, end_of_line, y, above in _controls(self):
-            axes.annotate(
-                "\n".join(sheet.printable(name) for name in names),
-                (float(positions(np.array([end_of_line]), self.log)[0]), y),
-                ha="right",
-                va="bottom" if above else "top",
-                fontsize=sheet.font - 1.5,
-            )
-        sheet.labels(axes, self.x_label or axis_label(self.vary), self.y_label)
-        if self._clean is not None:
-            style = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
-            handles.append(axes.axhline(self._clean, label=CLEAN_LABEL, gid="clean", **style))
-        sheet.legend(handles)
+        curve_print.draw(self, sheet)
 
     def draw_latex(self, width_cm: float) -> str:
         end = max(float(line.values[-1]) for line in self.lines)
@@ -313,7 +275,7 @@ class CurveFigure(Figure):
         if some:
             body.append(f"\\addlegendimage{{only marks, mark=o, mark size=1.5pt, color={latex.colour(GREY)}}}")
             body.append(f"\\addlegendentry{{{for_latex(MARKS_LABEL)}}}")
-        if starts := _plateau_starts(self):
+        if starts := curve_print.plateau_starts(self):
             xs, ys = zip(*starts)
             style = "only marks, mark=|, mark size=4pt, black, mark options={line width=1.2pt}"
             body.append(f"\\addplot[{style}] coordinates {{\n{latex.points(xs, ys, y_meaning=Meaning.CERTIFIED)}\n}};")
@@ -327,15 +289,8 @@ class CurveFigure(Figure):
         return latex.axis(options, body)
 
 
-def _line_label(name: str, kind: str, average_radius: float | None = None) -> str:
-    """What a legend says about a line: its name, its kind, its average radius."""
-    parts = [clean(name, 60), KINDS[kind].label]
-    label = ", ".join(part for part in parts if part)
-    return label if average_radius is None else f"{label} (r̄ = {rounded_down(average_radius, 2)})"
-
-
 def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, group: str) -> dict[str, Any]:
-    """A filled band of steps: each stretch has the limits of its right end, as the line itself."""
+    """A filled step-shaped band: between two values it has the limits of the larger one, like the line itself."""
     steps, top, bottom = step_band(x, low, high)
     return _area(np.concatenate([steps, steps[::-1]]), np.concatenate([top, bottom[::-1]]), colour, group)
 
@@ -344,7 +299,7 @@ def _area(across: np.ndarray, up: np.ndarray, colour: str, group: str) -> dict[s
     return {
         "x": across,
         "y": up,
-        "mode": "lines",  # or else Plotly marks the corners where there are few
+        "mode": "lines",  # otherwise Plotly marks the corners if they are few
         "fill": "toself",
         "fillcolor": translucent(colour, 0.18),
         "line": {"width": 0},
@@ -366,8 +321,8 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
     if line.leaves is not None:
         across, up = bracket_area(x, line.ratio, line.leaves)
         screen.add_scatter(**_area(across, up, colour, f"bracket-{k}"), legendgroup=f"line-{k}")
-    label = for_plotly(_line_label(line.name, line.kind, line.average_radius))
-    # Plotly's own formats round to the nearest, which may promise too much: ratios travel as text.
+    label = for_plotly(curve_print.line_label(line.name, line.kind, line.average_radius))
+    # Plotly's own formats round to the nearest, which could overstate a ratio: ratios are passed as text.
     data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
     hover = f"{axis}: %{{customdata[0]:,}}<br>{figure.y_label}: %{{customdata[1]}}"
     if line.certified is not None:
@@ -383,7 +338,7 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
         data += [[rounded_up(float(v), 4) for v in line.leaves - line.ratio]]
         hover += f"<br>best attack found leaves: %{{customdata[{at}]}} (bracket %{{customdata[{at + 1}]}})"
     marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
-    # Without a mark a point could not be clicked: it is there, but not seen.
+    # Points without a mark cannot be clicked, so there is an invisible one.
     seen = 1 if len(marks) and line.kind != "control" else 0
     screen.add_scatter(
         x=x,
@@ -402,34 +357,13 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
         selected={"marker": {"opacity": 1}},
         hovertemplate=f"<b>{label}</b><br>{hover}<extra></extra>",
         legendgroup=f"line-{k}",
-        showlegend=line.kind != "control",  # their names stand at the lines
+        showlegend=line.kind != "control",  # their names are written at the lines
     )
     return 0 < len(marks) < len(x)
 
 
-def _controls(figure: CurveFigure) -> list[tuple[list[str], float, float, bool]]:
-    """Labels of reference lines, one for lines close together: their names from the top, where the lines end, the
-    height, and whether the label is above the line, which it is if other lines leave more space there."""
-    found = sorted((line for line in figure.lines if line.kind == Kind.CONTROL), key=lambda line: -float(line.ratio[0]))
-    together: list[list[Line]] = []
-    for line in found:
-        if together and together[-1][-1].ratio[0] - line.ratio[0] < CLOSE:
-            together[-1].append(line)
-        else:
-            together.append([line])
-    others = [line.ratio[len(line.ratio) // 2 :] for line in figure.lines if line.kind != Kind.CONTROL]
-    heights = np.concatenate([*others, [0.0, 1.0], [] if figure._clean is None else [figure._clean]])
-    labels = []
-    for lines in together:
-        top, bottom = float(lines[0].ratio[0]), float(lines[-1].ratio[0])
-        above = (heights[heights >= top].min() - top) > (bottom - heights[heights <= bottom].max())
-        names = [line.name for line in lines]
-        labels.append((names, float(lines[0].values[-1]), top if above else bottom, bool(above)))
-    return labels
-
-
 def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
-    found = [(line, plateau(line.values, line.ratio)) for line in figure.lines if line.kind not in FLAT]
+    found = [(line, plateau(line.values, line.ratio)) for line in figure.lines if line.kind not in curve_print.FLAT]
     starts = [(line, start) for line, start in found if start is not None]
     if not starts:
         return
@@ -472,81 +406,6 @@ def _latex_line(figure: CurveFigure, k: int, family: bool) -> tuple[list[str], b
     style += f"mark indices={{{latex.listed(marks.tolist()) or 1}}}"
     points = latex.points(x, line.ratio, y_meaning=Meaning.CERTIFIED)
     body.append(f"\\addplot[{style}] coordinates {{\n{points}\n}};")
-    label = for_latex(_line_label(line.name, line.kind, line.average_radius), 160)
+    label = for_latex(curve_print.line_label(line.name, line.kind, line.average_radius), 160)
     body.append(f"\\addlegendentry{{{label}}}")
     return body, 0 < len(marks) < len(x)
-
-
-def _plateau_starts(figure: CurveFigure) -> list[tuple[float, float]]:
-    """Where the marked plateaus of the lines begin."""
-    starts = []
-    for line in figure.lines:
-        start = plateau(line.values, line.ratio) if figure.plateaus and line.kind not in FLAT else None
-        if start is not None:
-            starts.append((float(positions(line.values, figure.log)[start]), float(line.ratio[start])))
-    return starts
-
-
-def _print_line(axes: Any, figure: CurveFigure, k: int, family: bool, sheet: Sheet) -> tuple[Any, bool]:
-    """One line with its band and bracket; also whether only some of its values have a mark."""
-    line = figure.lines[k]
-    kind = KINDS[line.kind]
-    colour = series_colour(line.group) if family else kind.colour
-    x = positions(line.values, figure.log)
-    if line.low is not None and line.high is not None:
-        axes.fill_between(x, line.low, line.high, step="pre", color=colour, alpha=0.18, linewidth=0, gid=f"band-{k}")
-    if line.leaves is not None:
-        across, up = bracket_area(x, line.ratio, line.leaves)
-        axes.fill(across, up, color=colour, alpha=0.16, linewidth=0, gid=f"bracket-{k}")
-    # In a family the marker tells the members apart, alone it tells the kinds apart: never colour only.
-    symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).print
-    marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
-    drawn = axes.plot(
-        x,
-        line.ratio,
-        drawstyle="steps-pre",
-        linestyle=kind.dash.print,
-        color=colour,
-        linewidth=1.3 * sheet.scale,
-        marker=symbol if len(marks) else None,
-        markersize=3.4 * sheet.scale,
-        markevery=marks.tolist() or None,
-        markeredgewidth=0.5,
-        markeredgecolor="white" if symbol not in "xX+" else colour,
-        label=sheet.printable(_line_label(line.name, line.kind, line.average_radius)),
-        gid=f"series-{k}-{line.kind}",
-    )[0]
-    return drawn, 0 < len(marks) < len(x)
-
-
-def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
-    family = len({line.group for line in figure.lines}) > 1
-    handles: list[Any] = []
-    some = False
-    for k in range(len(figure.lines)):
-        drawn, only_some = _print_line(axes, figure, k, family, sheet)
-        handles.append(drawn)
-        some |= only_some
-    if any(line.low is not None for line in figure.lines):
-        handles.append(sheet.patch(facecolor=GREY, alpha=0.3, linewidth=0, label=BAND_LABEL))
-    if figure._brackets:
-        shade = KINDS[Kind.COLLECTIVE].colour
-        handles.append(sheet.patch(facecolor=shade, alpha=0.2, linewidth=0, label=BRACKET_LABEL))
-    if some:
-        size = 3.4 * sheet.scale
-        handles.append(
-            sheet.sample(linestyle="", marker="o", markerfacecolor="none", markeredgecolor=GREY, markersize=size,
-                   label=MARKS_LABEL)
-        )  # fmt: skip
-    if starts := _plateau_starts(figure):
-        handles += axes.plot(
-            *zip(*starts),
-            linestyle="",
-            marker="|",
-            markersize=8 * sheet.scale,
-            markeredgewidth=1.3,
-            color=BLACK,
-            label=PLATEAU_LABEL,
-            gid="plateaus",
-        )
-    return handles

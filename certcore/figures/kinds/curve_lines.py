@@ -1,4 +1,4 @@
-"""From curves to lines of a figure: one line, a family, a mean over splits, a bracket, an accuracy."""
+"""Converts curves to lines of a figure: one line, a family, a mean over splits, a bracket, an accuracy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def lines_of(
 ) -> tuple[Line, ...]:
     """The lines of one `Curve`: its certificate and, if wanted, the naive count.
 
-    `attacks` are the targets that the best attack known leaves uncertified at each value; they close the bracket.
+    `attacks` are the targets that the best known attack leaves uncertified at each value; they give the bracket's upper
+    edge.
     """
     parts = [(kind, curve.certified, curve.average_radius)]
     if naive:
@@ -49,7 +50,7 @@ def lines_of(
 
 
 def _left(curve: Any, attacks: np.ndarray) -> np.ndarray:
-    """The ratio that the best attacks leave certified, of the labels that are counted."""
+    """The ratio that the best known attacks leave certified."""
     counted = len(curve.threat.targets) if curve.threat.targets is not None else int(curve.targets)
     return np.maximum(counted - np.asarray(attacks), np.asarray(curve.certified)) / max(int(curve.targets), 1)
 
@@ -100,12 +101,12 @@ def curve_figure(
 ) -> CurveFigure:
     """A curve, or a family of curves with one name each; `paper` are the same with the paper's relaxation.
 
-    A member of the family may be a list of curves, one per split: it is drawn as their mean with a band. The
-    naive count does not depend on local budgets or σ, so a family with one common naive line shows it once.
-    `attacks`, for a single curve: how many targets the best attack known leaves uncertified at each value.
-    `accuracy_of`: the targets are the right labels among so many, and ratios are certified accuracies.
-    `controls`: accuracies of models that ignore edges (see `controls_beside`), drawn across.
-    `more` are further fields of the figure, such as `log`, `marker` or `title`.
+    A member of the family may be a list of curves, one per split: it is drawn as their mean with a band. The naive
+    count does not depend on local budgets or σ, so a family with one common naive line shows it once. `attacks`, for a
+    single curve: how many targets the best known attack leaves uncertified at each value. `accuracy_of`: the targets
+    are the right labels among this many, and ratios are certified accuracies. `controls`: accuracies of baselines that
+    ignore edges (see `controls_beside`), drawn as horizontal lines. `more` are further fields of the figure, such as
+    `log`, `marker` or `title`.
     """
     clean = None
     if accuracy_of is not None:
@@ -149,13 +150,13 @@ def _family_lines(
                 seen.add(key)
             lines.append(line)
     if len(members) > 1 and len(seen) == 1:
-        # The one naive line belongs to the whole family, not to its first member.
+        # The common naive line belongs to the whole family, not to its first member.
         lines = [replace(line, name="") if line.kind == Kind.NAIVE else line for line in lines]
     return lines
 
 
 def controls_beside(instance: Instance, threat: ThreatModel, vary: str, accuracy_of: int | None) -> dict[str, float]:
-    """Accuracies that may stand beside a curve: it shows the accuracy on all test nodes, and only edges change."""
+    """Baseline accuracies that are comparable: the curve shows accuracy on all test nodes, and only edges change."""
     varied = canonical(vary).removeprefix("local_")
     edges_only = not any(entry.at_nodes and (n or entry.name == varied) for entry, n in zip(TABLE, threat.budgets))
     test = 0 if instance.split is None else int((np.asarray(instance.split) == TEST).sum())
@@ -163,13 +164,13 @@ def controls_beside(instance: Instance, threat: ThreatModel, vary: str, accuracy
 
 
 def as_accuracy(curve: Any, number: int) -> Any:
-    """The same counts as a share of more targets; splits have their own sets, of one size."""
+    """The same counts as a fraction of more targets; splits have different target sets of equal size."""
     if isinstance(curve, list | tuple):
         return [as_accuracy(one, number) for one in curve]
     return replace(curve, targets=number)
 
 
 def clean_accuracy(curve: Any, number: int) -> float:
-    """The accuracy without an attack of a curve over the right labels among so many targets."""
+    """The accuracy without an attack, for a curve over the right labels among this many targets."""
     splits = curve if isinstance(curve, list | tuple) else [curve]
     return sum(int(one.targets) for one in splits) / len(splits) / max(number, 1)

@@ -160,7 +160,7 @@ class DistributionFigure(Figure):
                 f"\\draw[densely dashed] (axis cs:{at},{latex.number(bottom)}) -- (axis cs:{at},{latex.number(top)}) "
                 f"node[above, font=\\scriptsize] {{{for_latex(label, 24)}}};"
             )
-        # Without any plot pgfplots knows no coordinates and draws no legend.
+        # pgfplots draws no legend if an axis has no plot.
         body.insert(
             0, f"\\addplot[draw=none, forget plot] coordinates {{({latex.number(self.edges[0])},{latex.number(top)})}};"
         )
@@ -174,7 +174,7 @@ def distribution_figure(
     bins: int = 50,
     **more: Any,
 ) -> DistributionFigure:
-    """Distribution of the lower bounds p of all nodes; nodes at or below one half abstain."""
+    """Distribution of the lower confidence bounds p of all nodes; nodes at or below one half abstain."""
     values = np.asarray(p, dtype=float)
     edges = np.linspace(0.0, 1.0, bins + 1)
     speaks = values > 0.5

@@ -1,4 +1,4 @@
-"""The front of one node in two types."""
+"""The front (minimal uncertified budgets) of one node in two types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FrontFigure(Figure):
-    """The front of one node in two types, with the perturbation it receives and the global budgets."""
+    """The front of one node in two types, with the flips it receives and the global budgets."""
 
     x: str
     y: str
@@ -58,7 +58,7 @@ class FrontFigure(Figure):
 
     @property
     def attacked(self) -> bool | None:
-        """Whether the perturbation received reaches the front (None: it is not known)."""
+        """Whether the flips received reach the front (None: not known)."""
         if self.received is None:
             return None
         return bool((self.points <= np.asarray(self.received)).all(axis=1).any())
@@ -211,11 +211,10 @@ def front_figure(
     node: str = "",
     **more: Any,
 ) -> FrontFigure:
-    """The front of one node in two types, at the perturbation it receives in the others.
+    """The front of one node in two types, given the flips it receives of the other types.
 
-    `points`, `received` and `budgets` speak about all types. Points that need more of the other
-    types than the node receives of them are out of reach and not drawn; of the rest, only the minimal ones
-    count.
+    `points`, `received` and `budgets` are over all types. Points that need more flips of the other types than the node
+    receives are not reachable and not drawn; of the rest, only the minimal ones are.
     """
     i, j = TYPES.index(x), TYPES.index(y)
     others = [k for k in range(len(TYPES)) if k not in (i, j)]
@@ -235,7 +234,7 @@ def front_figure(
 
 
 def two_axes(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
-    """The two types to draw a front in: those in play first, then those the base certificate covers."""
+    """The two types to draw a front in: those with a budget first, then those the base certificate covers."""
     in_play = [name for name, budget in zip(TYPES, threat.budgets) if budget]
     ordered = [*in_play, *(name for name in instance.base.axes if name not in in_play), *TYPES]
     first, second = sorted(list(dict.fromkeys(ordered))[:2], key=TYPES.index)

@@ -45,27 +45,34 @@ if TYPE_CHECKING:
     from certcore.figures.matplotlib_figure import Sheet
 
 
-#: Above this many nodes and edges the graph is drawn by WebGL; below, as SVG, which needs no graphics card.
+#: Total number of nodes and edges above which WebGL is used; below, SVG, which needs no graphics card.
 _WEBGL_FROM = 12_000
 _STATE_KEYS = tuple(STATES)
-#: More lines to broken labels than this are not drawn, as on the screen.
+#: The most lines from sites to broken labels, as on the screen.
 _MOST_LINKS = 12_000
+
+
+#: Indices of injected nodes in a figure must be below twice the number of nodes plus this.
+MAX_NEW = 10**6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GraphFigure(Figure):
     """The graph with an attack on it.
 
-    `state` gives each node a group: with `palette="state"` or `"margin"` an index into the states of the style table
-    (`groups` are their keys), with `"class"` an index into `groups`, the class names, with `"correct"` one into the
-    words of `CORRECTNESS`; there `lost` says who loses its certificate. `added` and
-    `deleted` are the edges the attack makes and removes, the latter with their `amount` (1 unless relaxed),
-    `spent` the flips at each node and `spent_kind` the type most of them have, `margin` how many further flips inside
-    its field would leave a target uncertified. `tally` has for each type its sites, flips and budget (-1: not known),
-    `links` a row for each label that a site helps break: the site's two ends (the same node twice where attributes are
-    flipped) and the label's node. `faded` nodes are only hinted at. `relaxed` marks the fractional adversary of the
-    linear program, which is no attack, `broken` the fraction by which it breaks each node. `zoomed` shows only the part
-    where the attack is.
+    `state` is the group of each node. With `palette="state"` or `"margin"` it is an index into the states of the style
+    table (`groups` are their keys), with `"class"` into `groups`, the class names, with `"correct"` into `CORRECTNESS`;
+    for the last two, `lost` lists the nodes that lose their certificate.
+
+    `added` and `deleted` are the edges the attack adds and deletes, the latter with their `amount` (1 unless relaxed).
+    `injected` are the edges of injected nodes, which are numbered after the others and drawn beside the graph. `spent`
+    is the number of flips at each node and `spent_kind` their most frequent type. `margin` is how many further flips
+    inside its field would leave a target uncertified. `tally` has for each type its sites, flips and budget (-1: not
+    known). `links` has a row for each label that a site helps break: the site's two ends (the same node twice where
+    attributes are flipped) and the label's node.
+
+    `faded` nodes are drawn pale. `relaxed` marks the fractional adversary of the linear program, which is no attack,
+    and `broken` is the fraction by which it breaks each node. `zoomed` shows only the part where the attack is.
     """
 
     positions: np.ndarray
@@ -76,6 +83,7 @@ class GraphFigure(Figure):
     deleted: np.ndarray | None = None
     amount: np.ndarray | None = None
     added: np.ndarray | None = None
+    injected: np.ndarray | None = None
     attackers: np.ndarray | None = None
     protected: np.ndarray | None = None
     spent: np.ndarray | None = None
@@ -99,7 +107,7 @@ class GraphFigure(Figure):
         n = len(self.positions)
         object.__setattr__(self, "groups", tuple(str(g) for g in self.groups))
         object.__setattr__(self, "palette", Palette.parse(self.palette, "palette"))
-        if self.by_state:  # figures kept by earlier versions
+        if self.by_state:  # figures saved by earlier versions
             object.__setattr__(self, "groups", tuple(str(FORMER.get(g, g)) for g in self.groups))
         known = STATES if self.by_state else CORRECTNESS if self.palette == Palette.CORRECT else self.groups
         if not set(self.groups) <= set(known):
@@ -109,13 +117,14 @@ class GraphFigure(Figure):
         indices(self, "deleted", (None, 2), n, "the graph")
         numbers(self, "amount", (0 if self.deleted is None else len(self.deleted),), "the graph")
         indices(self, "added", (None, 2), n, "the graph")
+        indices(self, "injected", (None, 2), 2 * n + MAX_NEW, "the graph")
         indices(self, "attackers", (None,), n, "the graph")
         indices(self, "protected", (None,), n, "the graph")
         numbers(self, "spent", (n,), "the graph")
         indices(self, "spent_kind", (n,), len(TYPES), "the graph")
         numbers(self, "margin", (n,), "the graph")
         numbers(self, "tally", (len(TYPES), 3), "the graph")
-        indices(self, "links", (None, 3), n, "the graph")
+        indices(self, "links", (None, 3), 2 * n + MAX_NEW, "the graph")
         indices(self, "lost", (None,), n, "the graph")
         numbers(self, "broken", (n,), "the graph")
         indices(self, "faded", (None,), n, "the graph")
@@ -126,11 +135,11 @@ class GraphFigure(Figure):
 
     @property
     def by_state(self) -> bool:
-        """Whether `state` counts states."""
+        """Whether `state` is an index into the states."""
         return self.palette in (Palette.STATE, Palette.MARGIN)
 
     def places(self) -> np.ndarray:
-        """Where the nodes stand in a picture that is GRAPH_ASPECT wide and 1 high; a zoomed one leaves others out."""
+        """Positions of the nodes in a picture GRAPH_ASPECT wide and 1 high; in a zoomed one some lie outside."""
         where = graph_places(self.positions)
         if not self.zoomed:
             return where
@@ -173,7 +182,7 @@ class GraphFigure(Figure):
         return _attack_table(self)
 
     def shortened(self, rows: Cells, most: int) -> tuple[Cells, str]:
-        """The first ones, which matter most."""
+        """The first rows, which are the most important ones."""
         return rows[:most], f"the first {most} of {len(rows)} rows, most flips first"
 
     def description(self) -> str:
@@ -194,7 +203,7 @@ class GraphFigure(Figure):
         return ". ".join(parts) + "."
 
     def note(self) -> str:
-        """What a magnified graph counts."""
+        """In a zoomed graph: that the counts are of the whole graph."""
         return "Magnified to where the attack is; numbers in the legend count the whole graph." if self.zoomed else ""
 
     def draw_screen(self, screen: Any, dark: bool) -> None:
@@ -279,7 +288,7 @@ def graph_figure(
     """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
 
     The states of nodes are those of `TargetState`, in the order of the style table; nodes in other states than `only`
-    are faded. `found` is what `reach` says about the same allocation, if it is known already.
+    are faded. `found` is the result of `reach` for the same allocation, if it is already computed.
     """
     words = certificate.states(instance.base.fronts(), integer=not relaxed)
     state = np.array([_STATE_KEYS.index(word) for word in words], dtype=np.int64)
@@ -318,6 +327,7 @@ def _attack_fields(
         "deleted": graph.edges[used],
         "amount": np.asarray(allocation.deleted)[used],
         "added": np.asarray(allocation.added).reshape(-1, 2),
+        "injected": np.asarray(allocation.injected).reshape(-1, 2),
         "spent": np.asarray(allocation.attributes).sum(axis=0),
         "spent_kind": np.array(node_types())[np.asarray(allocation.attributes).argmax(axis=0)],
         "margin": margin,
@@ -328,7 +338,7 @@ def _attack_fields(
     if relaxed:
         broken[state == _STATE_KEYS.index(TargetState.BEFORE)] = 0
         attack["broken"] = broken
-    elif found.inside is not None:  # if every site lies in every field, the lines would be meaningless
+    elif found.inside is not None:  # if every site lies in every field, the lines carry no information
         attack["links"] = _links(found)
     if threat.sigma is not None:
         attack["attackers"] = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
@@ -336,7 +346,7 @@ def _attack_fields(
 
 
 def _coloured(instance: Instance, state: np.ndarray, palette: Palette) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The group of every node, and what the groups are called."""
+    """The group of every node, and the names of the groups."""
     if palette in (Palette.STATE, Palette.MARGIN):
         return state, tuple(_STATE_KEYS)
     if palette == Palette.CORRECT:
@@ -364,7 +374,7 @@ def _links(found: Reach) -> np.ndarray:
 
 
 def deleted_amounts(figure: GraphFigure) -> np.ndarray:
-    """How much of each edge is gone (0 or 1 in an attack, a share in the relaxed adversary)."""
+    """How much of each edge is deleted (0 or 1 in an attack, a fraction in the relaxed adversary)."""
     if figure.deleted is None or not len(figure.deleted):
         return np.zeros(len(figure.edges), dtype=np.int64)
     keys, gone = edge_keys(figure.edges, figure.deleted)
@@ -419,7 +429,7 @@ def _segments(where: np.ndarray, edges: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _attack_table(figure: GraphFigure) -> Table:
-    """Hit nodes, most flips first, edges that change, targets that are lost, the attacker's other nodes."""
+    """Hit nodes (most flips first), changed edges, lost targets, and the attacker's other nodes."""
     full = figure.table()
     order = {name: k for k, name in enumerate(full.columns)}
 
@@ -450,7 +460,7 @@ def read_states(text: str) -> list[TargetState]:
 
 
 def positions_of(instance: Instance) -> np.ndarray:
-    """The layout of the instance, or a quick one of our own."""
+    """The layout of the instance, or a quickly computed one."""
     if instance.layout is not None:
         return np.asarray(instance.layout, dtype=float)
     return quick_layout(instance.graph.n_nodes, instance.graph.edges)

@@ -1,4 +1,4 @@
-"""How the nodes of a graph look that an attack does not touch: by state, class, margin or correctness."""
+"""Styles of the nodes of a graph, without the attack's sites: by state, class, margin or correctness."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
     from certcore.figures.matplotlib_figure import Sheet
 
-#: Targets that keep their certificate: these are graded by how close they are to losing it.
+#: Targets that keep their certificate; these are coloured by their margin.
 _KEPT = (TargetState.UNDECIDED, TargetState.ALONE)
 _CIRCLE = STATES[TargetState.UNDECIDED].marker
 _LOST = STATES[TargetState.LOST]
 _STATE_NUMBER = {name: k for k, name in enumerate(STATES)}
-#: Steps of the scale of margins, which ends at the larger number at the latest.
+#: `_STEPS`: number of steps of the margin scale. `_MOST_MARGIN`: its largest end.
 _STEPS, _MOST_MARGIN = 6, 40
 _FADED = "#E4E7EB"
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """Nodes that look alike, and what the legend says about them (nothing: another entry speaks for them)."""
+    """Nodes of one style, and their legend entry (empty if another entry covers them)."""
 
     members: np.ndarray
     label: str
@@ -54,11 +54,11 @@ class Look:
     group: int
     outline: str = ""
     step: str = ""
-    """Of those that are graded: how close they are to losing their certificate, in words."""
+    """For nodes coloured by margin: their margin in words."""
 
 
 def looks(figure: GraphFigure, dark: bool = False) -> list[Look]:
-    """Groups of nodes in the order in which they are drawn, the most important last."""
+    """Groups of nodes in drawing order, the most important last."""
     found: list[Look] = []
     faded = np.zeros(len(figure.state), dtype=bool)
     if figure.faded is not None and len(figure.faded):
@@ -81,8 +81,8 @@ def looks(figure: GraphFigure, dark: bool = False) -> list[Look]:
             found.append(Look(members, style.label, style.colour, style.marker, style.scale, entry, group))
     if figure.broken is not None:
         found += _shares(figure.broken, np.flatnonzero((figure.broken > NOTHING) & ~faded))
-    elif figure.lost is not None and not figure.by_state:  # on top of whatever the colour says, framed
-        # Among the colours of classes is that of what is lost.
+    elif figure.lost is not None and not figure.by_state:  # framed, on top of the other colours
+        # The class colours include the colour of lost nodes, so the frame is black there.
         frame = on_background(BLACK, dark) if figure.palette == Palette.CLASS else LOST_COLOUR
         found += [
             Look(both, _LOST.label, look.colour, _LOST.marker, _LOST.scale, "", look.group, frame)
@@ -99,7 +99,7 @@ def _group_style(figure: GraphFigure, group: int, name: str) -> StateStyle:
 
 
 def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: int, dark: bool) -> list[Look]:
-    """Targets that keep their certificate, by how close they are to losing it, the closest on top."""
+    """Targets that keep their certificate, by margin, the smallest margin on top."""
     assert figure.margin is not None
     if figure.palette == Palette.MARGIN:
         step, tones = _margin_steps(figure, members), _margin_scale(figure)
@@ -114,7 +114,7 @@ def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: 
 
 
 def _shares(broken: np.ndarray, members: np.ndarray) -> list[Look]:
-    """Targets by the fraction by which the relaxed adversary breaks them, those that are wholly broken on top."""
+    """Targets by the fraction by which the relaxed adversary breaks them, fully broken ones on top."""
     tones, label = SHARES[1:], TargetState.PARTLY
     step = np.clip(np.ceil(broken[members] * len(tones) - NOTHING).astype(np.int64) - 1, 0, len(tones) - 1)
     found = []
@@ -127,7 +127,7 @@ def _shares(broken: np.ndarray, members: np.ndarray) -> list[Look]:
 
 
 def closeness(margin: np.ndarray) -> np.ndarray:
-    """The step of each margin; what no number of flips breaks is in the last one."""
+    """The colour step of each margin; the last step is for targets that no number of flips breaks."""
     ends = [step.most for step in CLOSENESS if step.most is not None]
     return np.where(margin < 0, len(CLOSENESS) - 1, np.searchsorted(ends, margin))
 
@@ -151,7 +151,7 @@ def _margin_steps(figure: GraphFigure, members: np.ndarray) -> np.ndarray:
 
 
 def _margin_scale(figure: GraphFigure) -> list[tuple[str, str]]:
-    """The colour of every step of the scale, and its margins in words; the last is for what no flips break."""
+    """The colour of every step of the scale, and its margins in words; the last is for targets that no flips break."""
     ends = _margin_ends(figure).tolist()
     scale = []
     for k, end in enumerate(ends):
@@ -163,7 +163,7 @@ def _margin_scale(figure: GraphFigure) -> list[tuple[str, str]]:
 
 
 def steps(figure: GraphFigure) -> list[tuple[str, str]]:
-    """What the legend says about closeness: for each step its colour and how many targets stand there."""
+    """Legend of margins: for each step its colour and its number of targets."""
     if figure.margin is None or not figure.by_state:
         return []
     kept = _kept(figure) if figure.faded is None else np.setdiff1d(_kept(figure), figure.faded)
@@ -195,7 +195,7 @@ class Entry:
 
 
 def entries(figure: GraphFigure) -> list[Entry]:
-    """The legend of the nodes, what is lost first."""
+    """The legend of the nodes, lost ones first."""
     found = looks(figure)
     broken = [look.label in (TargetState.LOST, TargetState.PARTLY) for look in found]
     first, rest = (
@@ -214,7 +214,7 @@ def entries(figure: GraphFigure) -> list[Entry]:
 
 
 def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, size: float) -> list[Any]:
-    """Nodes on a printed graph; returns what the legend says about them."""
+    """Draw the nodes on a printed graph; returns their legend entries."""
     thin = 0.15 if len(figure.positions) < 1000 else 0
     for k, look in enumerate(looks(figure)):
         x, y = where[look.members][seen(where[look.members])].T

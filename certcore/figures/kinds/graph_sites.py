@@ -1,7 +1,7 @@
 """Where an attack spends its flips and what it breaks, on an exported graph.
 
-Sites are ringed marks with their number and, where few are there, their name; lines lead to the labels they break. All
-of it is placed once, for print and interactive pages.
+Sites are circles with their number of flips and, if they are few, their name; lines lead to the labels they break. The
+layout is computed once, for print and interactive pages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL, LABELS, TABLE, TYPES
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL, INJECT, LABELS, TABLE, TYPES
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.geometry import GRAPH_ASPECT
 from certcore.figures.style import BLACK, SITE_LABEL, TYPE_COLOURS, on_background
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
     from certcore.figures.matplotlib_figure import Sheet
 
-#: The most names in a column of a paper.
+#: The most names in a figure of one column.
 _MOST_NAMES = 12
-#: Size of names in print, in points; a sign is at most so wide, as a share of it.
+#: `_NAME_SIZE`: font size of names in points. `_SIGN`: largest width of a character, as a fraction of it.
 _NAME_SIZE, _SIGN = 6.0, 0.62
-#: How far, in points of print, the ring of a controlled node stands off its mark, and its line.
+#: In points. `_RING`: distance between a mark and the ring of a controlled node. `_RING_LINE`: its line width.
 _RING, _RING_LINE = 1.6, 1.0
-#: Lines of deleted and added edges, and the paper's own margin around them, in points.
+#: In points. `_EDGE_LINE`: line width of deleted and added edges. `_EDGE_MARGIN`: width of the white line below them.
 _EDGE_LINE, _EDGE_MARGIN = 1.3, 2.4
-#: Pixels of an interactive page for a point of print, and how high the graph is there before anybody zooms.
+#: `_PIXELS`: pixels on an interactive page per point of print. `_SCREEN_HEIGHT`: height of the graph there, unzoomed.
 _PIXELS, _SCREEN_HEIGHT = 1.8, 450
 LINKS_LABEL = "from a hit to each label it helps break"
 
@@ -39,7 +39,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Mark:
-    """One site: where it is, where its mark stands, and what is printed in it and beside it."""
+    """One site: its position, the position of its mark, and the texts in and beside the mark."""
 
     ends: tuple[int, int]
     """Both ends of an edge; twice the same node where attributes are flipped."""
@@ -50,11 +50,11 @@ class Mark:
     flips: float
     name: str
     held: bool
-    """Whether the attacker controls the node: then its ring goes around the mark, which would cover it."""
+    """Whether the attacker controls the node: then its ring is drawn around the mark, which would cover it."""
     box: Box | None = None
-    """The box of the name; None if there is no free space for it."""
+    """The box of the name; None if there is no free space."""
     lead: Box | None = None
-    """The line to a name that stands further off."""
+    """The line to a name that is not next to its mark."""
 
     @property
     def colour(self) -> str:
@@ -72,26 +72,27 @@ class Mark:
 
     @property
     def moved(self) -> bool:
-        """Whether the mark stands off its place, so that a line has to lead there."""
+        """Whether the mark is away from its site, so that a line must connect them."""
         return float(np.hypot(self.place[0] - self.anchor[0], self.place[1] - self.anchor[1])) > self.radius
 
 
 def marks_of(figure: GraphFigure, where: np.ndarray, unit: float) -> list[Mark]:
     """The marks of all sites, the largest last; `unit` is one point of print in the coordinates of `where`."""
+    where = _with_new(figure, where)
     found = sorted(_sites(figure, where), key=lambda mark: mark.flips)
     small = 1.0 if len(found) <= 30 else 0.7
-    # One edge is one flip: its mark may be smaller than that of a node, the more so where it would hide the others.
+    # An edge is one flip, so its mark is smaller than that of a node, and smaller still if there are many.
     edge = 4.0 if sum(mark.is_edge for mark in found) <= 8 else 3.4
     points = [edge if mark.is_edge else 3.8 + np.sqrt(min(mark.flips, 16.0)) for mark in found]
     radii = small * unit * np.array(points, dtype=float)
     rings = unit * np.array([_RING if mark.held else 0.0 for mark in found])
-    # Rings of controlled nodes stay where they are: marks keep off them.
+    # Rings of controlled nodes are fixed obstacles for the marks.
     bare = np.zeros((0, 2)) if figure.attackers is None else where[unmarked(figure, figure.attackers)]
     around = np.concatenate([radii + rings, np.full(len(bare), 3.2 * unit)])
     anchors = np.array([mark.anchor for mark in found]).reshape(-1, 2)
     ends = where[np.array([mark.ends for mark in found], dtype=np.int64).reshape(-1, 2)]
     is_edge = np.array([mark.is_edge for mark in found], dtype=bool)
-    # A mark would hide a short edge, and stands beside it.
+    # A mark would cover a short edge, so it is placed beside it.
     short = is_edge & (np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1) < 9 * radii)
     starts = _beside(anchors, ends, is_edge, short, radii + 4 * unit)
     lines = ends[is_edge] if len(found) <= 80 else ends[:0]
@@ -102,6 +103,30 @@ def marks_of(figure: GraphFigure, where: np.ndarray, unit: float) -> list[Mark]:
         for k, mark in enumerate(found)
     ]
     return _named(placed, [_around(spot, 4.5 * unit) for spot in bare.tolist()], unit)
+
+
+def _with_new(figure: GraphFigure, where: np.ndarray) -> np.ndarray:
+    """Positions of all nodes with injected ones: in a column beside the graph, ordered by the height of their
+    neighbours.
+    """
+    if figure.injected is None or not len(figure.injected):
+        return where
+    n = len(figure.positions)
+    number = int(figure.injected[:, 0].max()) + 1 - n
+    sums, times = np.zeros(number), np.zeros(number)
+    np.add.at(sums, figure.injected[:, 0] - n, where[figure.injected[:, 1], 1])
+    np.add.at(times, figure.injected[:, 0] - n, 1)
+    rank = np.argsort(np.argsort(sums / np.maximum(times, 1), kind="stable"), kind="stable")
+    places = np.column_stack([np.full(number, GRAPH_ASPECT), (rank + 0.5) / number])
+    return np.concatenate([where[:n], places])
+
+
+def _joined(figure: GraphFigure, marks: list[Mark], where: np.ndarray) -> np.ndarray:
+    """Lines from the marks of injected nodes to their neighbours: (lines, 2, 2)."""
+    if figure.injected is None or not len(figure.injected):
+        return np.zeros((0, 2, 2))
+    place = {mark.ends[0]: mark.place for mark in marks if mark.kind == INJECT}
+    return np.array([[place[a], where[b]] for a, b in figure.injected.tolist()])
 
 
 def _sites(figure: GraphFigure, where: np.ndarray) -> Iterator[Mark]:
@@ -119,6 +144,8 @@ def _sites(figure: GraphFigure, where: np.ndarray) -> Iterator[Mark]:
             kind = ATTR_DEL if figure.spent_kind is None else int(figure.spent_kind[node])
             name = f"node {node}" if figure.names is None else called(node)
             yield mark(node, node, float(figure.spent[node]), kind, name, node in controlled)
+    for node in [] if figure.injected is None else np.unique(figure.injected[:, 0]).tolist():
+        yield mark(node, node, 1.0, INJECT, f"new {node - len(figure.positions) + 1}", False)
     for edges, amounts, kind in ((figure.deleted, figure.amount, ADJ_DEL), (figure.added, None, ADJ_ADD)):
         for k, (a, b) in enumerate([] if edges is None else edges.tolist()):
             flips = 1.0 if amounts is None else float(amounts[k])
@@ -126,14 +153,14 @@ def _sites(figure: GraphFigure, where: np.ndarray) -> Iterator[Mark]:
 
 
 def unmarked(figure: GraphFigure, nodes: np.ndarray) -> np.ndarray:
-    """Those nodes that have no mark of their own: no attributes are flipped there."""
+    """The nodes without a mark, because no attributes are flipped there."""
     return nodes if figure.spent is None else nodes[np.asarray(figure.spent)[nodes] <= NOTHING]
 
 
 def _beside(
     anchors: np.ndarray, ends: np.ndarray, is_edge: np.ndarray, short: np.ndarray, far: np.ndarray
 ) -> np.ndarray:
-    """Where marks begin: those of short edges away from the other edges nearby, or to the side of a lonely one."""
+    """Initial positions of marks: those of short edges are moved away from other edges nearby, or sideways."""
     starts = anchors.astype(float).copy()
     for k in np.flatnonzero(short).tolist():
         near = is_edge & (np.linalg.norm(anchors - anchors[k], axis=1) < 6 * far[k])
@@ -153,9 +180,9 @@ def pushed_apart(
     lines: np.ndarray | None = None,
     off: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Circles that do not sit on each other, close to where they belong; the last `fixed` ones are not moved.
+    """Move circles until none overlap, close to where they started; the last `fixed` ones stay.
 
-    Those with a distance in `off` also keep so far off all `lines`, given by both ends.
+    Circles with a distance in `off` also keep that distance from all `lines`, given by both ends.
     """
     moved = points.astype(float).copy()
     if len(points) > 400:
@@ -182,7 +209,7 @@ def pushed_apart(
 
 
 def _off_lines(points: np.ndarray, lines: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """For each point the step away from the line that it stands nearest to, if that is too near."""
+    """For each point the step away from its nearest line, if that is too near."""
     step = np.zeros_like(points)
     for k in np.flatnonzero(off > 0).tolist():
         along = lines[:, 1] - lines[:, 0]
@@ -200,7 +227,7 @@ def _around(spot: Sequence[float], r: float) -> Box:
 
 
 def _named(marks: list[Mark], rings: list[Box], unit: float) -> list[Mark]:
-    """The largest marks with a place for their names: beside them, or further off with a line, covering nothing."""
+    """Assign names to the largest marks: beside them, or further away with a line, without overlaps."""
     frame = (-0.02, -0.02, GRAPH_ASPECT + 0.02, 1.02)
     outer = [mark.radius + _RING * unit * mark.held for mark in marks]
     taken = [*rings, *(_around(mark.place, r) for mark, r in zip(marks, outer))]
@@ -219,7 +246,7 @@ def _named(marks: list[Mark], rings: list[Box], unit: float) -> list[Mark]:
 def _spots(
     place: tuple[float, float], r: float, size: tuple[float, float], unit: float
 ) -> Iterator[tuple[Box, Box | None]]:
-    """Where a name may stand: close around its mark, then in rings around it, with the line that leads there."""
+    """Candidate boxes of a name: next to its mark, then in rings around it, with the connecting line."""
     (x, y), (width, height), gap = place, size, 1.2 * unit
     for left, bottom in (
         (x + r + gap, y - height / 2),
@@ -242,7 +269,7 @@ def _spots(
 
 
 def entries(figure: GraphFigure) -> list[tuple[int, str]]:
-    """What the legend says about sites: for each type of flips how many sites, and how many flips of the budget."""
+    """Legend entries of sites: for each type of flips the number of sites, and of flips out of the budget."""
     labels = []
     for kind, (sites, flips, budget) in enumerate(_tally(figure).tolist()):
         if not sites and budget <= 0:
@@ -266,6 +293,8 @@ def _tally(figure: GraphFigure) -> np.ndarray:
     for kind, edges, amounts in ((ADJ_DEL, figure.deleted, figure.amount), (ADJ_ADD, figure.added, None)):
         if edges is not None:
             tally[kind, :2] += len(edges), len(edges) if amounts is None else float(np.sum(amounts))
+    if figure.injected is not None:
+        tally[INJECT, :2] += len(np.unique(figure.injected[:, 0]))
     return tally
 
 
@@ -274,6 +303,8 @@ def _links(figure: GraphFigure, marks: list[Mark], where: np.ndarray) -> Iterato
     if figure.links is None:
         return
     for mark in marks:
+        if mark.kind == INJECT:
+            continue  # all edges of injected nodes are drawn already
         nodes = figure.links[(figure.links[:, :2] == mark.ends).all(axis=1), 2]
         if len(nodes):
             start = np.broadcast_to(np.array(mark.place), (len(nodes), 2))
@@ -281,12 +312,12 @@ def _links(figure: GraphFigure, marks: list[Mark], where: np.ndarray) -> Iterato
 
 
 def _strength(figure: GraphFigure) -> float:
-    """How much of a line to a label is seen: the more there are, the less."""
+    """Opacity of a line to a label: the more lines, the lower."""
     return min(0.65, 170 / (180 + (0 if figure.links is None else len(figure.links))) + 0.1)
 
 
 def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, unit: float) -> list[Any]:
-    """Marks on a printed graph; returns what the legend says about them."""
+    """Draw the marks on a printed graph; returns their legend entries."""
     marks = marks_of(figure, where, unit)
     style: dict[str, Any]
     for colour, lines in _links(figure, marks, where):
@@ -294,10 +325,14 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
         path[:, :2] = lines
         style = {"color": colour, "linewidth": 0.45, "alpha": _strength(figure), "zorder": 2.5, "gid": "links"}
         axes.plot(path[:, :, 0].ravel(), path[:, :, 1].ravel(), **style)
+    for line in _joined(figure, marks, where):
+        style = {"color": TYPE_COLOURS[INJECT], "linewidth": 0.7, "alpha": _strength(figure), "zorder": 6}
+        axes.plot(line[:, 0], line[:, 1], **style, gid="new-edge")
     for mark in marks:
         if mark.is_edge:
             (ax, ay), (bx, by) = where[list(mark.ends)].tolist()
-            # Over the nodes, kept apart from them by the paper's colour: where they are many, little else is seen.
+            # Drawn above the nodes with an outline in the colour of the paper, which keeps them readable if there are
+            # many.
             axes.plot([ax, bx], [ay, by], color="white", linewidth=_EDGE_MARGIN, alpha=0.8, zorder=5)
             style = {"color": mark.colour, "linewidth": _EDGE_LINE, "linestyle": (0, _dashes(mark, where, unit))}
             gid = "deleted-edge" if mark.kind == ADJ_DEL else "added-edge"
@@ -331,7 +366,7 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
     for kind, label in entries(figure):
         ring = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": TYPE_COLOURS[kind]}
         line = {} if TABLE[kind].at_nodes else {"linewidth": _EDGE_LINE, "color": TYPE_COLOURS[kind]}
-        dash: Any = "" if TABLE[kind].at_nodes else "-" if kind == ADJ_ADD else (0, (2.2, 1.1))
+        dash: Any = "" if TABLE[kind].at_nodes else "-" if kind != ADJ_DEL else (0, (2.2, 1.1))
         handles.append(sheet.sample(linestyle=dash, markersize=6, markeredgewidth=1.4, label=label, **ring, **line))
     if figure.links is not None and len(figure.links):
         handles.append(sheet.sample(linewidth=0.8, color=TYPE_COLOURS[marks[-1].kind], label=LINKS_LABEL))
@@ -339,7 +374,7 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
 
 
 def _dashes(mark: Mark, where: np.ndarray, unit: float) -> tuple[float, float]:
-    """Dashes and gaps, in widths of the line: also a short edge is seen to be dashed."""
+    """Dash pattern in multiples of the line width, so that short edges also look dashed."""
     length = float(np.linalg.norm(where[mark.ends[0]] - where[mark.ends[1]])) / unit
     dash = float(np.clip(length / 4 / _EDGE_LINE, 1.0, 2.2))
     return dash, 0.6 * dash
@@ -367,6 +402,7 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
     for number, (colour, pieces) in enumerate(by_kind.items()):
         named = {"name": LINKS_LABEL} if not number else {}
         line(pieces, colour, 1, opacity=_strength(figure), **named)
+    line(list(_joined(figure, marks, where)), TYPE_COLOURS[INJECT], 1.4, opacity=_strength(figure))
     for kind, dash in ((ADJ_ADD, "solid"), (ADJ_DEL, "5px,3px")):
         pieces = [where[list(mark.ends)] for mark in marks if mark.kind == kind]
         line(pieces, paper, 6.5, opacity=0.85)
@@ -418,9 +454,9 @@ def _screen_marks(marks: list[Mark], labels: dict[int, str], dark: bool) -> list
             marker={
                 "size": [across(mark) - 3 for mark in here],
                 "color": paper,
-                "opacity": 1,  # left to itself Plotly lets marks of different sizes shine through
+                "opacity": 1,  # otherwise Plotly makes marks of different sizes translucent
                 "line": {"width": 3, "color": TYPE_COLOURS[kind]},
             },
-            **({"name": labels.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes else {}),
+            **({"name": labels.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes or kind == INJECT else {}),
         )
     return traces

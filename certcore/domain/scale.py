@@ -1,0 +1,106 @@
+"""Conversion between lengths and the integer units of `attr_l2`.
+
+Amounts, needs and budgets of `attr_l2` are units of *squared* distance. There are `units` of them per s², the variance
+of the noise. Users give lengths as decimals. Every conversion is exact and rounds up, in favour of the attacker.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from certcore.common.errors import InputError
+from certcore.common.exact import exact_fraction
+from certcore.domain.graph import Graph
+
+#: Lengths above this are refused.
+MAX_LENGTH = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """The standard deviation s of the noise, the number of units per s², and the graph with its row norms."""
+
+    std: Fraction
+    units: int
+    graph: Graph | None = field(default=None, repr=False)
+
+    def of_square(self, square: Fraction) -> int:
+        """A squared length in units, rounded up."""
+        return math.ceil(self.units * square / self.std**2)
+
+    def step(self, parts: int = 10) -> Fraction:
+        """The largest of 1, 2 and 5 times a power of ten that is at most s / parts."""
+        wanted, power = self.std / parts, Fraction(1)
+        while power > wanted:
+            power /= 10
+        while power * 10 <= wanted:
+            power *= 10
+        return next(many * power for many in (5, 2, 1) if many * power <= wanted)
+
+    def length(self, amount: float) -> float:
+        """The length of so many units: s · √(amount / units)."""
+        return float(self.std) * math.sqrt(amount / self.units)
+
+    @cached_property
+    def squared_norms(self) -> list[Fraction]:
+        """‖x_m‖² of every row, exactly."""
+        if self.graph is None or self.graph.attr_values is None:
+            raise InputError("the values of the attributes are not in the file; give local budgets as lengths")
+        starts, values = self.graph.attr_indptr, self.graph.attr_values.astype(np.float64)
+        mantissas, exponents = np.frexp(values)  # a float32 is a 24-bit integer times a power of two
+        least = int(exponents.min(initial=0))
+        whole = (mantissas * 2**24).astype(np.int64).astype(object) << (exponents - least).astype(object)
+        running = np.concatenate([[0], np.cumsum(whole * whole)]).astype(object)
+        sums = running[starts[1:]] - running[starts[:-1]]
+        return [Fraction(int(total)) * Fraction(4) ** (least - 24) for total in sums]
+
+    @cached_property
+    def median_norm(self) -> float:
+        """The median norm of a row, for comparison with lengths."""
+        return math.sqrt(float(np.median([float(square) for square in self.squared_norms])))
+
+
+def read_length(value: object, what: str) -> Fraction:
+    """A decimal of at least 0 as an exact fraction; a float is read by its shortest decimal form."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise ValueError("no number")
+        number = value if isinstance(value, Fraction) else exact_fraction(str(value).strip())
+    except ValueError as error:
+        raise InputError(f"{what} is {str(value)[:40]!r}; expected a decimal number such as 0.3") from error
+    if not 0 <= number <= MAX_LENGTH:
+        raise InputError(f"{what} is {str(value)[:40]}; expected a decimal number of at least 0, such as 0.3")
+    return number
+
+
+def greedy_square(total: Fraction, squares: Sequence[Fraction]) -> Fraction:
+    """The largest sum of squares of lengths with sum `total`, where length i is at most √squares[i].
+
+    The largest limits are filled first: that vector majorises every feasible one, and a sum of squares is Schur-convex.
+    The result is rounded up.
+    """
+    left, found = total, Fraction(0)
+    for square in sorted(squares, reverse=True):
+        if left <= 0 or not square:
+            break
+        if square >= left**2:
+            return found + left**2
+        found += square
+        left -= _root_down(square)  # rounded down, so that too much is left for the next: an upper bound
+    return found
+
+
+def _root_down(square: Fraction) -> Fraction:
+    """√square, rounded down to a multiple of 2⁻⁹⁶; exact if the root is a short decimal fraction."""
+    above, below = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if above**2 == square.numerator and below**2 == square.denominator:
+        return Fraction(above, below)
+    return Fraction(math.isqrt((square.numerator << 192) // square.denominator), 1 << 96)

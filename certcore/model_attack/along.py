@@ -1,0 +1,64 @@
+"""Stored attacks along a growing budget: the value from which on each is admissible, and the labels it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from certcore.domain.perturbations import FLIPS
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.model_attack.flips import Flip
+from certcore.model_attack.room import Room
+from certcore.model_attack.stored import FoundAttack, ModelAttack
+from certcore.program.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """Attacks with the values of one budget (or of σ) from which on they are admissible, in order of their size."""
+
+    axis: str
+    values: tuple[int, ...]
+    found: tuple[FoundAttack, ...]
+
+    def at(self, value: int | None) -> FoundAttack | None:
+        """The largest attack at a value (None: no limit); None if there is none."""
+        known = len(self.values) if value is None else int(np.searchsorted(self.values, value, side="right"))
+        return self.found[known - 1] if known else None
+
+    def changed(self, values: Sequence[int]) -> list[int | None]:
+        """How many labels are changed at each value; None without an attack."""
+        found = [self.at(value) for value in values]
+        return [None if one is None else one.count.n_changed for one in found]
+
+
+def attacks_along(attacks: Sequence[ModelAttack], instance: Instance, threat: ThreatModel, axis: str) -> Along:
+    """All attacks that fit the threat model except for this budget; each is checked against the certificates."""
+    found: list[tuple[int, FoundAttack]] = []
+    for attack in attacks:
+        for level in attack.levels:
+            value = needed(attack.flips[: level.flips], instance, threat, axis)
+            if level.flips and (one := attack.found(instance, threat.replace(**{axis: value}))) is not None:
+                found.append((value, one))
+    found.sort(key=lambda one: (one[0], one[1].flips))
+    chosen: list[tuple[int, FoundAttack]] = []
+    for value, one in found:
+        if chosen and one.flips <= chosen[-1][1].flips:
+            continue
+        if chosen and chosen[-1][0] == value:
+            chosen.pop()
+        chosen.append((value, one))
+    return Along(axis, tuple(value for value, _ in chosen), tuple(one for _, one in chosen))
+
+
+def needed(flips: Sequence[Flip], instance: Instance, threat: ThreatModel, axis: str) -> int:
+    """How much of a budget the flips need, costs included; for σ, how many nodes they touch."""
+    if axis == "sigma":
+        return len({end for flip in flips for end in flip.ends})
+    room = Room(Problem(instance, threat.replace(**{kind: len(flips) for kind in FLIPS}, sigma=None)))
+    mine = [flip for flip in flips if flip.kind == axis]
+    places = np.array([flip[1:] for flip in mine], dtype=np.int64).reshape(-1, 2)
+    return int(room.costs(axis, places[:, 0], places[:, 1]).sum()) if mine else 0

@@ -1,0 +1,70 @@
+"""The part of `prbcd` that needs torch: the smoothed classifier on weighted edges, and a block of possible flips."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from certcore.domain.graph import Graph
+from certcore.model_attack.victim import Victim, noisy_units
+from certcore.models.base import Edges
+from certcore.votes.fused import pad_weights
+from certcore.votes.sampler import Sampler
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", UserWarning)  # its folder calls itself experimental
+    from torch_geometric.contrib.nn import PRBCDAttack
+
+
+class SmoothedOnWeights(nn.Module):
+    """Log shares of soft votes, differentiable in the edge weights; every call draws new samples."""
+
+    def __init__(self, victim: Victim, graph: Graph, seed: int, samples: int) -> None:
+        super().__init__()
+        self.victim, self.graph, self.seed = victim, graph, seed
+        self.samples = 1 if victim.plain else samples
+        self.first_map, self.rest = victim.scores()
+        self.sampler = Sampler(graph, victim.noise)
+        self.padded = pad_weights(np.ascontiguousarray(self.first_map, dtype=np.float32))
+        self.deleted = float(victim.noise.fractions[3])
+        self.random = torch.Generator().manual_seed(seed)
+        self.drawn = 0
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor) -> Tensor:
+        n, copies = self.graph.n_nodes, self.samples
+        # Sample numbers that neither the votes nor the gradients of the other methods use.
+        first = 2 * 10**6 + self.drawn
+        self.drawn += copies
+        units = noisy_units(self.sampler, self.padded, self.first_map.shape[1], self.seed, first, copies)
+        sender, receiver = edge_index
+        edges = Edges.stack(n, [(receiver.numpy(), sender.numpy())] * copies)
+        shares = self.rest(units, edges, edge_weight.repeat(copies) * self._kept(edge_index))
+        return shares.softmax(dim=1).reshape(copies, n, -1).mean(dim=0).clamp(min=1e-9).log()
+
+    def _kept(self, edge_index: Tensor) -> Tensor:
+        """Which messages the noise keeps: both directions of an undirected edge, or none."""
+        pairs = edge_index if self.graph.directed else edge_index.sort(dim=0).values
+        key, number = torch.unique(pairs[0] * self.graph.n_nodes + pairs[1], return_inverse=True)
+        drawn = torch.rand(self.samples, len(key), generator=self.random)
+        return (drawn >= self.deleted).float()[:, number].reshape(-1)
+
+
+class Block(PRBCDAttack):
+    """PRBCD restricted to a list of pairs (first, second) instead of the whole adjacency matrix."""
+
+    def __init__(self, model: nn.Module, pairs: np.ndarray, **options: Any) -> None:
+        super().__init__(model, **options)
+        # Messages go from the sender (second of a pair) to the receiver (first).
+        self.places = torch.from_numpy(pairs[:, ::-1].copy().astype(np.int64)).T
+
+    def _num_possible_edges(self, n: int, is_undirected: bool) -> int:
+        return int(self.places.shape[1])
+
+    def _linear_to_triu_idx(self, n: int, lin_idx: Tensor) -> Tensor:
+        return self.places[:, lin_idx]
+
+    _linear_to_full_idx = _linear_to_triu_idx

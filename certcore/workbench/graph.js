@@ -1,0 +1,221 @@
+// Arrays, shapes, colours and the graphs that have arrived. Names only ever become text nodes.
+
+// By the browser itself where it can: letter by letter takes longer than drawing a small graph.
+const bytesOf = (text) => {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const read = atob(text), bytes = new Uint8Array(read.length);
+  for (let i = 0; i < read.length; i++) bytes[i] = read.charCodeAt(i);
+  return bytes;
+};
+const decode = (text, Type) => {
+  const bytes = bytesOf(text || "");
+  return new Type(bytes.buffer, 0, Math.floor(bytes.length / Type.BYTES_PER_ELEMENT));
+};
+
+// A graph arrives once; the pictures that wait for it are told.
+function keepGraph(data) {
+  const { graphs, waiting } = shelf();
+  if (graphs.has(data.version)) return;
+  const xy = decode(data.positions, Uint16Array);
+  const { names, classes, groups, aspect } = data;
+  const label = data.label ? decode(data.label, Uint8Array) : null, right = data.right ? decode(data.right, Uint8Array) : null;
+  graphs.set(data.version, { n: xy.length / 2, xy, edges: decode(data.edges, Uint32Array), names, classes, groups, aspect, label, right });
+  while (graphs.size > 3) graphs.delete(graphs.keys().next().value);
+  for (const tell of [...waiting]) tell(data.version);
+}
+
+// Nodes by the cell of the plane they stand in, 64 × 64, made when the pointer first asks what is below it.
+function cellsOf(graph) {
+  if (graph.cells) return graph.cells;
+  const { xy, n } = graph, start = new Uint32Array(64 * 64 + 1), nodes = new Uint32Array(n);
+  const cell = (i) => (xy[2 * i] >> 10) * 64 + (xy[2 * i + 1] >> 10);
+  for (let i = 0; i < n; i++) start[cell(i) + 1]++;
+  for (let k = 0; k < 64 * 64; k++) start[k + 1] += start[k];
+  const next = start.slice();
+  for (let i = 0; i < n; i++) nodes[next[cell(i)]++] = i;
+  return (graph.cells = { start, nodes });
+}
+
+const shapes = {
+  // A small one as an octagon: nobody sees the corners, and it is filled in a third of the time.
+  circle: (c, x, y, r) => { if (r < 3.5) octagon(c, x, y, r * 1.04); else { c.moveTo(x + r, y); c.arc(x, y, r, 0, 6.2832); } },
+  square: (c, x, y, r) => { c.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8); },
+  "triangle-up": (c, x, y, r) => polygon(c, x, y, r * 1.15, [[0, -1], [0.9, 0.7], [-0.9, 0.7]]),
+  "triangle-down": (c, x, y, r) => polygon(c, x, y, r * 1.15, [[0, 1], [0.9, -0.7], [-0.9, -0.7]]),
+  diamond: (c, x, y, r) => polygon(c, x, y, r * 1.25, [[0, -1], [0.85, 0], [0, 1], [-0.85, 0]]),
+  cross: (c, x, y, r) => polygon(c, x, y, r, [[-0.35, -1], [0.35, -1], [0.35, -0.35], [1, -0.35], [1, 0.35],
+    [0.35, 0.35], [0.35, 1], [-0.35, 1], [-0.35, 0.35], [-1, 0.35], [-1, -0.35], [-0.35, -0.35]]),
+  x: (c, x, y, r) => polygon(c, x, y, r, [[-1, -0.6], [-0.6, -1], [0, -0.4], [0.6, -1], [1, -0.6], [0.4, 0],
+    [1, 0.6], [0.6, 1], [0, 0.4], [-0.6, 1], [-1, 0.6], [-0.4, 0]]),
+};
+function polygon(c, x, y, r, points) {
+  for (let i = 0; i < points.length; i++) { const p = points[i]; if (i) c.lineTo(x + p[0] * r, y + p[1] * r); else c.moveTo(x + p[0] * r, y + p[1] * r); }
+  c.closePath();
+}
+function octagon(c, x, y, r) {
+  const a = r * 0.4142;
+  c.moveTo(x + r, y - a); c.lineTo(x + r, y + a); c.lineTo(x + a, y + r); c.lineTo(x - a, y + r);
+  c.lineTo(x - r, y + a); c.lineTo(x - r, y - a); c.lineTo(x - a, y - r); c.lineTo(x + a, y - r);
+}
+const shape = (name) => shapes[name] || shapes.circle;
+// The same shapes as the path of an SVG: what a canvas would be told, written down.
+function outline(name, x, y, r) {
+  let told = "";
+  const pen = {
+    moveTo: (px, py) => { told += `M${px} ${py}`; }, lineTo: (px, py) => { told += `L${px} ${py}`; }, closePath: () => { told += "Z"; },
+    rect: (px, py, w, h) => { told += `M${px} ${py}h${w}v${h}h${-w}Z`; }, arc: (px, py, q) => { told += `a${q} ${q} 0 1 1 ${-2 * q} 0a${q} ${q} 0 1 1 ${2 * q} 0Z`; },
+  };
+  shape(name)(pen, x, y, r);
+  return told;
+}
+
+// Written out: the browser's own way first reads its tables of languages, which takes longer than the list it is for.
+const thousands = (number) => { const [whole, part] = String(number).split("."); return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : ""); };
+const some = (number, one, many) => `${thousands(number)} ${number === 1 ? one : many}`;
+// Whole numbers as they are; fractions exist in the relaxed adversary only and get as many digits as a mark has room for.
+const amount = (value) => (Number.isInteger(value) ? thousands(value) : value >= 9.95 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value >= 0.0095 ? value.toFixed(2) : "<.01");
+
+const mix = (scale, share) => scale[Math.max(0, Math.min(scale.length - 1, Math.round(share * (scale.length - 1))))];
+
+// States by their code, in the order of TargetState.
+const NOT_A_TARGET = 0, ALONE = 1, UNDECIDED = 2, PARTLY = 3, LOST = 4, BEFORE = 5;
+
+// No attack at all: the graph before the first certificate.
+const NOBODY = { title: "", relaxed: false, kinds: [], alt: "The graph; no attack was looked for yet.", everyField: false };
+
+const element = (tag, className, text) => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+// One allocation on the graph, as arrays: sites, whose fields they lie in, what every target received and needs.
+class Attack {
+  constructor(data, graph) {
+    Object.assign(this, { title: data.title, relaxed: data.relaxed, kinds: data.kinds, alt: data.alt, everyField: data.everyField });
+    Object.assign(this, { n: graph.n, xy: graph.xy });
+    this.ends = decode(data.ends, Uint32Array);
+    this.amounts = decode(data.amounts, Float64Array);
+    this.count = this.ends.length / 2;
+    this.width = this.amounts.length / Math.max(1, this.count);  // types of perturbation
+    // Counted by the engine: the lists that follow may end before the last site.
+    this.reach = decode(data.reach, Uint32Array);
+    this.breaks = decode(data.breaks, Uint32Array);
+    this.start = decode(data.start, Uint32Array);
+    this.inside = decode(data.inside, Uint32Array);
+    this.state = decode(data.state, Uint8Array);
+    this.margin = decode(data.margin, Int16Array);
+    this.broken = data.broken ? decode(data.broken, Float64Array) : null;
+    this.received = decode(data.received, Float64Array);
+    this.needed = decode(data.needed, Uint32Array);
+    // By flips of which types each target is lost, one bit per type: the engine's word, not worked out here.
+    this.uses = decode(data.uses, Uint8Array);
+    this.slot = new Int32Array(graph.n).fill(-1);
+    const targets = decode(data.targets, Uint32Array);
+    for (let t = 0; t < targets.length; t++) this.slot[targets[t]] = t;
+    this.controlled = decode(data.controlled, Uint32Array);
+    this.held = new Set(this.controlled);
+    this.share = decode(data.share, Float64Array);
+    this.protected = decode(data.protected, Uint32Array);
+    this.changed = new Set(data.changed ? decode(data.changed, Uint32Array) : []); // labels that an attack on the model changes in fact
+    this.flips = new Float64Array(this.count);
+    this.kind = new Uint8Array(this.count);
+    this.types = new Uint8Array(this.count);
+    this.siteOf = new Map();
+    for (let s = 0; s < this.count; s++) {
+      let most = -1;
+      for (let k = 0; k < this.width; k++) {
+        const here = this.amounts[this.width * s + k];
+        this.flips[s] += here;
+        if (here > 0) this.types[s] |= 1 << k;
+        if (here > most) { most = here; this.kind[s] = k; }
+      }
+      if (!this.isEdge(s)) this.siteOf.set(this.ends[2 * s], s);
+    }
+    this.lost = [];
+    this.counts = new Array(6).fill(0);
+    if (!this.state.length) this.state = new Uint8Array(graph.n);
+    if (!this.margin.length) this.margin = new Int16Array(graph.n).fill(-1);
+    for (let i = 0; i < graph.n; i++) { this.counts[this.state[i]]++; if (this.state[i] === LOST) this.lost.push(i); }
+  }
+
+  // New nodes stand in a column beside the graph, each about as high as what it is joined to.
+  newPlace(node) {
+    if (!this.column) {
+      const height = (s) => { const joined = this.reachedBy(s); let sum = 0; for (const i of joined) sum += this.xy[2 * i + 1]; return joined.length ? sum / joined.length : 32768; };
+      const found = [...this.ends.keys()].filter((k) => k % 2 === 0 && this.ends[k] >= this.n).map((k) => k / 2).sort((a, b) => height(a) - height(b));
+      this.column = new Map(found.map((s, rank) => [this.ends[2 * s], [66800, ((rank + 0.5) / found.length) * 65535]]));
+    }
+    return this.column.get(node) ?? [66800, 32768];
+  }
+  isEdge(s) { return this.ends[2 * s] !== this.ends[2 * s + 1]; }
+  // How many sites, from the first, come with a list of the targets in whose field they lie.
+  get listed() { return this.everyField ? this.count : this.start.length - 1; }
+  // Targets in whose field a site lies; none where they are not listed.
+  reachedBy(s) {
+    if (this.everyField) return [...this.slot.keys()].filter((node) => this.slot[node] >= 0);
+    return s < this.listed ? this.inside.subarray(this.start[s], this.start[s + 1]) : [];
+  }
+  // Those that it helps to break; of the relaxed adversary, those that the bound counts by some fraction.
+  brokenBy(s) {
+    this.brokenLists ||= [];
+    if (!this.brokenLists[s]) {
+      const reached = this.reachedBy(s), found = (this.brokenLists[s] = []);
+      for (let k = 0; k < reached.length; k++) if (this.helps(s, reached[k])) found.push(reached[k]);
+    }
+    return this.brokenLists[s];
+  }
+  // Whether a site in the field of a target spends what it is lost by.
+  helps(s, node) { return (this.uses[this.slot[node]] & this.types[s]) !== 0; }
+  sitesOf(node) {
+    const all = [...Array(this.count).keys()];
+    if (this.everyField) return this.slot[node] >= 0 ? all : [];
+    return all.slice(0, this.listed).filter((s) => this.reachedBy(s).includes(node));
+  }
+  // Targets that the relaxed adversary breaks by some fraction.
+  touched() { return (this.touchedList ||= [...this.broken.keys()].filter((node) => this.broken[node] > 1e-6)); }
+  // What a target received and what its certificate needs, by type where there are several.
+  exchange(node, tell) {
+    const t = this.slot[node];
+    if (t < 0 || this.margin[node] === -1) return "";
+    const parts = [];
+    this.kinds.forEach((kind, k) => {
+      const got = this.received[this.kinds.length * t + k], need = this.needed[this.kinds.length * t + k];
+      if (this.kinds.length === 1 || need > 0) parts.push(`${tell(amount(got), amount(need), got >= need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
+    });
+    return parts.join(", ");
+  }
+  shareOf(node) { return this.exchange(node, (got, need) => `${got} received, ${need} needed`); }
+  ratioOf(node) { return this.exchange(node, (got, need, enough) => `${got} ${enough ? "≥" : "<"} ${need}`); }
+  // What is spent at a site: −3 deletions, +2 additions; both where it is both.
+  signed(s) {
+    let more = 0, less = 0;
+    for (const { type, label } of this.kinds) { const here = this.amounts[this.width * s + type]; if (label.includes("deletion")) less += here; else more += here; }
+    return [more ? `+${amount(more)}` : "", less ? `−${amount(less)}` : ""].filter(Boolean).join(" ");
+  }
+  // Of several combinations that a lost target was reached by one is told; types that only others are made of.
+  otherWays(node) {
+    const t = this.slot[node];
+    if (t < 0 || this.relaxed) return "";
+    return this.kinds.filter((kind, k) => (this.uses[t] >> kind.type) & 1 && !this.needed[this.kinds.length * t + k]).map((kind) => kind.label).join(" and ");
+  }
+  // How many flips a lost target received beyond the combination that is told.
+  surplus(node) {
+    const t = this.slot[node];
+    if (this.state[node] !== LOST || this.relaxed) return 0;
+    return this.kinds.reduce((sum, _, k) => { const at = this.kinds.length * t + k; return sum + (this.needed[at] ? this.received[at] - this.needed[at] : 0); }, 0);
+  }
+  // Whose field a site lies in and what becomes of them: losses in an attack, fractions in the relaxed adversary.
+  story(s) {
+    const where = `in the field of ${some(this.reach[s], "label", "labels")}`, number = this.breaks[s];
+    if (!this.relaxed) return `${where}; it helps take ${number ? some(number, "certificate", "certificates") : "none of their certificates"}`;
+    if (!number) return `${where}; the bound counts none of them`;
+    const sum = s < this.listed ? this.brokenBy(s).reduce((total, node) => total + this.broken[node], 0) : null;
+    return `${where}; the bound counts ${thousands(number)} of them${sum === null ? "" : `, by fractions that add up to ${thousands(Number(sum.toFixed(2)))}`}`;
+  }
+  spent(s, separator = ", ") {
+    return this.kinds.map((kind) => [this.amounts[this.width * s + kind.type], kind]).filter(([value]) => value > 0)
+      .map(([value, kind]) => `${amount(value)} ${value === 1 ? kind.one : kind.label}`).join(separator);
+  }
+}

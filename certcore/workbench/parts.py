@@ -1,0 +1,98 @@
+"""Static parts of the workbench in the browser: scripts, style, markup, and the graph as arrays of numbers and text.
+
+Scripts: `bus.js` messages between parts, `graph.js` arrays, `panel.js` one picture, `hand.js` lasso and box selection,
+`beside.js` overlays, `stage.js` camera and selection, `answer.js` number and bar, `curve.js` the two charts,
+`player.js` animation over the budget, `bench.js` one set of budgets for all of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
+from certcore.figures.kinds.graph import positions_of
+from certcore.figures.style import CLASSES, CLOSENESS, TOKENS
+from certcore.instance.instance import Instance
+from certcore.messages.names import class_name
+from certcore.messages.text import plain
+
+_HERE = Path(__file__).parent
+SCRIPTS = ("bus", "graph", "hand", "panel", "beside", "stage", "answer", "curve", "player", "bench")
+#: Number of classes with a colour of their own; further ones share the last colour.
+MOST_CLASSES = len(CLASSES) - 1
+
+
+def part(name: str) -> str:
+    """One of the scripts."""
+    return (_HERE / f"{name}.js").read_text(encoding="utf-8")
+
+
+def script() -> str:
+    """All scripts as one text, without the Streamlit component."""
+    return "\n".join(part(name) for name in SCRIPTS)
+
+
+def style() -> str:
+    """The style sheet, with the colours of both themes."""
+    schemes = []
+    for place, scheme in ((".bench", "light"), (".bench.dark", "dark")):
+        colours = "".join(f"--{name}: {getattr(token, scheme)}; " for name, token in TOKENS.items())
+        shade = "#0008" if scheme == "dark" else "#1b243022"
+        card = f"color-mix(in srgb, {getattr(TOKENS['paper'], scheme)} 93%, transparent)"
+        schemes.append(f"{place} {{ {colours}--card: {card}; --shade: 0 1px 2px {shade}, 0 4px 14px {shade}; }}")
+    return "\n".join([*schemes, (_HERE / "bench.css").read_text(encoding="utf-8")])
+
+
+def markup() -> str:
+    return (_HERE / "bench.html").read_text(encoding="utf-8")
+
+
+@functools.lru_cache(maxsize=6)
+def graph_data(instance: Instance) -> dict[str, Any]:
+    """Data that no attack changes: positions, edges, names, predicted classes, and which labels are right."""
+    graph = instance.graph
+    arrays = {"positions": pack(fitted(positions_of(instance)), np.uint16), "edges": pack(graph.edges, np.uint32)}
+    data: dict[str, Any] = {"aspect": GRAPH_ASPECT, **arrays}
+    data["names"] = None if instance.node_names is None else [plain(name) for name in instance.node_names]
+    if instance.prediction is not None:
+        label = np.minimum(np.asarray(instance.prediction), MOST_CLASSES)
+        data["label"] = pack(label, np.uint8)
+        names = [class_name(instance, k) for k in range(int(label.max(initial=0)) + 1)]
+        names[MOST_CLASSES:] = ["other classes"] * bool(names[MOST_CLASSES:])
+        data["classes"] = names
+        data["groups"] = [{"label": name, "light": tone.light, "dark": tone.dark} for name, tone in zip(names, CLASSES)]
+        if instance.right is not None:
+            speaks = instance.base.fronts().clean
+            data["right"] = pack(np.where(speaks, instance.right, 2), np.uint8)
+    seen = hashlib.sha256()
+    for name in sorted(data):
+        seen.update(repr(data[name]).encode())
+    return {"version": seen.hexdigest()[:16], **data}
+
+
+def margin_scale(*, dark: bool, steps: int = 11) -> list[str]:
+    """Colours of margins, from one further flip to many: those of `CLOSENESS`, interpolated.
+
+    Larger margins are closer to the background colour: safe targets must not be more prominent than the attack.
+    """
+    tones = [step.dark if dark else step.colour for step in CLOSENESS]
+    known = np.array([[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in tones])
+    at = np.linspace(0, len(tones) - 1, steps)
+    mixed = np.stack([np.interp(at, np.arange(len(tones)), known[:, k]) for k in range(3)], axis=1).round().astype(int)
+    return ["#" + "".join(f"{part:02X}" for part in tone) for tone in mixed]
+
+
+def fitted(positions: np.ndarray) -> np.ndarray:
+    """Positions in the picture as 16-bit integers, from the top left corner."""
+    return np.round(graph_shares(positions) * 65535)
+
+
+def pack(array: Any, dtype: Any) -> str:
+    """An array as bytes for the browser, without rounding."""
+    return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode("ascii")
